@@ -1,0 +1,50 @@
+import { route, type Route } from '../http/route.ts';
+import { forbidPassword } from './forbid-password.ts';
+import { Registered, RegisterRequest, Validated, ValidateEmailRequest } from './schema.ts';
+import type { Accounts } from './service.ts';
+
+const tag = 'Accounts';
+
+export function createAccountRoutes({ accounts }: { readonly accounts: Accounts }): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/v1/auth/register',
+      aliases: ['/api/v1/auth/register'],
+      tag,
+      summary: 'Registers an address with a salt and an SRP verifier',
+      access: 'public',
+      guardBody: forbidPassword,
+      body: RegisterRequest,
+      status: 200,
+      response: Registered,
+      errors: ['password_forbidden', 'signer_unavailable', 'audit_backlog_full'],
+      handler: async ({ body, request }) => {
+        await accounts.register(body, request.serverId);
+        return {
+          status: 'PENDING_VALIDATION' as const,
+          message: 'If the address is new, a message with a token is on its way to it.',
+        };
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/v1/auth/validate-email',
+      aliases: ['/api/v1/auth/validate-email'],
+      tag,
+      summary: 'Activates the registration whose token this is',
+      access: 'public',
+      body: ValidateEmailRequest,
+      status: 200,
+      response: Validated,
+      errors: [],
+      handler: async ({ body, request }) => {
+        await accounts.validateEmail(body.token, request.serverId);
+        return {
+          status: 'OK' as const,
+          message: 'If the token was valid, the account can now be used.',
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import Koa from 'koa';
+import { SignerUnavailable } from '../signer/signer-error.ts';
+import { createAccountRoutes } from './accounts/routes.ts';
+import { createAuditRoutes } from './audit/routes.ts';
+import { createIssuerRoutes } from './auth/issuer-routes.ts';
+import { createLoginRoutes } from './auth/routes.ts';
+import type { Config } from './config.ts';
+import { createDocumentRoutes } from './documents/routes.ts';
+import { createEnvelopeRoutes } from './envelopes/routes.ts';
+import { AppError } from './errors.ts';
+import { createHealthRoutes } from './health/routes.ts';
+import { createProxyTrust } from './http/client-address.ts';
+import { errorBoundary } from './http/error-boundary.ts';
+import { explorer } from './http/explorer.ts';
+import { createOpenApi } from './http/openapi.ts';
+import { requestContext } from './http/request-context.ts';
+import type { Route } from './http/route.ts';
+import { createRouter } from './http/router.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import type { Services } from './services.ts';
+import { StorageError } from './storage/storage-error.ts';
+import type { Log } from './telemetry/log.ts';
+import { createUploadRoutes } from './uploads/routes.ts';
+
+const { version, description } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string; description: string };
+
+/** The whole HTTP application over its services; it listens nowhere. */
+export function createApp(config: Config, services: Services, log: Log): Koa {
+  const trust = createProxyTrust(config.http.trustedProxies);
+  const routes = createRoutes(config, services);
+  const router = createRouter(routes, services.tokens.verify);
+  const app = new Koa();
+  app.use(requestContext(trust, log));
+  app.use(securityHeaders(trust));
+  app.use(errorBoundary(log, toAppError));
+  if (config.environment === 'development') app.use(explorer(describeApi(routes)));
+  app.use(router.routes());
+  app.use(router.allowedMethods());
+  app.on('error', (error: Error) => log.warn({ err: error }, 'answering failed'));
+  return app;
+}
+
+/** The OpenAPI document of these routes. */
+export function describeApi(routes: readonly Route[]) {
+  return createOpenApi(routes, { title: 'Probatio', version: '1.0.0', description });
+}
+
+export function createRoutes(config: Config, services: Services): Route[] {
+  return [
+    ...createHealthRoutes({ ...services, about: { name: 'probatio', version, description } }),
+    ...createAccountRoutes(services),
+    ...createLoginRoutes(services),
+    ...createIssuerRoutes({ ...services, issuer: config.auth.issuer }),
+    ...createUploadRoutes({ ...services, ...config.uploads, sessions: services.uploadSessions }),
+    ...createDocumentRoutes(services),
+    ...createEnvelopeRoutes(services),
+    ...createAuditRoutes(services),
+  ];
+}
+
+/** What the parts below say in their own words. */
+function toAppError(error: unknown): AppError | undefined {
+  if (error instanceof StorageError) return new AppError('storage_unavailable', { cause: error });
+  if (error instanceof SignerUnavailable)
+    return new AppError('signer_unavailable', { cause: error });
+  return undefined;
+}

@@ -1,0 +1,102 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, timestamp } from '../db/columns.ts';
+import { ownedByUser, servicePolicy } from '../db/policies.ts';
+
+/**
+ * One thing that happened. `canonical` is the evidence itself; the other columns find it. The app
+ * login may insert and read, never change: only the sealer adds hash, signature and key.
+ */
+export const AuditEntry = defineEntity({
+  name: 'AuditEntry',
+  tableName: 'audit_entries',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('audit_entries'),
+  uniques: [
+    {
+      name: 'audit_entries_seq',
+      properties: ['userId', 'resourceType', 'resourceId', 'seq'],
+    },
+  ],
+  indexes: [
+    {
+      name: 'audit_entries_unsealed',
+      expression:
+        "create index audit_entries_unsealed on audit_entries (id) where state = 'PENDING'",
+    },
+  ],
+  checks: [
+    { name: 'audit_entries_state', expression: "state in ('PENDING', 'SEALED', 'DEAD')" },
+    {
+      name: 'audit_entries_sealed',
+      expression:
+        "(state = 'SEALED') = (hash is not null and signature is not null and key_id is not null and sealed_at is not null)",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    /** Owner of the resource; the nil UUID where it belongs to no user. */
+    userId: p.uuid(),
+    tenantId: p.text(),
+    resourceType: p.text(),
+    resourceId: p.text(),
+    seq: p.bigint('number'),
+    action: p.text(),
+    canonical: p.text(),
+    state: p.text().$type<'PENDING' | 'SEALED' | 'DEAD'>().default('PENDING'),
+    hash: p.text().nullable(),
+    signature: p.text().nullable(),
+    keyId: p.text().nullable(),
+    createdAt: createdAt(),
+    sealedAt: timestamp().nullable(),
+    attempts: p.integer().default(0),
+    /** Fencing token of the sealer that has the entry, and until when. */
+    claimId: p.uuid().nullable(),
+    claimedUntil: timestamp().nullable(),
+  },
+});
+
+/** The last `seq` of each resource; locked by every append, so that numbers have no gaps. */
+export const AuditSequence = defineEntity({
+  name: 'AuditSequence',
+  tableName: 'audit_sequences',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('audit_sequences'),
+  properties: {
+    userId: p.uuid().primary(),
+    resourceType: p.text().primary(),
+    resourceId: p.text().primary(),
+    tenantId: p.text(),
+    lastSeq: p.bigint('number'),
+  },
+});
+
+/** Entries that cannot be sealed for their own sake, and why. */
+export const AuditDeadLetter = defineEntity({
+  name: 'AuditDeadLetter',
+  tableName: 'audit_dead_letters',
+  rowLevelSecurity: 'force',
+  policies: [servicePolicy('audit_dead_letters')],
+  properties: {
+    entryId: p.uuid().primary(),
+    reason: p.text(),
+    attempts: p.integer(),
+    createdAt: createdAt(),
+  },
+});
+
+/** The registry of public keys: every key the HSM ever signed with, for as long as proofs live. */
+export const SigningKey = defineEntity({
+  name: 'SigningKey',
+  tableName: 'signing_keys',
+  rowLevelSecurity: 'force',
+  policies: [servicePolicy('signing_keys')],
+  properties: {
+    keyId: p.text().primary(),
+    purpose: p.text().$type<'audit' | 'token'>(),
+    algorithm: p.text(),
+    /** SubjectPublicKeyInfo DER, base64. */
+    publicKey: p.text(),
+    generation: p.integer(),
+    registeredAt: timestamp().defaultRaw('now()'),
+  },
+});

@@ -1,0 +1,26 @@
+import type { Owner } from '../db/database.ts';
+
+/** Everything that leaves an entry. */
+export type AuditAction =
+  | 'account.registered'
+  | 'account.activated'
+  | 'auth.login'
+  | 'envelope.created'
+  | 'upload.created'
+  | 'upload.completed'
+  | 'upload.aborted'
+  | 'document.created'
+  | 'document.sealed'
+  | 'document.deleted';
+
+/** What is said about an action; the trail adds id, time, sequence number and salt. */
+export interface AuditEvent {
+  readonly action: AuditAction;
+  readonly actor: { readonly type: 'user' | 'system' | 'anonymous'; readonly id: string | null };
+  readonly owner: Owner;
+  readonly resource: { readonly type: string; readonly id: string };
+  /** The server's own request id; null for what no request caused. */
+  readonly requestId: string | null;
+  /** No secret and no plaintext personal data: e-mails only as keyed hashes. */
+  readonly data: Readonly<Record<string, string | number | boolean | null>>;
+}

@@ -1,0 +1,76 @@
+import { route, type Route } from '../http/route.ts';
+import type { Login } from './login.ts';
+import { Challenge, ChallengeRequest, LoggedIn, ProofRequest, SrpParams } from './schema.ts';
+import { primeHex } from '../srp/group.ts';
+
+const tag = 'Authentication';
+
+export function createLoginRoutes({ login }: { readonly login: Login }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/v1/auth/srp-params',
+      aliases: ['/api/v1/auth/srp-params'],
+      tag,
+      summary: 'The SRP group, hash and key derivation',
+      access: 'public',
+      status: 200,
+      response: SrpParams,
+      errors: [],
+      handler: async ({ reply }) => {
+        reply.set('Cache-Control', 'public, max-age=86400');
+        return srpParams;
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/v1/auth/login/challenge',
+      aliases: ['/api/v1/auth/login/challenge'],
+      tag,
+      summary: 'First step of the login: A for salt and B',
+      access: 'public',
+      body: ChallengeRequest,
+      status: 200,
+      response: Challenge,
+      noStore: true,
+      errors: ['invalid_public_value', 'user_not_found', 'cache_unavailable'],
+      handler: ({ body }) => login.challenge(body),
+    }),
+    route({
+      method: 'post',
+      path: '/v1/auth/login/verify',
+      aliases: ['/api/v1/auth/login/verify'],
+      tag,
+      summary: 'Second step of the login: M1 for a token and M2',
+      access: 'public',
+      body: ProofRequest,
+      status: 200,
+      response: LoggedIn,
+      noStore: true,
+      errors: [
+        'invalid_public_value',
+        'srp_session_expired',
+        'invalid_proof',
+        'cache_unavailable',
+        'signer_unavailable',
+      ],
+      handler: ({ body, request }) => login.verify(body, request.serverId),
+    }),
+  ];
+}
+
+const srpParams = {
+  group: 'rfc5054-3072',
+  N: primeHex,
+  g: 2,
+  hash: 'SHA3-256',
+  kdf: {
+    name: 'argon2id',
+    version: 19,
+    memoryKiB: 65_536,
+    iterations: 3,
+    parallelism: 1,
+    outputBytes: 32,
+    context: 'Service_SRP_Auth_v1',
+  },
+} as const;

@@ -1,0 +1,48 @@
+import type { Constructor } from '@mikro-orm/core';
+import { Migrator, type Migration } from '@mikro-orm/migrations';
+import { MikroORM } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { Migration0001Tables } from './migrations/0001-tables.ts';
+import { Migration0002RowSecurity } from './migrations/0002-row-security.ts';
+import { entities } from './schema.ts';
+
+/** In the order they run; forward only, never edited once released. */
+const migrations: readonly Constructor<Migration>[] = [
+  Migration0001Tables,
+  Migration0002RowSecurity,
+];
+
+/** Any constant of ours: the advisory lock that lets one process migrate at a time. */
+const lockKey = 7_364_128_801;
+
+/** The owner's connection with the migrations registered; close it after use. */
+export function connectOwner(ownerUrl: string): Promise<MikroORM> {
+  return MikroORM.init({
+    entities: [...entities],
+    clientUrl: ownerUrl,
+    extensions: [Migrator],
+    migrations: {
+      tableName: 'migrations',
+      migrationsList: migrations.map((migration) => ({ name: migration.name, class: migration })),
+      snapshot: false,
+    },
+    logger: () => undefined,
+  });
+}
+
+/**
+ * Runs what has not run yet, all or nothing, and names it. Safe to call from several processes at
+ * once: each waits for the one that migrates and then finds nothing to do.
+ */
+export async function migrate(ownerUrl: string): Promise<string[]> {
+  const orm = await connectOwner(ownerUrl);
+  try {
+    return await orm.em.fork().transactional(async (em) => {
+      await sql`select pg_advisory_xact_lock(${lockKey})`.execute(em.getKysely());
+      const done = await orm.migrator.up();
+      return done.map(({ name }) => name);
+    });
+  } finally {
+    await orm.close();
+  }
+}

@@ -1,0 +1,27 @@
+import type { InferKyselyDB } from '@mikro-orm/postgresql';
+import { Account, Credential, Registration } from '../accounts/entity.ts';
+import { AuditDeadLetter, AuditEntry, AuditSequence, SigningKey } from '../audit/entity.ts';
+import { Document, DocumentKeyword } from '../documents/entity.ts';
+import { KeyEnvelope } from '../envelopes/entity.ts';
+import { OutboxMessage } from '../outbox/entity.ts';
+import { UploadPart, UploadSession } from '../uploads/entity.ts';
+
+/** Every table. Entities are pure definitions, so the database may know the features' own. */
+export const entities = [
+  Account,
+  AuditDeadLetter,
+  AuditEntry,
+  AuditSequence,
+  Credential,
+  Document,
+  DocumentKeyword,
+  KeyEnvelope,
+  OutboxMessage,
+  Registration,
+  SigningKey,
+  UploadPart,
+  UploadSession,
+] as const;
+
+/** Tables and columns by their SQL names, for Kysely. */
+export type Schema = InferKyselyDB<(typeof entities)[number]>;

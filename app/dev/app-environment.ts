@@ -1,0 +1,39 @@
+import { databaseUrls } from './database.ts';
+import type { Services } from './services.ts';
+
+export const DATABASE = 'probatio';
+
+export interface Listen {
+  host: string;
+  port: number;
+}
+
+/** The base URL under which this machine reaches the API. */
+export function localUrl({ host, port }: Listen): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]', '::1': '[::1]' }[host] ?? host;
+  return `http://${reachable}:${port}`;
+}
+
+/** Where the embedded services are: these variables win over the user's own. */
+export function serviceVariables(services: Services): Record<string, string> {
+  const urls = databaseUrls(services.postgres.access, DATABASE);
+  return {
+    DATABASE_URL: urls.app,
+    DATABASE_SERVICE_URL: urls.service,
+    REDIS_URL: services.redis.url,
+    SIGNER_SOCKET_PATH: services.signerSocketPath,
+  };
+}
+
+/** What the user's own variables may replace, such as STORAGE_DRIVER=s3 with its settings. */
+export function defaultVariables(services: Services, listen: Listen): Record<string, string> {
+  return {
+    NODE_ENV: 'development',
+    HOST: listen.host,
+    PORT: String(listen.port),
+    HTTP_PUBLIC_URL: localUrl(listen),
+    STORAGE_DRIVER: 'filesystem',
+    STORAGE_DIRECTORY: services.layout.objects,
+    MAIL_DIRECTORY: services.layout.mail,
+  };
+}

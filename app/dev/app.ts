@@ -1,0 +1,35 @@
+import { defaultVariables, localUrl, serviceVariables, type Listen } from './app-environment.ts';
+import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
+import { lockFile } from './layout.ts';
+import { inheritedEnvironment, nodeProcess } from './node-process.ts';
+import { untilReady } from './ready.ts';
+import type { Services } from './services.ts';
+
+/** Starts the API on the embedded services. Resolves once it is ready for requests. */
+export async function startApp(
+  services: Services,
+  listen: Listen,
+  onLine: (line: string) => void,
+  signal: AbortSignal,
+): Promise<GuardedProcess> {
+  // The owner's login is for migrations alone.
+  const { DATABASE_OWNER_URL: _owner, ...inherited } = inheritedEnvironment();
+  const spec = nodeProcess('app', ['app/main.ts'], {
+    ...defaultVariables(services, listen),
+    ...inherited,
+    ...serviceVariables(services),
+  });
+  const process = await spawnGuarded(
+    { ...spec, lockFile: lockFile(services.layout, 'app') },
+    { onLine },
+  );
+  const url = `${localUrl(listen)}/health/ready`;
+  await untilReady(process, () => askReadiness(url), { timeoutMs: 60_000, signal });
+  return process;
+}
+
+async function askReadiness(url: string): Promise<void> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+}

@@ -1,0 +1,14 @@
+import { rename, writeFile } from 'node:fs/promises';
+
+/**
+ * Keeps variables for other commands, closed to other users:
+ * `node --env-file=var/environment app/cli.ts …` works while the stack runs.
+ */
+export async function writeEnvironmentFile(
+  path: string,
+  variables: Record<string, string>,
+): Promise<void> {
+  const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
+  await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,42 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+/** Where the stack keeps its data: absolute paths below one directory. */
+export interface Layout {
+  postgres: string;
+  redis: string;
+  objects: string;
+  softhsm: string;
+  mail: string;
+  secrets: string;
+  locks: string;
+  log: string;
+}
+
+/** Makes the directories that are missing, all closed to other users. */
+export async function createLayout(directory: string): Promise<Layout> {
+  const inside = (name: string) => resolve(directory, name);
+  const layout: Layout = {
+    postgres: inside('postgres'),
+    redis: inside('redis'),
+    objects: inside('objects'),
+    softhsm: inside('softhsm'),
+    mail: inside('mail'),
+    secrets: inside('secrets'),
+    locks: inside('locks'),
+    log: inside('log'),
+  };
+  // Postgres's own is made by initdb, whole or not at all.
+  for (const path of Object.values(layout)) {
+    if (path !== layout.postgres) await mkdir(path, { recursive: true, mode: 0o700 });
+  }
+  return layout;
+}
+
+export function lockFile(layout: Layout, name: string): string {
+  return join(layout.locks, name);
+}
+
+export function logFile(layout: Layout, name: string): string {
+  return join(layout.log, `${name}.log`);
+}

@@ -1,0 +1,16 @@
+import { databaseUrls, type DatabaseAccess } from './database.ts';
+import { runGuarded } from './guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from './node-process.ts';
+
+/** Brings a database to the newest schema. Throws with the command's output when that fails. */
+export async function migrate(
+  access: DatabaseAccess,
+  database: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const spec = nodeProcess('migrate', ['app/cli.ts', 'migrate'], {
+    ...inheritedEnvironment(),
+    DATABASE_OWNER_URL: databaseUrls(access, database).owner,
+  });
+  await runGuarded(spec, signal);
+}

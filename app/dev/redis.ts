@@ -1,0 +1,68 @@
+import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
+import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
+import { lockFile, logFile, type Layout } from './layout.ts';
+import { untilReady } from './ready.ts';
+import { loadSecret } from './secrets.ts';
+
+export interface RedisOptions {
+  layout: Layout;
+  /** Path of redis-server or valkey-server. */
+  command: string;
+  /** False keeps everything in memory only. */
+  durable: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+export interface RedisServer extends GuardedProcess {
+  url: string;
+}
+
+/** Starts Redis or Valkey on a free port of 127.0.0.1, with a password. */
+export async function startRedis(options: RedisOptions): Promise<RedisServer> {
+  const { layout, command, durable, signal } = options;
+  const password = (await loadSecret(layout.secrets, 'redis')).value;
+  const port = await freePort();
+  const log = logFile(layout, 'redis');
+  const process = await spawnGuarded(
+    {
+      name: 'redis',
+      command,
+      args: ['-'],
+      input: configuration({ port, password, durable }),
+      cwd: layout.redis,
+      env: { TZ: 'UTC' },
+      stopSignal: 'SIGTERM',
+      lockFile: lockFile(layout, 'redis'),
+    },
+    { file: log },
+  );
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  await untilReady(process, () => ping(url), { timeoutMs: 30_000, signal, logFile: log });
+  return { ...process, url };
+}
+
+/** The data directory is the working directory, whatever characters its path has. */
+function configuration(options: { port: number; password: string; durable: boolean }): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${options.port}`,
+    `requirepass ${options.password}`,
+    'maxmemory-policy noeviction',
+    'save ""',
+    `appendonly ${options.durable ? 'yes' : 'no'}`,
+    '',
+  ].join('\n');
+}
+
+async function ping(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  // Also thrown to the caller; an event without a listener would be logged.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.ping();
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
+import { spawnGuarded, type GuardedProcess, type ProcessOutput } from './guarded-process.ts';
+import { lockFile, type Layout } from './layout.ts';
+import { inheritedEnvironment, nodeProcess } from './node-process.ts';
+import { untilReady } from './ready.ts';
+import { keepRunning, type RestartingProcess } from './restarting-process.ts';
+import { initialiseToken } from './token.ts';
+
+export interface KeepSignerOptions {
+  layout: Layout;
+  signerSocketPath: string;
+  /** Of tokenEnvironment. */
+  signerEnvironment: Record<string, string>;
+  log: (source: string, line: string) => void;
+  signal: AbortSignal;
+}
+
+/** Makes the token's keys if missing, starts the signer, and starts it again whenever it ends. */
+export async function keepSigner(options: KeepSignerOptions): Promise<RestartingProcess> {
+  const { layout, signerSocketPath, signerEnvironment, log, signal } = options;
+  await initialiseToken(layout, signerEnvironment, signal);
+  const environment = { ...signerEnvironment, SIGNER_SOCKET_PATH: signerSocketPath };
+  const output = { onLine: (line: string) => log('signer', line) };
+  return keepRunning(
+    (signal) => startSigner({ environment, output, lockFile: lockFile(layout, 'signer'), signal }),
+    (event) => log('signer', event),
+    signal,
+  );
+}
+
+export interface SignerOptions {
+  /** Of tokenEnvironment, and SIGNER_SOCKET_PATH. */
+  environment: Record<string, string> & { SIGNER_SOCKET_PATH: string };
+  output: ProcessOutput;
+  lockFile?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Resolves once the signer listens on its socket. */
+export async function startSigner(options: SignerOptions): Promise<GuardedProcess> {
+  const { environment, output, lockFile, signal } = options;
+  const spec = nodeProcess('signer', ['signer/main.ts'], {
+    ...inheritedEnvironment(),
+    ...environment,
+  });
+  const process = await spawnGuarded({ ...spec, ...(lockFile && { lockFile }) }, output);
+  const connects = () => connect(environment.SIGNER_SOCKET_PATH);
+  await untilReady(process, connects, { timeoutMs: 30_000, signal });
+  return process;
+}
+
+async function connect(path: string): Promise<void> {
+  const socket = createConnection(path);
+  try {
+    await once(socket, 'connect');
+  } finally {
+    socket.destroy();
+  }
+}

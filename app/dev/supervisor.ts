@@ -1,0 +1,87 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DATABASE, defaultVariables, serviceVariables, type Listen } from './app-environment.ts';
+import { startApp } from './app.ts';
+import { createDatabase, databaseUrls } from './database.ts';
+import { writeEnvironmentFile } from './environment-file.ts';
+import { assertPortFree } from './free-port.ts';
+import { acquireLock, type Lock } from './lock.ts';
+import { migrate } from './migrate.ts';
+import { keepRunning } from './restarting-process.ts';
+import { startServices, type Services } from './services.ts';
+
+/** Longer than the app's own drain takes. */
+const APP_GRACE_MS = 60_000;
+
+export interface StackOptions {
+  /** Where the data goes; made if missing. */
+  directory: string;
+  listen: Listen;
+  log: (source: string, line: string) => void;
+  /** Called once everything is up. */
+  onReady: (services: Services) => void;
+  /** Ends the stack. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs the whole stack until `signal` aborts, and stops it in order: app, signer, Redis, Postgres.
+ * Throws when something does not start, or Postgres or Redis ends by itself; then too, nothing stays
+ * behind.
+ */
+export async function runStack(options: StackOptions): Promise<void> {
+  const { directory, listen, log, onReady, signal } = options;
+  const lock = await lockDirectory(directory);
+  try {
+    await assertPortFree(listen.host, listen.port);
+    await using running = new AsyncDisposableStack();
+
+    const services = await startServices({ directory, durable: true, log, signal });
+    running.defer(() => services.stop());
+    await prepareDatabase(services, directory, listen, signal);
+
+    const app = await keepRunning(
+      (signal) => startApp(services, listen, (line) => log('app', line), signal),
+      (event) => log('app', event),
+      signal,
+    );
+    running.defer(async () => {
+      await app.stop({ graceMs: APP_GRACE_MS });
+      log('app', 'stopped');
+    });
+
+    onReady(services);
+    const failure = await Promise.race([services.failed, aborted(signal)]);
+    if (failure) throw new Error(`${failure}: everything is stopped`);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Taken before the port is looked at, so that a second start names the true reason. */
+async function lockDirectory(directory: string): Promise<Lock> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = acquireLock(join(directory, 'lock'));
+  if (!lock) throw new Error(`already running on ${directory}: stop the other one first`);
+  return lock;
+}
+
+async function prepareDatabase(
+  services: Services,
+  directory: string,
+  listen: Listen,
+  signal: AbortSignal,
+): Promise<void> {
+  await createDatabase(services.postgres.access, DATABASE);
+  await migrate(services.postgres.access, DATABASE, signal);
+  await writeEnvironmentFile(join(directory, 'environment'), {
+    ...defaultVariables(services, listen),
+    ...serviceVariables(services),
+    DATABASE_OWNER_URL: databaseUrls(services.postgres.access, DATABASE).owner,
+  });
+}
+
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runGuarded } from './guarded-process.ts';
+import { lockFile, type Layout } from './layout.ts';
+import { inheritedEnvironment, nodeProcess } from './node-process.ts';
+import { loadSecret } from './secrets.ts';
+
+/**
+ * The environment in which a signer finds its SoftHSM token. PINs stay in files: neither arguments
+ * nor variables show them.
+ */
+export async function tokenEnvironment(
+  layout: Layout,
+  library: string,
+): Promise<Record<string, string>> {
+  const tokens = join(layout.softhsm, 'tokens');
+  const configuration = join(layout.softhsm, 'softhsm2.conf');
+  await mkdir(tokens, { recursive: true, mode: 0o700 });
+  // Written at every start: the checkout may have moved.
+  await writeFile(
+    configuration,
+    `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`,
+  );
+  return {
+    SOFTHSM2_CONF: configuration,
+    SIGNER_LIBRARY: library,
+    SIGNER_TOKEN_LABEL: 'probatio',
+    SIGNER_PIN_FILE: (await loadSecret(layout.secrets, 'signer-pin')).file,
+  };
+}
+
+/** Makes the token and the signer's keys, where they are missing. */
+export async function initialiseToken(
+  layout: Layout,
+  environment: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const securityOfficerPin = await loadSecret(layout.secrets, 'signer-so-pin');
+  const spec = nodeProcess('signer init', ['signer/cli.ts', 'init'], {
+    ...inheritedEnvironment(),
+    ...environment,
+    SIGNER_SO_PIN_FILE: securityOfficerPin.file,
+  });
+  await runGuarded({ ...spec, lockFile: lockFile(layout, 'signer') }, signal);
+}

@@ -1,0 +1,63 @@
+/**
+ * Stands between a supervisor and one process, in a session of its own: the terminal's Ctrl-C reaches
+ * neither, so the supervisor decides the order of the end. When the supervisor is gone, by whatever
+ * signal, the channel to it closes and the process is stopped here.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { acquireLock, type Lock } from './lock.ts';
+import type { ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
+
+const ORPHAN_GRACE_MS = 6_000;
+const PREDECESSOR_WAIT_MS = 15_000;
+
+let child: ChildProcess | undefined;
+let stopSignal: NodeJS.Signals = 'SIGTERM';
+/** Referenced for as long as this process lives: a collected lock is a released one. */
+const locks: Lock[] = [];
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
+process.on('message', (command: WatchdogCommand) => {
+  if (command.type === 'start') start(command.spec);
+  else child?.kill(command.signal);
+});
+
+process.on('disconnect', () => {
+  if (!child) process.exit();
+  child.kill(stopSignal);
+  setTimeout(() => child?.kill('SIGKILL'), ORPHAN_GRACE_MS);
+});
+
+function start(spec: ProcessSpec): void {
+  if (spec.lockFile) {
+    const lock = acquireLock(spec.lockFile, PREDECESSOR_WAIT_MS);
+    if (!lock) return end({ type: 'failed', reason: 'an earlier one is still running' });
+    locks.push(lock);
+  }
+  stopSignal = spec.stopSignal;
+  const directories = (spec.directories ?? []).map((path) =>
+    openSync(path, constants.O_RDONLY | constants.O_DIRECTORY),
+  );
+  child = spawn(spec.command, spec.args, {
+    cwd: spec.cwd,
+    env: spec.env,
+    stdio: [spec.input === undefined ? 'ignore' : 'pipe', 'inherit', 'inherit', ...directories],
+    ...spec.user,
+  });
+  for (const descriptor of directories) closeSync(descriptor);
+  child.on('error', (error) => end({ type: 'failed', reason: error.message }));
+  child.on('exit', (code, signal) => end({ type: 'exited', code, signal }));
+  if (child.pid === undefined) return;
+  child.stdin?.on('error', () => undefined).end(spec.input);
+  report({ type: 'started', pid: child.pid });
+}
+
+function report(message: WatchdogReport): void {
+  if (process.connected) process.send?.(message);
+}
+
+function end(message: WatchdogReport): void {
+  if (!process.connected || !process.send) process.exit();
+  process.send(message, () => process.exit());
+}

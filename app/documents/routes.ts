@@ -1,0 +1,131 @@
+import { route, type Route } from '../http/route.ts';
+import type { Certification } from './certification.ts';
+import {
+  Certified,
+  CreateDocument,
+  DocumentHash,
+  DocumentId,
+  DocumentList,
+  DocumentPage,
+  DocumentView,
+} from './schema.ts';
+import type { Documents } from './service.ts';
+
+const tag = 'Documents';
+const mayRead = { scopes: ['documents:read'] };
+const mayWrite = { scopes: ['documents:write'] };
+
+interface DocumentRoutesOptions {
+  readonly documents: Documents;
+  readonly certification: Certification;
+}
+
+export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
+  const { documents, certification } = options;
+  return [
+    route({
+      method: 'post',
+      path: '/v1/documents',
+      aliases: ['/api/v1/documents'],
+      tag,
+      summary: 'Makes a document of a completed upload',
+      access: mayWrite,
+      body: CreateDocument,
+      status: 201,
+      response: DocumentView,
+      errors: [
+        'stored_file_not_found',
+        'duplicate_hash',
+        'storage_unavailable',
+        'audit_backlog_full',
+      ],
+      handler: ({ caller, body, request }) => documents.create(caller, body, request.serverId),
+    }),
+    route({
+      method: 'get',
+      path: '/v1/documents',
+      aliases: ['/api/v1/documents'],
+      tag,
+      summary: 'The documents of the caller, newest first',
+      access: mayRead,
+      query: DocumentPage,
+      status: 200,
+      response: DocumentList,
+      errors: [],
+      handler: async ({ caller, query, reply }) => {
+        const page = await documents.list(caller, query);
+        const last = page.at(-1);
+        if (last !== undefined && page.length === query.limit) {
+          const next = `/v1/documents?limit=${query.limit}&cursor=${last.id}`;
+          reply.set('Link', `<${next}>; rel="next"`);
+        }
+        return page.map(({ userId: _user, fileHash: _hash, ...item }) => item);
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/v1/documents/:id',
+      aliases: ['/api/v1/documents/:id'],
+      tag,
+      summary: 'One document',
+      access: mayRead,
+      params: DocumentId,
+      status: 200,
+      response: DocumentView,
+      errors: ['not_found'],
+      handler: ({ caller, params }) => documents.get(caller, params.id),
+    }),
+    route({
+      method: 'get',
+      path: '/v1/documents/:id/hash',
+      aliases: ['/api/v1/documents/:id/hash'],
+      tag,
+      summary: 'The hash of the encrypted file as the server computed it',
+      access: mayRead,
+      params: DocumentId,
+      status: 200,
+      response: DocumentHash,
+      errors: ['not_found'],
+      handler: async ({ caller, params }) => {
+        const { fileHash } = await documents.get(caller, params.id);
+        return { hash: fileHash, algorithm: 'SHA3-256' as const };
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/v1/documents/:id',
+      aliases: ['/api/v1/documents/:id'],
+      tag,
+      summary: 'Deletes a document that is not sealed',
+      access: mayWrite,
+      params: DocumentId,
+      status: 204,
+      response: undefined,
+      errors: ['not_found', 'document_sealed', 'audit_backlog_full'],
+      handler: ({ caller, params, request }) =>
+        documents.remove(caller, params.id, request.serverId),
+    }),
+    route({
+      method: 'post',
+      path: '/v1/documents/:id/certify',
+      aliases: ['/api/v1/documents/:id/certify'],
+      tag,
+      summary: 'Seals a document and answers its signed proof',
+      access: mayWrite,
+      params: DocumentId,
+      status: 200,
+      response: Certified,
+      errors: [
+        'not_found',
+        'document_sealed',
+        'document_expired',
+        'stored_file_changed',
+        'storage_unavailable',
+        'signer_unavailable',
+        'audit_backlog_full',
+      ],
+      handler: ({ caller, params, request }) =>
+        certification.certify(caller, params.id, request.serverId),
+    }),
+  ];
+}

@@ -1,0 +1,183 @@
+import type { Selectable } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, Owner, Tx } from '../db/database.ts';
+import { violatesUnique } from '../db/pg-error.ts';
+import type { Schema } from '../db/schema.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Uploads } from '../uploads/service.ts';
+import type { CreateDocument, DocumentView } from './schema.ts';
+
+type DocumentRow = Selectable<Schema['documents']>;
+type View = z.input<typeof DocumentView>;
+
+export interface Documents {
+  /** Waits for the server's hash. Throws stored_file_not_found or duplicate_hash. */
+  create(caller: Caller, input: z.output<typeof CreateDocument>, requestId: string): Promise<View>;
+  /** Newest first; `cursor` is the last id of the page before. */
+  list(caller: Caller, page: { limit: number; cursor?: string | undefined }): Promise<View[]>;
+  /** Throws not_found. */
+  get(caller: Caller, id: string): Promise<View>;
+  /** Throws not_found, or document_sealed unless the caller is a probatio_admin. */
+  remove(caller: Caller, id: string, requestId: string): Promise<void>;
+}
+
+interface DocumentsOptions {
+  readonly db: Database;
+  readonly audit: AuditTrail;
+  readonly outbox: Outbox;
+  readonly uploads: Uploads;
+  readonly clock: Clock;
+}
+
+export function createDocuments(options: DocumentsOptions): Documents {
+  const { db, audit, outbox, uploads, clock } = options;
+
+  async function insert(
+    tx: Tx,
+    caller: Caller,
+    row: DocumentRow,
+    keywords: readonly string[],
+    requestId: string,
+  ): Promise<void> {
+    await tx.insertInto('documents').values(row).execute();
+    if (keywords.length > 0) {
+      await tx
+        .insertInto('document_keywords')
+        .values(
+          [...new Set(keywords)].map((keyword_hash) => ({
+            user_id: row.user_id,
+            tenant_id: row.tenant_id,
+            keyword_hash,
+            document_id: row.id,
+          })),
+        )
+        .execute();
+    }
+    await audit.append(tx, {
+      action: 'document.created',
+      actor: { type: 'user', id: caller.userId },
+      owner: caller,
+      resource: { type: 'document', id: row.id },
+      requestId,
+      data: { fileHash: row.file_hash, size: row.file_size },
+    });
+  }
+
+  return {
+    async create(caller, { encryptedMetadata, keywordDeterministic, storagePath }, requestId) {
+      audit.assertWritable();
+      const file = await uploads.findCompleted(caller, storagePath);
+      if (file === undefined) throw new AppError('stored_file_not_found');
+      const row: DocumentRow = {
+        id: uuidv7(),
+        user_id: caller.userId,
+        tenant_id: caller.tenantId,
+        storage_key: file.storageKey,
+        object_version: file.objectVersion,
+        file_size: file.fileSize,
+        file_hash: file.fileHash,
+        encrypted_metadata: encryptedMetadata,
+        status: 'PENDING',
+        created_at: clock(),
+        sealed_at: null,
+        proof_id: null,
+      };
+      try {
+        await db.asUser(caller, (tx) => insert(tx, caller, row, keywordDeterministic, requestId));
+      } catch (error) {
+        throw toAppError(error);
+      }
+      return toView(row);
+    },
+
+    list: (caller, { limit, cursor }) =>
+      db.asUser(caller, async (tx) => {
+        let query = tx
+          .selectFrom('documents')
+          .selectAll()
+          .where('user_id', '=', caller.userId)
+          .orderBy('id', 'desc')
+          .limit(limit);
+        if (cursor !== undefined) query = query.where('id', '<', cursor);
+        return (await query.execute()).map(toView);
+      }),
+
+    get: (caller, id) => db.asUser(caller, async (tx) => toView(await loadDocument(tx, id))),
+
+    async remove(caller, id, requestId) {
+      audit.assertWritable();
+      const isAdmin = caller.roles.includes('probatio_admin');
+      const removeIn = async (tx: Tx) => {
+        const row = await lockDocument(tx, id);
+        if (row.status === 'SEALED' && !isAdmin) {
+          throw new AppError('document_sealed', { status: 403 });
+        }
+        await tx.deleteFrom('documents').where('id', '=', id).execute();
+        await uploads.forget(tx, row.storage_key);
+        await outbox.add(tx, 'object.delete', {
+          key: row.storage_key,
+          version: row.object_version,
+        });
+        await audit.append(tx, {
+          action: 'document.deleted',
+          actor: { type: 'user', id: caller.userId },
+          owner: ownerOf(row),
+          resource: { type: 'document', id },
+          requestId,
+          data: { fileHash: row.file_hash, status: row.status },
+        });
+      };
+      await (isAdmin ? db.asService(removeIn) : db.asUser(caller, removeIn));
+    },
+  };
+}
+
+/** Throws not_found. */
+export async function loadDocument(tx: Tx, id: string): Promise<DocumentRow> {
+  const row = await tx.selectFrom('documents').selectAll().where('id', '=', id).executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+/** The document, locked until the transaction ends. Throws not_found. */
+export async function lockDocument(tx: Tx, id: string): Promise<DocumentRow> {
+  const row = await tx
+    .selectFrom('documents')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+function ownerOf(row: DocumentRow): Owner {
+  return { userId: row.user_id, tenantId: row.tenant_id };
+}
+
+function toView(row: DocumentRow): View {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    encryptedMetadata: row.encrypted_metadata,
+    fileHash: row.file_hash,
+    status: row.status,
+    createdAt: row.created_at,
+  };
+}
+
+/** Two requests may pass the same checks at once; the unique indexes decide. */
+function toAppError(error: unknown): unknown {
+  if (violatesUnique(error, 'documents_storage_key')) {
+    return new AppError('stored_file_not_found', { cause: error });
+  }
+  if (violatesUnique(error, 'documents_user_hash')) {
+    return new AppError('duplicate_hash', { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,104 @@
+/** One error of the API: its HTTP status and a sentence that says what to do and never echoes input. */
+interface ErrorKind {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** Every error code of the API. Codes are stable; clients branch on them, never on messages. */
+const kinds = {
+  validation_failed: {
+    status: 400,
+    message: 'The request does not match its schema; see details.',
+  },
+  invalid_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
+  invalid_request: { status: 400, message: 'The request is malformed.' },
+  password_forbidden: { status: 400, message: 'A password must never be sent to this service.' },
+  invalid_public_value: { status: 400, message: 'The SRP public value A is not acceptable.' },
+  invalid_key_length: { status: 400, message: 'The key or envelope has the wrong length.' },
+  stored_file_not_found: { status: 400, message: 'No completed upload of yours is at this path.' },
+  invalid_part_number: { status: 400, message: 'The part number is outside this session.' },
+  invalid_part_size: { status: 400, message: 'The part size is not allowed.' },
+  incomplete_body: { status: 400, message: 'The body ended before its declared length.' },
+  digest_mismatch: { status: 400, message: 'The body does not match its Content-Digest.' },
+  invalid_parts: { status: 400, message: 'Parts are missing or do not add up to the file size.' },
+  mime_type_not_allowed: { status: 400, message: 'This MIME type is not allowed.' },
+  file_too_large: { status: 400, message: 'The file is larger than allowed.' },
+  invalid_total_parts: { status: 400, message: 'No allowed part size fits this number of parts.' },
+  invalid_token: { status: 401, message: 'The access token is missing or not valid.' },
+  token_expired: { status: 401, message: 'The access token has expired.' },
+  invalid_issuer: { status: 401, message: 'The issuer of the access token is not trusted.' },
+  invalid_audience: { status: 401, message: 'The access token is for another audience.' },
+  srp_session_expired: { status: 401, message: 'The login session is unknown, used or expired.' },
+  invalid_proof: { status: 401, message: 'The login proof is not valid.' },
+  access_denied: { status: 403, message: 'This needs a role or scope that the token lacks.' },
+  not_found: { status: 404, message: 'Nothing is here for you.' },
+  user_not_found: { status: 404, message: 'No active account has this e-mail address.' },
+  proof_not_ready: { status: 404, message: 'The entry is recorded and waits for its signature.' },
+  method_not_allowed: { status: 405, message: 'This path does not take this method.' },
+  duplicate_hash: { status: 409, message: 'You already hold a document with this content.' },
+  document_sealed: { status: 409, message: 'The document is sealed and cannot change.' },
+  document_expired: { status: 409, message: 'The document expired before it was sealed.' },
+  stored_file_changed: { status: 409, message: 'The stored file is not the one that was hashed.' },
+  envelope_exists: { status: 409, message: 'The envelope exists already.' },
+  part_conflict: { status: 409, message: 'This part was recorded with other content.' },
+  part_in_progress: { status: 409, message: 'This part is being received in another request.' },
+  session_closed: { status: 409, message: 'The upload session has ended.' },
+  completion_in_progress: { status: 409, message: 'The upload is being completed right now.' },
+  session_completed: { status: 409, message: 'The upload session is already completed.' },
+  session_expired: { status: 410, message: 'The upload session has expired.' },
+  length_required: { status: 411, message: 'Content-Length is required.' },
+  body_too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
+  unsupported_media_type: { status: 415, message: 'The body must be application/json in UTF-8.' },
+  quota_exceeded: { status: 429, message: 'The plan of this account allows no more.' },
+  internal_error: { status: 500, message: 'Something failed on our side; it has been logged.' },
+  cache_unavailable: { status: 503, message: 'The cache is away; try again soon.' },
+  database_unavailable: { status: 503, message: 'The database is away; try again soon.' },
+  storage_unavailable: { status: 503, message: 'The object store is away; try again soon.' },
+  signer_unavailable: { status: 503, message: 'The signer is away; try again soon.' },
+  jwks_unavailable: { status: 503, message: 'The key set of the issuer is away; try again soon.' },
+  audit_backlog_full: {
+    status: 503,
+    message: 'Too many entries wait for a signature; try again later.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof kinds;
+
+export interface ErrorDetail {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface AppErrorOptions {
+  readonly cause?: unknown;
+  /** Overrides the table's status where the contract gives one code two (403 and 409 document_sealed). */
+  readonly status?: number;
+  readonly details?: readonly ErrorDetail[];
+  readonly retryAfterSeconds?: number;
+  /** Members added to the error body, such as `proofId`. Never secrets, never input. */
+  readonly members?: Readonly<Record<string, string>>;
+}
+
+/** The only error that reaches a client by its own code; anything else becomes `internal_error`. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly members: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    super(kinds[code].message, { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.status = options.status ?? kinds[code].status;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status === 503 ? 5 : undefined);
+    this.members = options.members ?? {};
+  }
+}
+
+/** Status and text of a code, for the OpenAPI document. */
+export function describeError(code: ErrorCode): ErrorKind {
+  return kinds[code];
+}

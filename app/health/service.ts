@@ -1,0 +1,88 @@
+import type { Redis } from 'ioredis';
+import type { SignerClient } from '../../signer/client.ts';
+import type { KeyRegistry } from '../audit/key-registry.ts';
+import type { LabelledKeys } from '../audit/labelled-keys.ts';
+import type { Database } from '../db/database.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { infoField } from './cache.ts';
+import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
+
+const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] as const;
+type CheckName = (typeof checkNames)[number];
+
+export interface HealthReport {
+  /** `error`: database or signer's socket away; `degraded`: anything else is not well. */
+  readonly status: 'ok' | 'degraded' | 'error';
+  readonly checks: Record<CheckName, CheckResult>;
+}
+
+export interface Health {
+  report(): Promise<HealthReport>;
+  /** Whether this process may be given traffic. */
+  isReady(): Promise<boolean>;
+}
+
+interface HealthOptions {
+  readonly db: Database;
+  readonly redis: Redis;
+  readonly store: ObjectStore;
+  readonly signer: SignerClient;
+  readonly registry: KeyRegistry;
+  readonly keys: LabelledKeys;
+  readonly isDraining: () => boolean;
+}
+
+export function createHealth(options: HealthOptions): Health {
+  const { db, redis, store, signer, registry, keys, isDraining } = options;
+
+  const probes: Record<CheckName, () => Promise<unknown>> = {
+    database: () => db.ping(),
+    cache: () => redis.ping(),
+    storage: () => store.ping(),
+    queue: () => assertKeepsEverything(redis),
+    signer: () => assertTokenReady(signer),
+    jwks: () => assertTokenKeys(registry),
+  };
+
+  const report = sharedFor(1_000, async (): Promise<HealthReport> => {
+    const results = await Promise.all(
+      checkNames.map(async (name) => [name, await check(probes[name])] as const),
+    );
+    const checks = Object.fromEntries(results) as Record<CheckName, CheckResult>;
+    return { status: overall(checks), checks };
+  });
+
+  return {
+    report,
+    async isReady() {
+      if (isDraining() || !keys.isReady()) return false;
+      return (await report()).status !== 'error';
+    },
+  };
+}
+
+function overall(checks: Record<CheckName, CheckResult>): HealthReport['status'] {
+  const isSignerAway = checks.signer.status === 'error' && checks.signer.error !== hsmAway;
+  if (checks.database.status === 'error' || isSignerAway) return 'error';
+  return Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
+}
+
+const hsmAway = 'hsm_unavailable';
+
+/** The signer's socket answers, and its token is logged in. */
+async function assertTokenReady(signer: SignerClient): Promise<void> {
+  const { status } = await signer.health();
+  if (status !== 'ok') throw new CheckError(hsmAway);
+}
+
+/** A queue needs a Redis that evicts nothing. */
+async function assertKeepsEverything(redis: Redis): Promise<void> {
+  const info = await redis.info('memory');
+  const evicts = infoField(info, 'maxmemory_policy') !== 'noeviction';
+  if (evicts && infoField(info, 'maxmemory') !== '0') throw new CheckError('evicts_keys');
+}
+
+async function assertTokenKeys(registry: KeyRegistry): Promise<void> {
+  const keys = await registry.list();
+  if (!keys.some(({ purpose }) => purpose === 'token')) throw new CheckError('no_token_key');
+}

@@ -1,0 +1,67 @@
+import { STATUS_CODES } from 'node:http';
+import type { Context, Next } from 'koa';
+import { AppError } from '../errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { requestInfo } from './request-context.ts';
+
+/** The API's word for another module's error; undefined where it is nobody's. */
+type Translate = (error: unknown) => AppError | undefined;
+
+/** Turns whatever is thrown below, and answers nobody gave, into the contract's error body. */
+export function errorBoundary(log: Log, translate: Translate) {
+  return async function renderErrors(ctx: Context, next: Next): Promise<void> {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body === undefined) throw new AppError('not_found');
+      if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');
+    } catch (error) {
+      render(ctx, toAppError(error, ctx, log, translate));
+    }
+  };
+}
+
+function toAppError(error: unknown, ctx: Context, log: Log, translate: Translate): AppError {
+  const appError =
+    error instanceof AppError
+      ? error
+      : (translate(error) ?? new AppError('internal_error', { cause: error }));
+  if (appError.status >= 500) {
+    log.error(
+      { err: error, code: appError.code, requestId: requestInfo(ctx).id },
+      'request failed',
+    );
+  }
+  return appError;
+}
+
+function render(ctx: Context, error: AppError): void {
+  ctx.status = error.status;
+  if (error.status === 401) ctx.set('WWW-Authenticate', challenge(error));
+  if (error.retryAfterSeconds !== undefined)
+    ctx.set('Retry-After', String(error.retryAfterSeconds));
+  ctx.set('Cache-Control', 'no-store');
+  ctx.body = {
+    statusCode: error.status,
+    message: error.message,
+    error: STATUS_CODES[error.status] ?? 'Error',
+    timestamp: new Date().toISOString(),
+    path: ctx.path,
+    code: error.code,
+    requestId: requestInfo(ctx).id,
+    ...(error.details === undefined ? {} : { details: error.details }),
+    ...error.members,
+  };
+}
+
+const tokenErrors: ReadonlySet<string> = new Set([
+  'invalid_token',
+  'token_expired',
+  'invalid_issuer',
+  'invalid_audience',
+]);
+
+/** RFC 6750 §3.1 knows one error for every token problem; the login's own codes go as they are. */
+function challenge(error: AppError): string {
+  const name = tokenErrors.has(error.code) ? 'invalid_token' : error.code;
+  return `Bearer error="${name}", error_description="${error.message}"`;
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import { describeError, type ErrorCode } from '../errors.ts';
+import type { Route } from './route.ts';
+
+const ErrorBody = z
+  .object({
+    statusCode: z.int(),
+    message: z.string(),
+    error: z.string(),
+    timestamp: z.iso.datetime(),
+    path: z.string(),
+    code: z.string(),
+    requestId: z.string(),
+    details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Error', description: 'The body of every error. `code` is stable.' });
+
+interface ApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+}
+
+/** The OpenAPI 3.1 document of the routes, a pure function of their definitions. */
+export function createOpenApi(routes: readonly Route[], info: ApiInfo) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    for (const path of [route.path, ...(route.aliases ?? [])]) {
+      const template = path.replace(/:(\w+)/g, '{$1}');
+      paths[template] = { ...paths[template], [route.method]: operation(route, path) };
+    }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'at+jwt' } },
+    },
+  });
+}
+
+function operation(route: Route, path: string): ZodOpenApiOperationObject {
+  return {
+    operationId: operationId(route.method, path),
+    tags: [route.tag],
+    summary: route.summary,
+    security: route.access === 'public' ? [] : [{ bearer: [...(route.access.scopes ?? [])] }],
+    requestParams: {
+      ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
+      ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
+    },
+    ...requestBody(route),
+    responses: { ...success(route), ...failures(route) },
+  };
+}
+
+function operationId(method: string, path: string): string {
+  return `${method}${path.replace(/[^A-Za-z0-9]+(\w)/g, (_, c: string) => c.toUpperCase())}`;
+}
+
+function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  if (route.streamsBody === true) {
+    const schema = { type: 'string', format: 'binary' } as const;
+    return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };
+  }
+  if (route.body === undefined) return {};
+  return {
+    requestBody: { required: true, content: { 'application/json': { schema: route.body } } },
+  };
+}
+
+function success(route: Route) {
+  const description = route.summary;
+  const content =
+    route.response === undefined
+      ? {}
+      : { content: { 'application/json': { schema: route.response } } };
+  return { [String(route.status)]: { description, ...content } };
+}
+
+/** Codes by status: the route's own and those that guards and validation may give on any route. */
+function failures(route: Route) {
+  const codes = new Set<ErrorCode>(route.errors);
+  if (route.params ?? route.query ?? route.body) codes.add('validation_failed');
+  if (route.body !== undefined) {
+    for (const code of ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const) {
+      codes.add(code);
+    }
+  }
+  if (route.access !== 'public') {
+    for (const code of ['invalid_token', 'token_expired', 'access_denied'] as const)
+      codes.add(code);
+  }
+  const byStatus = Map.groupBy(codes, (code) => describeError(code).status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, of]) => [
+      String(status),
+      {
+        description: of.map((code) => `\`${code}\`: ${describeError(code).message}`).join('\n\n'),
+        content: { 'application/json': { schema: ErrorBody } },
+      },
+    ]),
+  );
+}

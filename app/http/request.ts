@@ -1,0 +1,21 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+/** What handlers may know of the HTTP request beyond their parsed input. */
+export interface RequestInfo {
+  /** The client's X-Request-Id or ours; for logs and answers. */
+  readonly id: string;
+  /** Always ours (UUID); the only one that enters audit entries. */
+  readonly serverId: string;
+  /** The client's address behind the trusted proxies. */
+  readonly clientAddress: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The raw body, for routes that stream it. */
+  readonly stream: IncomingMessage;
+}
+
+/** What handlers may set on the answer beyond its body. */
+export interface Reply {
+  set(name: string, value: string): void;
+  /** Another status than the route's own. */
+  status(code: number): void;
+}

@@ -1,0 +1,100 @@
+import type { z } from 'zod';
+import { AppError, type ErrorCode } from '../errors.ts';
+import type { Access, Caller } from './caller.ts';
+import type { Reply, RequestInfo } from './request.ts';
+import { parseInput } from './validation.ts';
+
+type Schema = z.ZodType;
+type Output<S> = S extends Schema ? z.output<S> : undefined;
+
+/** What a handler is given: typed by the route's own schemas. */
+export interface Input<A extends Access, P, Q, B> {
+  readonly caller: A extends 'public' ? undefined : Caller;
+  readonly params: Output<P>;
+  readonly query: Output<Q>;
+  readonly body: Output<B>;
+  readonly request: RequestInfo;
+  readonly reply: Reply;
+}
+
+export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | undefined> {
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  readonly path: string;
+  /** Other paths that answer alike. */
+  readonly aliases?: readonly string[];
+  readonly tag: string;
+  readonly summary: string;
+  readonly access: A;
+  readonly params?: P;
+  readonly query?: Q;
+  /** JSON body. Left out, no body is read. */
+  readonly body?: B;
+  /** The handler reads the raw body itself; documented as application/octet-stream. */
+  readonly streamsBody?: boolean;
+  /** Refuses a JSON body before its schema is looked at. Throws AppError. */
+  readonly guardBody?: (body: unknown) => void;
+  readonly status: number;
+  readonly response: R;
+  /** The answer carries a secret, token or key: Cache-Control: no-store. */
+  readonly noStore?: boolean;
+  /** Codes this route may answer beyond those every route may. */
+  readonly errors: readonly ErrorCode[];
+  readonly handler: (input: Input<A, P, Q, B>) => Promise<R extends Schema ? z.input<R> : void>;
+}
+
+/** The raw, untyped request as the router hands it over. */
+export interface RawRequest {
+  readonly params: Record<string, string>;
+  readonly query: Record<string, unknown>;
+  readonly body: unknown;
+  readonly caller: Caller | undefined;
+  readonly request: RequestInfo;
+  readonly reply: Reply;
+}
+
+/** A route ready to be mounted and documented; its types are spent. */
+export interface Route extends Omit<
+  RouteOptions<
+    Access,
+    Schema | undefined,
+    Schema | undefined,
+    Schema | undefined,
+    Schema | undefined
+  >,
+  'handler'
+> {
+  /** Answers the JSON value of the response, or undefined for an empty one. */
+  handle(raw: RawRequest): Promise<unknown>;
+}
+
+/**
+ * Ties a path to its schemas, access, handler and documentation: the one definition from which
+ * validation, types and OpenAPI come.
+ */
+export function route<
+  A extends Access,
+  R extends Schema | undefined,
+  P extends Schema | undefined = undefined,
+  Q extends Schema | undefined = undefined,
+  B extends Schema | undefined = undefined,
+>(options: RouteOptions<A, P, Q, B, R>): Route {
+  const { handler, ...definition } = options;
+  return {
+    ...definition,
+    async handle(raw) {
+      if (options.access !== 'public' && raw.caller === undefined) {
+        throw new AppError('invalid_token');
+      }
+      options.guardBody?.(raw.body);
+      const result = await handler({
+        caller: raw.caller as Input<A, P, Q, B>['caller'],
+        params: parseInput(options.params, raw.params, 'path') as Output<P>,
+        query: parseInput(options.query, raw.query, 'query') as Output<Q>,
+        body: parseInput(options.body, raw.body, 'body') as Output<B>,
+        request: raw.request,
+        reply: raw.reply,
+      });
+      return options.response?.parse(result);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import type Koa from 'koa';
+
+const lingerMs = 500;
+
+export interface HttpServer {
+  readonly port: number;
+  /** Takes no new connection, lets every request under way finish, and resolves then. */
+  drain(limitSeconds: number): Promise<void>;
+}
+
+/** Listens; rejects with the system's error (EADDRINUSE) when the address is taken. */
+export async function listen(app: Koa, host: string, port: number): Promise<HttpServer> {
+  const handle = app.callback();
+  const open = new Set<ServerResponse>();
+  let draining = false;
+  const server = createServer(
+    // Uploads may take long: their idle limit replaces the limit on whole requests.
+    { requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 65_000 },
+    (request, response) => {
+      if (draining) response.setHeader('Connection', 'close');
+      open.add(response);
+      response.once('close', () => open.delete(response));
+      void handle(request, response);
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async drain(limitSeconds) {
+      draining = true;
+      for (const response of open) {
+        if (!response.headersSent) response.setHeader('Connection', 'close');
+      }
+      // A request already on its way over an idle connection is answered, and told to go elsewhere.
+      await setTimeout(lingerMs);
+      await closeWithin(server, limitSeconds);
+    },
+  };
+}
+
+async function closeWithin(server: Server, limitSeconds: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idle = setInterval(() => server.closeIdleConnections(), 100);
+  const limit = new AbortController();
+  void setTimeout(limitSeconds * 1000, undefined, { signal: limit.signal }).then(
+    () => server.closeAllConnections(),
+    () => undefined,
+  );
+  await closed;
+  clearInterval(idle);
+  limit.abort();
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { AppError, type ErrorDetail } from '../errors.ts';
+
+/**
+ * Parses one part of a request by its schema. A part without a schema must be absent: an unknown
+ * query parameter is refused, an unread body is ignored. Throws `validation_failed` with details.
+ */
+export function parseInput(
+  schema: z.ZodType | undefined,
+  value: unknown,
+  part: 'path' | 'query' | 'body',
+): unknown {
+  if (schema === undefined) {
+    if (part !== 'query') return undefined;
+    schema = z.strictObject({});
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new AppError('validation_failed', { details: parsed.error.issues.flatMap(describeIssue) });
+}
+
+/** Names where the problem is; only names a client may echo to its developer, never values. */
+function describeIssue(issue: z.core.$ZodIssue): ErrorDetail[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: pathOf([...issue.path, key]),
+      message: 'unknown field',
+    }));
+  }
+  return [{ path: pathOf(issue.path), message: messageOf(issue) }];
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : issue.message;
+}
+
+function pathOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((key) =>
+      String(key)
+        .replace(/[^\w.-]/g, '?')
+        .slice(0, 64),
+    )
+    .join('.')
+    .slice(0, 256);
+}

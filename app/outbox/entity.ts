@@ -1,0 +1,28 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, timestamp } from '../db/columns.ts';
+import { servicePolicy } from '../db/policies.ts';
+
+/**
+ * A side effect promised by a transaction: written with it, done after it at least once, then
+ * deleted. The app login may only insert.
+ */
+export const OutboxMessage = defineEntity({
+  name: 'OutboxMessage',
+  tableName: 'outbox',
+  rowLevelSecurity: 'force',
+  policies: [
+    { name: 'outbox_append', command: 'insert', roles: ['probatio_app'], check: 'true' },
+    servicePolicy('outbox'),
+  ],
+  indexes: [{ name: 'outbox_due', properties: ['availableAt'] }],
+  properties: {
+    id: p.uuid().primary(),
+    kind: p.text(),
+    /** JSON text; its form is the kind's. */
+    payload: p.text(),
+    attempts: p.integer().default(0),
+    /** Not before this moment: a retry's backoff, or the lease of the worker that has it. */
+    availableAt: timestamp().defaultRaw('now()'),
+    createdAt: createdAt(),
+  },
+});

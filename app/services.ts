@@ -1,0 +1,138 @@
+import { createSignerClient } from '../signer/client.ts';
+import { createAccounts } from './accounts/service.ts';
+import { createKeyRegistry } from './audit/key-registry.ts';
+import { fetchLabelledKeys } from './audit/labelled-keys.ts';
+import { createProofs } from './audit/proofs.ts';
+import { startSealer } from './audit/sealer.ts';
+import { createSealerStore } from './audit/sealer-store.ts';
+import { createAuditTrail } from './audit/trail.ts';
+import { createAccessTokens } from './auth/access-token.ts';
+import { createLogin } from './auth/login.ts';
+import { createSrpSessions } from './auth/srp-sessions.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { openDatabase } from './db/database.ts';
+import { createCertification } from './documents/certification.ts';
+import { createDocuments } from './documents/service.ts';
+import { createEnvelopes } from './envelopes/service.ts';
+import { createCacheProbe } from './health/cache.ts';
+import { createHealth } from './health/service.ts';
+import { createFileMailer } from './mail/mailer.ts';
+import { createOutbox } from './outbox/outbox.ts';
+import { startOutboxWorker } from './outbox/worker.ts';
+import { connectRedis } from './redis.ts';
+import { createObjectStore } from './storage/create-store.ts';
+import { createObjectHasher } from './storage/object-hash.ts';
+import type { Log } from './telemetry/log.ts';
+import { createCompletion } from './uploads/completion.ts';
+import { createFileHashes } from './uploads/file-hashes.ts';
+import { createParts } from './uploads/parts.ts';
+import { createUploads } from './uploads/service.ts';
+import { createUploadSessions } from './uploads/sessions.ts';
+
+export type Services = Awaited<ReturnType<typeof startServices>>;
+
+/**
+ * Builds every service once and starts the workers. Nothing needs to be reachable yet: what is away
+ * is tried again, and readiness tells.
+ */
+export async function startServices(config: Config, log: Log) {
+  const clock = systemClock;
+  const stopping = new AbortController();
+  const db = await openDatabase(config.database);
+  const redis = connectRedis(config.redis.url, log);
+  const store = await createObjectStore(config.storage);
+  const hasher = createObjectHasher(config.storage, { concurrency: 2 });
+  const signer = createSignerClient({ socketPath: config.signer.socketPath });
+  const registry = createKeyRegistry({ db, signer, clock });
+  const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
+
+  const sealer = startSealer({
+    store: createSealerStore(db),
+    signer,
+    registry,
+    log,
+    backlogLimit: config.audit.backlogLimit,
+  });
+  const mailer = createFileMailer({ ...config.mail, log });
+  const outboxWorker = startOutboxWorker({
+    db,
+    log,
+    handlers: {
+      email: (mail, id) => mailer.send(mail, id),
+      'object.delete': ({ key, version }) => store.delete(key, version),
+      'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
+    },
+  });
+
+  const { isBacklogFull, wake } = sealer;
+  const audit = createAuditTrail({ clock, isBacklogFull, onCommitted: wake });
+  const outbox = createOutbox({ onCommitted: outboxWorker.wake });
+  const proofs = createProofs({ db, registry, sealer });
+
+  const tokens = createAccessTokens({ ...config.auth, signer, registry, clock });
+  const accounts = createAccounts({ db, audit, outbox, keys, clock });
+  const sessions = createSrpSessions(redis);
+  const login = createLogin({ accounts, sessions, tokens, db, audit, clock });
+
+  const hashes = createFileHashes({ db, hasher, log });
+  const uploads = createUploads({ db, hashes, clock });
+  const uploadSessions = createUploadSessions({
+    db,
+    audit,
+    outbox,
+    store,
+    clock,
+    plan: () => config.plans.standard,
+    ...config.uploads,
+  });
+  const parts = createParts({ db, store, clock });
+  const completion = createCompletion({ db, audit, store, hashes, clock });
+
+  const documents = createDocuments({ db, audit, outbox, uploads, clock });
+  const certification = createCertification({ db, audit, proofs, store, clock });
+  const envelopes = createEnvelopes({ db, audit });
+
+  const cache = createCacheProbe(redis, clock);
+  let draining = false;
+  const health = createHealth({
+    db,
+    redis,
+    store,
+    signer,
+    registry,
+    keys,
+    isDraining: () => draining,
+  });
+
+  return {
+    accounts,
+    cache,
+    certification,
+    clock,
+    completion,
+    documents,
+    envelopes,
+    health,
+    login,
+    parts,
+    proofs,
+    registry,
+    tokens,
+    uploadSessions,
+    /** From now on this process is not ready for traffic. */
+    beginDrain() {
+      draining = true;
+    },
+    /** Ends the workers after what they have in hand, then closes every connection. */
+    async stop() {
+      stopping.abort();
+      await Promise.all([sealer.stop(), outboxWorker.stop()]);
+      await hasher.close();
+      await store.close();
+      signer.close();
+      redis.disconnect();
+      await db.close();
+    },
+  };
+}

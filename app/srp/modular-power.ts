@@ -1,0 +1,91 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPair,
+  type KeyObject,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { elementBytes, generator, pad, primeBytes, toBigInt } from './group.ts';
+
+/**
+ * Modular powers by OpenSSL on the thread pool: base^exponent mod N is the Diffie–Hellman secret of
+ * the public key `base` and the private key `exponent`, several times faster than BigInt and
+ * constant-time in the exponent. OpenSSL has no other entrance, so both are dressed as DER keys.
+ */
+
+const agree = promisify(diffieHellman);
+
+/** Node knows the type `dh`, its type declarations do not. */
+const generate = promisify(generateKeyPair) as unknown as (
+  type: 'dh',
+  options: { group: 'modp15' },
+) => Promise<{ privateKey: KeyObject; publicKey: KeyObject }>;
+
+/** A secret exponent and 2^exponent mod N. */
+export interface Ephemeral {
+  /** PKCS #8 DER; zero it after use. */
+  readonly privateKey: Buffer;
+  readonly publicValue: bigint;
+}
+
+/** A fresh exponent of at least 256 random bits. */
+export async function generateEphemeral(): Promise<Ephemeral> {
+  const { privateKey, publicKey } = await generate('dh', { group: 'modp15' });
+  const spki = publicKey.export({ type: 'spki', format: 'der' });
+  return {
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }),
+    publicValue: toBigInt(spki.subarray(-elementBytes)),
+  };
+}
+
+/**
+ * base^exponent mod N, 1 < base < N − 1. OpenSSL refuses the bases 0, 1 and N − 1.
+ * @param exponent a key from `generateEphemeral` or `exponentKey`.
+ */
+export async function power(base: bigint, exponent: KeyObject): Promise<bigint> {
+  return toBigInt(await agree({ publicKey: publicKeyOf(base), privateKey: exponent }));
+}
+
+/** The exponent held in a PKCS #8 DER key. */
+export function importExponent(privateKey: Buffer): KeyObject {
+  return createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
+}
+
+/** A positive big-endian number as exponent. */
+export function exponentKey(exponent: Buffer): KeyObject {
+  const version = integer(Buffer.of(0));
+  const key = sequence(version, algorithm, tlv(0x04, integer(exponent)));
+  return importExponent(key);
+}
+
+function publicKeyOf(value: bigint): KeyObject {
+  const bits = tlv(0x03, Buffer.concat([Buffer.of(0), integer(pad(value))]));
+  return createPublicKey({ key: sequence(algorithm, bits), format: 'der', type: 'spki' });
+}
+
+/** AlgorithmIdentifier dhKeyAgreement (PKCS #3) with N and g. */
+const algorithm = sequence(
+  tlv(0x06, Buffer.from('2a864886f70d010301', 'hex')),
+  sequence(integer(primeBytes), integer(Buffer.of(Number(generator)))),
+);
+
+function sequence(...members: Buffer[]): Buffer {
+  return tlv(0x30, Buffer.concat(members));
+}
+
+/** A non-negative INTEGER in its shortest form. */
+function integer(bytes: Buffer): Buffer {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  const digits = first === -1 ? Buffer.of(0) : bytes.subarray(first);
+  const isHigh = (digits[0] ?? 0) >= 0x80;
+  return tlv(0x02, isHigh ? Buffer.concat([Buffer.of(0), digits]) : digits);
+}
+
+function tlv(tag: number, value: Buffer): Buffer {
+  const { length } = value;
+  let header = [length];
+  if (length >= 0x100) header = [0x82, length >> 8, length & 0xff];
+  else if (length >= 0x80) header = [0x81, length];
+  return Buffer.concat([Buffer.of(tag, ...header), value]);
+}

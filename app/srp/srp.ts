@@ -1,0 +1,72 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import { exponentKey, generateEphemeral, importExponent, power } from './modular-power.ts';
+import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './group.ts';
+
+/**
+ * The server's side of SRP-6a (RFC 5054) with SHA3-256 and the 3072-bit group. Numbers are bigint
+ * group elements; hashes and proofs are Buffers of 32 bytes.
+ */
+
+/** k = H(N ‖ PAD(g)) */
+const multiplier = toBigInt(sha3(primeBytes, pad(generator)));
+
+/** What the server keeps between challenge and proof, beside the account's verifier. */
+export interface ServerSession {
+  readonly clientPublic: bigint;
+  readonly serverPublic: bigint;
+  /** PKCS #8 DER of the secret exponent b. */
+  readonly privateKey: Buffer;
+}
+
+/** The client's A. Throws invalid_public_value unless it is hex and 1 < A < N − 1. */
+export function parseClientPublic(hex: string): bigint {
+  if (!/^[0-9a-fA-F]{1,768}$/.test(hex)) throw new AppError('invalid_public_value');
+  const value = BigInt(`0x${hex}`);
+  if (!isGroupElement(value)) throw new AppError('invalid_public_value');
+  return value;
+}
+
+/** B = k·v + g^b mod N, with a fresh b. */
+export async function createChallenge(
+  clientPublic: bigint,
+  verifier: bigint,
+): Promise<ServerSession> {
+  const { privateKey, publicValue } = await generateEphemeral();
+  const serverPublic = (multiplier * verifier + publicValue) % prime;
+  if (serverPublic === 0n) return createChallenge(clientPublic, verifier);
+  return { clientPublic, serverPublic, privateKey };
+}
+
+/**
+ * The server's proof M2 = H(PAD(A) ‖ M1 ‖ K) if M1 is the one that only the verifier's owner can
+ * compute; undefined otherwise. Zeroes the session's secret.
+ */
+export async function answerProof(
+  session: ServerSession,
+  verifier: bigint,
+  clientProof: Buffer,
+): Promise<Buffer | undefined> {
+  const a = pad(session.clientPublic);
+  const b = pad(session.serverPublic);
+  const scrambler = sha3(a, b);
+  if (toBigInt(scrambler) === 0n) return undefined;
+  const blinded = (session.clientPublic * (await power(verifier, exponentKey(scrambler)))) % prime;
+  const exponent = importExponent(session.privateKey);
+  session.privateKey.fill(0);
+  if (!isGroupElement(blinded)) return undefined;
+  const premaster = pad(await power(blinded, exponent));
+  const key = sha3(premaster);
+  premaster.fill(0);
+  const expected = sha3(a, b, key);
+  const matches = clientProof.length === expected.length && timingSafeEqual(clientProof, expected);
+  const answer = matches ? sha3(a, clientProof, key) : undefined;
+  key.fill(0);
+  return answer;
+}
+
+function sha3(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash('sha3-256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}

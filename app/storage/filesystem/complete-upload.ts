@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoredPart } from '../object-store.ts';
+import { StorageError } from '../storage-error.ts';
+import { moveDurably, syncDirectory, writeDurably } from './durable.ts';
+import { hasErrno } from './file-error.ts';
+import { createManifest, findJson, manifestName, removeUnlisted, versionOf } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
+
+async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  const partial = join(directory, `${randomUUID()}.partial`);
+  await writeDurably(partial, JSON.stringify(manifest));
+  await rename(partial, join(directory, manifestName));
+  await syncDirectory(directory);
+}
+
+async function publish(from: string, to: string): Promise<void> {
+  try {
+    await moveDurably(from, to);
+  } catch (error) {
+    if (hasErrno(error, 'ENOTEMPTY', 'EEXIST')) throw new StorageError('key_in_use');
+    throw error;
+  }
+}
+
+/**
+ * Turns an upload's directory into the object, without copying a byte, or finds that this was done before.
+ * Throws upload_not_found, part_mismatch, key_in_use.
+ */
+export async function completeUpload(
+  upload: string,
+  object: string,
+  key: string,
+  parts: readonly StoredPart[],
+): Promise<{ version: string }> {
+  try {
+    await writeManifest(upload, await createManifest(upload, key, parts));
+    await publish(upload, object);
+  } catch (error) {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  }
+  // Another caller may have completed with other parts in between: what is published decides.
+  const published = await findJson<Manifest>(join(object, manifestName));
+  if (!published) throw new StorageError('upload_not_found');
+  if (published.version !== versionOf(parts)) throw new StorageError('part_mismatch');
+  await removeUnlisted(object, published);
+  return { version: published.version };
+}

@@ -1,0 +1,13 @@
+import { StorageError } from '../storage-error.ts';
+import type { StorageErrorCode } from '../storage-error.ts';
+
+export function hasErrno(error: unknown, ...errnos: string[]): boolean {
+  return error instanceof Error && 'code' in error && errnos.includes(String(error.code));
+}
+
+/** What the system threw, as StorageError: `missing` when a file or directory was not there. */
+export function toStorageError(error: unknown, missing: StorageErrorCode): StorageError {
+  if (error instanceof StorageError) return error;
+  const code = hasErrno(error, 'ENOENT') ? missing : 'storage_unavailable';
+  return new StorageError(code, { cause: error });
+}

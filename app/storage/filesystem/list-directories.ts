@@ -1,0 +1,36 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ListedObject, OpenUpload } from '../object-store.ts';
+import { toStorageError } from './file-error.ts';
+import { findJson, manifestName, uploadName } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
+
+/** `upload.json`. */
+export interface UploadRecord {
+  key: string;
+  uploadId: string;
+  createdAt: string;
+}
+
+async function* readEach<T>(parent: string, file: string): AsyncGenerator<T> {
+  try {
+    for (const name of await readdir(parent)) {
+      const found = await findJson<T>(join(parent, name, file));
+      if (found) yield found;
+    }
+  } catch (error) {
+    throw toStorageError(error, 'storage_unavailable');
+  }
+}
+
+export async function* listUploads(uploads: string): AsyncGenerator<OpenUpload> {
+  for await (const { key, uploadId, createdAt } of readEach<UploadRecord>(uploads, uploadName)) {
+    yield { key, uploadId, createdAt: new Date(createdAt) };
+  }
+}
+
+export async function* listObjects(objects: string): AsyncGenerator<ListedObject> {
+  for await (const { key, size, createdAt } of readEach<Manifest>(objects, manifestName)) {
+    yield { key, size, createdAt: new Date(createdAt) };
+  }
+}

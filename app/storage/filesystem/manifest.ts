@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoredPart } from '../object-store.ts';
+import { StorageError } from '../storage-error.ts';
+import { hasErrno } from './file-error.ts';
+
+export const manifestName = 'manifest.json';
+export const uploadName = 'upload.json';
+
+export interface PartFile {
+  file: string;
+  size: number;
+}
+
+export interface Manifest {
+  key: string;
+  version: string;
+  size: number;
+  createdAt: string;
+  parts: PartFile[];
+}
+
+export const partFileName = (part: StoredPart) => `${part.partNumber}-${part.etag}`;
+
+function partFileNames(parts: readonly StoredPart[]): string[] {
+  return parts.toSorted((a, b) => a.partNumber - b.partNumber).map(partFileName);
+}
+
+/** The same parts give the same version, and as etags are random, only they do. */
+export function versionOf(parts: readonly StoredPart[]): string {
+  return createHash('sha256').update(partFileNames(parts).join('\n')).digest('hex');
+}
+
+/** What a file of this store holds, or undefined when it is not there. */
+export async function findJson<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T;
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Throws part_mismatch when a part is missing; rejects with ENOENT when the directory is. */
+export async function createManifest(
+  directory: string,
+  key: string,
+  parts: readonly StoredPart[],
+): Promise<Manifest> {
+  const present = new Set(await readdir(directory));
+  const names = partFileNames(parts);
+  if (names.length === 0 || names.some((name) => !present.has(name))) {
+    throw new StorageError('part_mismatch');
+  }
+  const files = await Promise.all(
+    names.map(async (file) => ({ file, size: (await stat(join(directory, file))).size })),
+  );
+  return {
+    key,
+    version: versionOf(parts),
+    size: files.reduce((sum, { size }) => sum + size, 0),
+    createdAt: new Date().toISOString(),
+    parts: files,
+  };
+}
+
+/** Removes parts that were sent and not used. */
+export async function removeUnlisted(directory: string, manifest: Manifest): Promise<void> {
+  const listed = new Set([...manifest.parts.map(({ file }) => file), manifestName, uploadName]);
+  const unlisted = (await readdir(directory)).filter((name) => !listed.has(name));
+  await Promise.all(unlisted.map((name) => rm(join(directory, name), { force: true })));
+}

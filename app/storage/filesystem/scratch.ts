@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { moveDurably, syncDirectory } from './durable.ts';
+import { hasErrno } from './file-error.ts';
+
+/** Other processes may share the directory: what is younger may be theirs and in use. */
+const leftoverMs = 60 * 60 * 1000;
+
+/** Makes `directory` appear at once with what `fill` puts into it. */
+export async function publishDirectory(
+  scratch: string,
+  directory: string,
+  fill: (path: string) => Promise<void>,
+): Promise<void> {
+  const path = join(scratch, randomUUID());
+  await mkdir(path, { mode: 0o700 });
+  await fill(path);
+  await syncDirectory(path);
+  await moveDurably(path, directory);
+}
+
+/** Makes `directory` disappear at once, then frees its space. A missing directory is no error. */
+export async function removeDirectory(scratch: string, directory: string): Promise<void> {
+  const path = join(scratch, randomUUID());
+  try {
+    await moveDurably(directory, path);
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return;
+    throw error;
+  }
+  await rm(path, { recursive: true, force: true });
+}
+
+/** Removes what processes that died have left in the scratch directory. */
+export async function removeLeftovers(scratch: string): Promise<void> {
+  for (const name of await readdir(scratch)) {
+    const path = join(scratch, name);
+    const entry = await stat(path).catch(() => undefined);
+    if (entry && Date.now() - entry.mtimeMs > leftoverMs) {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
+}

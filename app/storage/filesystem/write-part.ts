@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { exactBody } from '../exact-body.ts';
+import type { PartTarget } from '../object-store.ts';
+import { syncDirectory } from './durable.ts';
+import { toStorageError } from './file-error.ts';
+import { partFileName } from './manifest.ts';
+
+const bufferBytes = 1024 * 1024;
+
+/** Streams one part into the upload's directory, where it appears only once it is whole and on disk. */
+export async function writePart(
+  directory: string,
+  { partNumber, size }: PartTarget,
+  body: Readable,
+  signal?: AbortSignal,
+): Promise<{ etag: string }> {
+  const etag = randomBytes(16).toString('hex');
+  const partial = join(directory, `${etag}.partial`);
+  const exact = exactBody(body, size, { signal });
+  try {
+    await pipeline(
+      exact,
+      createWriteStream(partial, {
+        flags: 'wx',
+        mode: 0o600,
+        flush: true,
+        highWaterMark: bufferBytes,
+      }),
+    );
+    await rename(partial, join(directory, partFileName({ partNumber, etag })));
+    await syncDirectory(directory);
+    return { etag };
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error === signal?.reason ? error : toStorageError(error, 'upload_not_found');
+  }
+}

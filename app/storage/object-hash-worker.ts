@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { createObjectStore } from './create-store.ts';
+import type { StoreConfig } from './create-store.ts';
+import type { HashReply, HashRequest, ObjectHash } from './object-hash.ts';
+import { StorageError } from './storage-error.ts';
+
+const store = await createObjectStore(workerData as StoreConfig);
+
+async function hashObject({ key, version }: HashRequest): Promise<ObjectHash> {
+  const hash = createHash('sha3-256');
+  let size = 0;
+  for await (const chunk of (await store.read(key, { version })) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { sha3: hash.digest('hex'), size };
+}
+
+/** An error's text only: threads cannot hand each other what its cause may hold. */
+function toReply(error: unknown): HashReply {
+  const { code, cause } =
+    error instanceof StorageError
+      ? error
+      : new StorageError('storage_unavailable', { cause: error });
+  return { code, reason: cause instanceof Error ? cause.message : code };
+}
+
+const port = parentPort as MessagePort;
+port.on('message', (request: HashRequest) => {
+  void hashObject(request)
+    .catch(toReply)
+    .then((reply: HashReply) => port.postMessage(reply));
+});

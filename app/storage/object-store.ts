@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream';
+
+/** A part as it is being sent. Numbers start at 1; `size` is in bytes. */
+export interface PartTarget {
+  key: string;
+  uploadId: string;
+  partNumber: number;
+  size: number;
+}
+
+/** A part as the store acknowledged it. `etag` is opaque. */
+export interface StoredPart {
+  partNumber: number;
+  etag: string;
+}
+
+/** `version` is opaque and identifies the stored bytes: other bytes under the same key have another version. */
+export interface ObjectStat {
+  size: number;
+  version: string;
+}
+
+/** Offsets in bytes, both inclusive. */
+export interface ReadOptions {
+  version?: string;
+  start?: number;
+  end?: number;
+}
+
+export interface OpenUpload {
+  key: string;
+  uploadId: string;
+  createdAt: Date;
+}
+
+export interface ListedObject {
+  key: string;
+  size: number;
+  createdAt: Date;
+}
+
+/**
+ * Objects made of parts. A key is used for one object, once: callers put a fresh UUID into it.
+ * Every method throws StorageError; `storage_unavailable` is worth another try.
+ */
+export interface ObjectStore {
+  /** Opens an upload and returns its id. Throws invalid_key. */
+  createMultipart(key: string): Promise<string>;
+
+  /**
+   * Streams exactly `size` bytes and resolves only once the part is durable. A body that breaks, ends early or goes on
+   * leaves nothing behind. The same part number again replaces the part. `body` is never destroyed, only let go:
+   * its owner may still want to answer.
+   * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`.
+   */
+  putPart(part: PartTarget, body: Readable, signal?: AbortSignal): Promise<{ etag: string }>;
+
+  /**
+   * Publishes the object at once or not at all, from these parts in the order of their numbers. A repeat after a lost
+   * answer returns the same version. Throws upload_not_found, part_mismatch, key_in_use.
+   */
+  completeMultipart(
+    key: string,
+    uploadId: string,
+    parts: readonly StoredPart[],
+  ): Promise<{ version: string }>;
+
+  /** Removes an open upload and its parts. An unknown or completed upload is no error and stays as it is. */
+  abortMultipart(key: string, uploadId: string): Promise<void>;
+
+  stat(key: string): Promise<ObjectStat | undefined>;
+
+  /**
+   * Opens the object, or a range of it. Errors after the first byte arrive on the stream.
+   * Throws object_not_found, version_changed, invalid_range.
+   */
+  read(key: string, options?: ReadOptions): Promise<Readable>;
+
+  /** Erases the object, in a versioned bucket the version given or else the current one. A missing object is no error. */
+  delete(key: string, version?: string): Promise<void>;
+
+  /** Uploads neither completed nor aborted, in no particular order. */
+  listUploads(): AsyncIterable<OpenUpload>;
+
+  /** Stored objects, in no particular order. */
+  listObjects(): AsyncIterable<ListedObject>;
+
+  /** Resolves when the store can be used. */
+  ping(): Promise<void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,150 @@
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import type { FileHashes } from './file-hashes.ts';
+import type { CompletedUpload } from './schema.ts';
+import { assertNotExpired, assertOpen, lockSession, type SessionRow } from './session-rows.ts';
+
+/** One request at a time assembles; the lease lets another try if its process dies over it. */
+const leaseSeconds = 120;
+
+export interface Completion {
+  /**
+   * Assembles the object, exactly once, and starts hashing it in the background.
+   * Throws not_found, session_expired, session_closed, completion_in_progress or invalid_parts.
+   */
+  complete(
+    caller: Caller,
+    sessionId: string,
+    requestId: string,
+  ): Promise<z.input<typeof CompletedUpload>>;
+}
+
+interface CompletionOptions {
+  readonly db: Database;
+  readonly audit: AuditTrail;
+  readonly store: ObjectStore;
+  readonly hashes: FileHashes;
+  readonly clock: Clock;
+}
+
+interface PartRow {
+  readonly partNumber: number;
+  readonly etag: string;
+  readonly size: number;
+}
+
+export function createCompletion(options: CompletionOptions): Completion {
+  const { db, audit, store, hashes, clock } = options;
+
+  /** Checks the parts and takes the lease. */
+  function begin(caller: Caller, sessionId: string) {
+    return db.asUser(caller, async (tx) => {
+      const session = await lockSession(tx, sessionId);
+      assertNotExpired(session, clock());
+      assertOpen(session, clock());
+      const parts = await loadParts(tx, sessionId);
+      assertWhole(session, parts);
+      await tx
+        .updateTable('upload_sessions')
+        .set({ completing_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})` })
+        .where('id', '=', sessionId)
+        .execute();
+      return { session, parts };
+    });
+  }
+
+  function finish(caller: Caller, session: SessionRow, version: string, requestId: string) {
+    return db.asUser(caller, async (tx) => {
+      const { status } = await lockSession(tx, session.id);
+      if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
+      const completedAt = clock();
+      await tx
+        .updateTable('upload_sessions')
+        .set({
+          status: 'COMPLETED',
+          completed_at: completedAt,
+          completing_until: null,
+          object_version: version,
+        })
+        .where('id', '=', session.id)
+        .execute();
+      await audit.append(tx, {
+        action: 'upload.completed',
+        actor: { type: 'user', id: caller.userId },
+        owner: caller,
+        resource: { type: 'upload', id: session.id },
+        requestId,
+        data: { fileSize: session.file_size, totalParts: session.total_parts },
+      });
+      return completedAt;
+    });
+  }
+
+  async function release(caller: Caller, sessionId: string): Promise<void> {
+    await db.asUser(caller, (tx) =>
+      tx
+        .updateTable('upload_sessions')
+        .set({ completing_until: null })
+        .where('id', '=', sessionId)
+        .execute(),
+    );
+  }
+
+  return {
+    async complete(caller, sessionId, requestId) {
+      audit.assertWritable();
+      const { session, parts } = await begin(caller, sessionId);
+      let version: string;
+      try {
+        ({ version } = await store.completeMultipart(
+          session.storage_key,
+          session.storage_upload_id,
+          parts,
+        ));
+      } catch (error) {
+        await release(caller, sessionId).catch(() => undefined);
+        throw toAppError(error);
+      }
+      const completedAt = await finish(caller, session, version, requestId);
+      hashes.start(caller, { id: session.id, key: session.storage_key, version });
+      return { sessionId, fileKey: session.storage_key, fileSize: session.file_size, completedAt };
+    },
+  };
+}
+
+async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
+  const rows = await tx
+    .selectFrom('upload_parts')
+    .select(['part_number as partNumber', 'etag', 'size'])
+    .where('session_id', '=', sessionId)
+    .where('stored_at', 'is not', null)
+    .orderBy('part_number')
+    .execute();
+  return rows.map(({ partNumber, etag, size }) => ({
+    partNumber,
+    etag: etag ?? '',
+    size: size ?? 0,
+  }));
+}
+
+/** Throws invalid_parts unless all parts are there and add up to the file. */
+function assertWhole(session: SessionRow, parts: readonly PartRow[]): void {
+  const bytes = parts.reduce((sum, { size }) => sum + size, 0);
+  if (parts.length !== session.total_parts || bytes !== session.file_size) {
+    throw new AppError('invalid_parts');
+  }
+}
+
+function toAppError(error: unknown): unknown {
+  if (!(error instanceof StorageError)) return error;
+  if (error.code === 'part_mismatch') return new AppError('invalid_parts', { cause: error });
+  if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
+  return error;
+}

@@ -1,0 +1,65 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, owner, timestamp } from '../db/columns.ts';
+import { ownedByUser } from '../db/policies.ts';
+
+export type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED';
+
+/** A multipart upload of one file. */
+export const UploadSession = defineEntity({
+  name: 'UploadSession',
+  tableName: 'upload_sessions',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('upload_sessions'),
+  uniques: [{ name: 'upload_sessions_key', properties: ['storageKey'] }],
+  indexes: [{ name: 'upload_sessions_user', properties: ['userId', 'status'] }],
+  checks: [
+    {
+      name: 'upload_sessions_status',
+      expression: "status in ('IN_PROGRESS', 'COMPLETED', 'ABORTED')",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    ...owner(),
+    fileName: p.text(),
+    fileSize: p.bigint('number'),
+    mimeType: p.text(),
+    totalParts: p.integer(),
+    /** `<uuid>/<file name>`: the object's key, and `fileKey` and `storagePath` on the wire. */
+    storageKey: p.text(),
+    storageUploadId: p.text(),
+    status: p.text().$type<UploadStatus>().default('IN_PROGRESS'),
+    createdAt: createdAt(),
+    expiresAt: timestamp(),
+    /** The lease of a `complete` under way: the object store is called outside transactions. */
+    completingUntil: timestamp().nullable(),
+    completedAt: timestamp().nullable(),
+    abortedAt: timestamp().nullable(),
+    /** Names the stored bytes; set on completion. */
+    objectVersion: p.text().nullable(),
+    /** SHA3-256 of the stored bytes, hex; set once the background hash is done. */
+    fileHash: p.text().nullable(),
+  },
+});
+
+/** A part that is being received (claimed) or is stored (size, etag and sha256 known). */
+export const UploadPart = defineEntity({
+  name: 'UploadPart',
+  tableName: 'upload_parts',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('upload_parts'),
+  properties: {
+    session: () =>
+      p.manyToOne(UploadSession).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
+    partNumber: p.integer().primary(),
+    ...owner(),
+    size: p.bigint('number').nullable(),
+    etag: p.text().nullable(),
+    /** SHA-256 of the part, base64. */
+    sha256: p.text().nullable(),
+    storedAt: timestamp().nullable(),
+    /** Fencing token of the request that receives the part; it renews its lease while alive. */
+    claimId: p.uuid().nullable(),
+    claimedUntil: timestamp().nullable(),
+  },
+});

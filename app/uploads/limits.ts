@@ -1,0 +1,22 @@
+import { AppError } from '../errors.ts';
+
+/** Limits of the specification, in bytes. */
+export const maxFileSize = 5 * 2 ** 30;
+export const minPartSize = 5 * 2 ** 20;
+export const maxPartSize = 100 * 2 ** 20;
+export const maxParts = 1000;
+
+/**
+ * Whether `totalParts` parts can make up `fileSize` bytes when all but the last are between the
+ * minimum and the maximum and the last is at least one byte.
+ */
+export function partsFit(fileSize: number, totalParts: number): boolean {
+  return (totalParts - 1) * minPartSize < fileSize && fileSize <= totalParts * maxPartSize;
+}
+
+/** Throws invalid_part_number or invalid_part_size. */
+export function assertPart(partNumber: number, size: number, totalParts: number): void {
+  if (partNumber > totalParts) throw new AppError('invalid_part_number');
+  const smallest = partNumber === totalParts ? 1 : minPartSize;
+  if (size < smallest || size > maxPartSize) throw new AppError('invalid_part_size');
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import { parseContentDigest } from './content-digest.ts';
+import { assertPart } from './limits.ts';
+import { declaredLength, drainBody, hashBody } from './part-body.ts';
+import {
+  claimPart,
+  keepClaim,
+  recordPart,
+  releaseClaim,
+  type PartClaim,
+  type RecordedPart,
+} from './part-claims.ts';
+import type { StoredPart } from './schema.ts';
+import { assertNotExpired, assertOpen, countParts, loadSession } from './session-rows.ts';
+import type { SessionRow } from './session-rows.ts';
+
+export interface PartTarget {
+  readonly sessionId: string;
+  readonly partNumber: number;
+}
+
+export interface Parts {
+  /**
+   * Receives one part. A part that is recorded already is hashed and compared, never stored again.
+   * A body that breaks leaves nothing behind.
+   */
+  receive(
+    caller: Caller,
+    target: PartTarget,
+    request: IncomingMessage,
+  ): Promise<z.input<typeof StoredPart>>;
+}
+
+interface PartsOptions {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+export function createParts({ db, store, clock }: PartsOptions): Parts {
+  /** Streams the body to the store under a claim and records it. */
+  async function storeBody(
+    caller: Caller,
+    session: SessionRow,
+    claim: PartClaim,
+    request: IncomingMessage,
+  ): Promise<RecordedPart> {
+    const size = declaredLength(request);
+    const stopKeeping = keepClaim(db, caller, claim);
+    try {
+      const body = hashBody(request);
+      const { etag } = await store.putPart(
+        {
+          key: session.storage_key,
+          uploadId: session.storage_upload_id,
+          partNumber: claim.partNumber,
+          size,
+        },
+        body.stream,
+      );
+      const part = { size, etag, sha256: body.sha256() };
+      assertDigest(request, part.sha256);
+      await db.asUser(caller, (tx) => recordPart(tx, claim, part, clock()));
+      return part;
+    } catch (error) {
+      await releaseClaim(db, caller, claim).catch(() => undefined);
+      throw toAppError(error);
+    } finally {
+      stopKeeping();
+    }
+  }
+
+  return {
+    async receive(caller, { sessionId, partNumber }, request) {
+      const size = declaredLength(request);
+      parseContentDigest(request.headers['content-digest']);
+      const { session, part } = await db.asUser(caller, async (tx) => {
+        const session = await loadOpenSession(tx, sessionId, clock());
+        assertPart(partNumber, size, session.total_parts);
+        return { session, part: await claimPart(tx, caller, sessionId, partNumber) };
+      });
+      const recorded =
+        'claimId' in part
+          ? await storeBody(caller, session, part, request)
+          : await compareBody(part, request);
+      const progress = await db.asUser(caller, (tx) => countParts(tx, sessionId));
+      return {
+        partNumber,
+        size: recorded.size,
+        etag: recorded.etag,
+        checksumSha256: recorded.sha256,
+        ...progress,
+      };
+    },
+  };
+}
+
+async function loadOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
+  const session = await loadSession(tx, sessionId);
+  assertNotExpired(session, now);
+  assertOpen(session, now);
+  return session;
+}
+
+/** Throws part_conflict unless the body is the one recorded. */
+async function compareBody(
+  recorded: RecordedPart,
+  request: IncomingMessage,
+): Promise<RecordedPart> {
+  const sha256 = await drainBody(request);
+  assertDigest(request, sha256);
+  if (sha256 !== recorded.sha256) throw new AppError('part_conflict');
+  return recorded;
+}
+
+function assertDigest(request: IncomingMessage, sha256: string): void {
+  const stated = parseContentDigest(request.headers['content-digest']);
+  if (stated !== undefined && stated !== sha256) throw new AppError('digest_mismatch');
+}
+
+function toAppError(error: unknown): unknown {
+  if (!(error instanceof StorageError)) return error;
+  if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
+  const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';
+  return isShort ? new AppError('incomplete_body', { cause: error }) : error;
+}

@@ -1,0 +1,33 @@
+import { sql } from 'kysely';
+import type { Owner, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+
+export interface Plan {
+  readonly openUploads: number;
+  readonly storageBytes: number;
+}
+
+/**
+ * Throws quota_exceeded if another upload of `fileSize` bytes would go beyond the plan. Uploads of
+ * one user are counted one after the other: the lock lasts until the transaction ends.
+ */
+export async function assertQuota(
+  tx: Tx,
+  owner: Owner,
+  plan: Plan,
+  fileSize: number,
+): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`uploads:${owner.userId}`}, 0))`.execute(
+    tx,
+  );
+  const { rows } = await sql<{ open: number; bytes: string | null }>`
+    select count(*) filter (where status = 'IN_PROGRESS') as open, sum(file_size) as bytes
+    from upload_sessions
+    where user_id = ${owner.userId}
+      and (status = 'COMPLETED' or (status = 'IN_PROGRESS' and expires_at > now()))`.execute(tx);
+  const used = rows[0];
+  const isOver =
+    (used?.open ?? 0) >= plan.openUploads ||
+    Number(used?.bytes ?? 0) + fileSize > plan.storageBytes;
+  if (isOver) throw new AppError('quota_exceeded', { retryAfterSeconds: 3600 });
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ClientError } from '../client-error.ts';
+
+const heldHere = new Set<string>();
+
+/**
+ * Claims a path for this process until disposed of. A claim is a file of its own beside the path,
+ * written before the others are looked for: of two claims at once at least one sees the other.
+ * Those of dead processes are removed. Throws resume_in_use.
+ */
+export async function claimPath(path: string): Promise<AsyncDisposable> {
+  const prefix = `${basename(path)}.claim-`;
+  const name = `${prefix}${process.pid}-${randomUUID()}`;
+  const directory = dirname(path);
+  const claim = join(directory, name);
+  const release = async () => {
+    heldHere.delete(name);
+    await rm(claim, { force: true });
+  };
+
+  heldHere.add(name);
+  try {
+    await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
+    for (const other of await readdir(directory)) {
+      if (!other.startsWith(prefix) || other === name) continue;
+      if (isHeld(other, prefix)) throw new ClientError('resume_in_use');
+      await rm(join(directory, other), { force: true });
+    }
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { [Symbol.asyncDispose]: release };
+}
+
+/** Process ids come again: a claim with ours is live only if we know it. */
+function isHeld(name: string, prefix: string): boolean {
+  const pid = Number.parseInt(name.slice(prefix.length), 10);
+  if (pid === process.pid) return heldHere.has(name);
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto';
+import type { FileHash } from '../file-hash.ts';
+
+/** SHA3-256 by OpenSSL. */
+export async function createNodeFileHash(): Promise<FileHash> {
+  const hash = createHash('sha3-256');
+  return {
+    update: (bytes) => void hash.update(bytes),
+    digest: () => hash.digest('hex'),
+  };
+}

@@ -1,0 +1,122 @@
+import { encodeBase64 } from './base64.ts';
+import type { ByteSource } from './byte-source.ts';
+import type { Bytes } from './bytes.ts';
+import { ClientError } from './client-error.ts';
+import { createDocumentKey, wrapDocumentKey } from './document-key.ts';
+import { createFileHeader } from './file-header.ts';
+import { NO_RESUME, replayRecords } from './resume.ts';
+import type { ResumeStore, StartRecord } from './resume.ts';
+import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
+import type { RunningUpload } from './saved-upload.ts';
+import { sendParts } from './send-parts.ts';
+import type { UploadDependencies, UploadOptions } from './send-parts.ts';
+import { planUpload } from './upload-plan.ts';
+import type { Uploads } from './uploads.ts';
+import { VaultError } from './vault-error.ts';
+
+export interface UploadedFile {
+  readonly storagePath: string;
+  readonly documentKey: Bytes;
+  /** SHA3-256 of the encrypted bytes that were sent, 64 hex digits. */
+  readonly fileHash: string;
+}
+
+/**
+ * Encrypts a file and uploads it in parallel parts. A saved upload goes on if every part that was
+ * ever sent encrypts to the same bytes again; if not, it is aborted and the file gets a new key.
+ */
+export async function uploadFile(
+  dependencies: UploadDependencies,
+  options: UploadOptions,
+): Promise<UploadedFile> {
+  const { uploads } = dependencies;
+  const { source, masterKey, resume = NO_RESUME } = options;
+
+  const state = replayRecords(await resume.load());
+  if (state !== undefined) {
+    const { sessionId } = state.start;
+    try {
+      const saved = await openSavedUpload(state, { masterKey, plaintextSize: source.size });
+      if (saved !== undefined && isResumable(saved, await uploads.status(sessionId))) {
+        return await sendFile(dependencies, options, saved);
+      }
+    } catch (error) {
+      if (!isStale(error)) throw error;
+    }
+    await abortQuietly(uploads, sessionId);
+  }
+  await resume.clear();
+  return sendFile(dependencies, options, await startUpload(uploads, source, masterKey, resume));
+}
+
+async function startUpload(
+  uploads: Uploads,
+  source: ByteSource,
+  masterKey: Bytes,
+  resume: ResumeStore,
+): Promise<RunningUpload> {
+  const plan = planUpload(source.size, await uploads.config());
+  const documentKey = createDocumentKey();
+  const header = await createFileHeader(documentKey);
+  const { sessionId } = await uploads.create({
+    fileName: `${crypto.randomUUID()}.bin`,
+    fileSize: plan.encryptedSize,
+    mimeType: 'application/octet-stream',
+    totalParts: plan.totalParts,
+  });
+  const start: StartRecord = {
+    type: 'start',
+    version: 1,
+    sessionId,
+    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, documentKey)),
+    header: encodeBase64(header.encoded),
+    plaintextSize: source.size,
+    partSize: plan.partSize,
+    totalParts: plan.totalParts,
+  };
+  await resume.append(start);
+  return {
+    start,
+    digests: new Map(),
+    sent: new Set(),
+    storagePath: undefined,
+    documentKey,
+    header,
+  };
+}
+
+async function sendFile(
+  dependencies: UploadDependencies,
+  options: UploadOptions,
+  upload: RunningUpload,
+): Promise<UploadedFile> {
+  const { resume = NO_RESUME } = options;
+  const fileHash = await sendParts(dependencies, options, upload);
+  let { storagePath } = upload;
+  if (storagePath === undefined) {
+    storagePath = await complete(dependencies.uploads, upload.start.sessionId);
+    await resume.append({ type: 'completed', storagePath });
+  }
+  return { storagePath, documentKey: upload.documentKey, fileHash };
+}
+
+/** The answer to an earlier try may be lost: then the session says where the file lies. */
+async function complete(uploads: Uploads, sessionId: string): Promise<string> {
+  try {
+    return await uploads.complete(sessionId);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.status !== 409) throw error;
+    const { status, fileKey } = await uploads.status(sessionId);
+    if (status !== 'COMPLETED' || fileKey === undefined) throw error;
+    return fileKey;
+  }
+}
+
+/** It expires anyway. */
+async function abortQuietly(uploads: Uploads, sessionId: string): Promise<void> {
+  try {
+    await uploads.abort(sessionId);
+  } catch (error) {
+    if (!(error instanceof VaultError || error instanceof ClientError)) throw error;
+  }
+}

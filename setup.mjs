@@ -1,0 +1,180 @@
+/**
+ * Brings a fresh checkout to the point where `npm start` and `npm test` work: system tools, then
+ * npm's packages. Runs before both, on any Node from 20 and with nothing installed; says nothing and
+ * takes no time when nothing is to do.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROJECT = dirname(fileURLToPath(import.meta.url));
+const LOCAL_BIN = join(PROJECT, 'node_modules', '.bin');
+/** Read by app/dev/tools.ts. Lies in node_modules, so that it goes whenever they do. */
+const RESULT = join(PROJECT, 'node_modules', '.probatio-setup.json');
+
+const REDIS = {
+  name: 'Redis or Valkey',
+  find: () => findCommand('redis-server', 'valkey-server'),
+  apt: 'redis-server',
+  brew: 'redis',
+};
+const SOFTHSM = {
+  name: 'SoftHSM2',
+  find: findSoftHsm,
+  apt: 'softhsm2',
+  brew: 'softhsm',
+};
+/** What compiles pkcs11js while npm installs it. */
+const COMPILING = [
+  { name: 'Python 3', find: () => findCommand('python3'), apt: 'python3', brew: 'python' },
+  { name: 'make', find: () => findCommand('make'), apt: 'make', brew: 'make' },
+  {
+    name: 'A C++ compiler',
+    find: () => findCommand('g++', 'c++', 'clang++'),
+    apt: 'g++',
+    brew: 'gcc',
+  },
+];
+
+setUp();
+
+function setUp() {
+  if (Number.parseInt(process.versions.node, 10) < 20) {
+    fail(`Node ${process.versions.node} is too old: use Node 20 or newer`);
+  }
+  const lock = readFileSync(join(PROJECT, 'package-lock.json'));
+  const lockHash = createHash('sha256').update(lock).digest('hex');
+  const previous = readResult();
+  const installed = previous?.lockHash === lockHash;
+  if (installed && [previous.redisServer, previous.softhsmLibrary].every(existsSync)) return;
+
+  requireTools([SOFTHSM, REDIS, ...(installed ? [] : COMPILING)]);
+  if (!installed) installPackages();
+  const result = { lockHash, redisServer: REDIS.find(), softhsmLibrary: SOFTHSM.find() };
+  writeFileSync(RESULT, `${JSON.stringify(result)}\n`);
+}
+
+function readResult() {
+  try {
+    return JSON.parse(readFileSync(RESULT, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function requireTools(tools) {
+  const missing = tools.filter((tool) => !tool.find());
+  if (missing.length === 0) return;
+  if (findCommand('apt-get')) installWithApt(missing.map((tool) => tool.apt));
+  else if (findCommand('brew')) installWithBrew(missing.map((tool) => tool.brew));
+  const lines = missing
+    .filter((tool) => !tool.find())
+    .map(
+      ({ name, apt, brew }) =>
+        `${name} is missing: apt-get install ${apt}, or brew install ${brew}`,
+    );
+  if (lines.length > 0) fail(...lines);
+}
+
+function installWithApt(packages) {
+  const root = process.getuid() === 0;
+  if (!root && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status !== 0) return;
+  const apt = (...args) => {
+    const command = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...args];
+    if (!root) command.unshift('sudo', '-n');
+    return spawnSync(command[0], command.slice(1), {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  };
+  const install = () => apt('install', '--yes', '--no-install-recommends', ...packages);
+  say(`installing ${packages.join(', ')} with apt`);
+  if (install().status === 0) return;
+  // The package lists may be missing, as in a container image, or name versions that are gone.
+  const update = apt('update');
+  const retry = install();
+  if (retry.status !== 0) say(`apt-get failed:\n${update.stderr}${retry.stderr}`.trimEnd());
+}
+
+function installWithBrew(formulae) {
+  say(`installing ${formulae.join(', ')} with brew`);
+  spawnSync('brew', ['install', '--quiet', ...formulae], { stdio: 'inherit' });
+}
+
+function installPackages() {
+  say('installing the npm packages');
+  // The Node among the packages is about to be replaced: npm must not run on it.
+  const path = searchPath().filter((directory) => directory !== LOCAL_BIN);
+  // The user's npm settings may leave out what is needed here.
+  const flags = [
+    '--include=dev',
+    '--include=optional',
+    '--ignore-scripts=false',
+    '--no-audit',
+    '--no-fund',
+  ];
+  const { status } = spawnSync('npm', ['ci', ...flags], {
+    cwd: PROJECT,
+    env: { ...process.env, PATH: path.join(delimiter) },
+    stdio: 'inherit',
+  });
+  if (status !== 0) fail('npm ci failed');
+}
+
+function searchPath() {
+  return (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '');
+}
+
+function findCommand(...names) {
+  const directories = [...searchPath(), '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+  return names
+    .flatMap((name) => directories.map((directory) => join(directory, name)))
+    .find(isExecutable);
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function findSoftHsm() {
+  const parents = [
+    '/usr/lib',
+    // Debian's directory per architecture, such as /usr/lib/x86_64-linux-gnu.
+    ...listDirectory('/usr/lib').map((name) => join('/usr/lib', name)),
+    '/usr/lib64',
+    '/usr/local/lib',
+    '/opt/homebrew/lib',
+    '/home/linuxbrew/.linuxbrew/lib',
+  ];
+  return parents
+    .flatMap((parent) => ['softhsm', 'pkcs11', '.'].map((child) => join(parent, child)))
+    .map((directory) => join(directory, 'libsofthsm2.so'))
+    .find(existsSync);
+}
+
+function listDirectory(path) {
+  return existsSync(path) ? readdirSync(path) : [];
+}
+
+function say(line) {
+  console.error(`setup: ${line}`);
+}
+
+function fail(...lines) {
+  lines.forEach(say);
+  process.exit(1);
+}

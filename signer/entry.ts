@@ -1,0 +1,65 @@
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import type { EntryFault } from './protocol.ts';
+
+const Name = z.string().min(1).max(128);
+const Reference = z.string().min(1).max(512);
+
+/**
+ * An audit entry. Its text is the RFC 8785 form of this object, and that text is what is hashed,
+ * signed and published. `timestamp` is UTC with milliseconds; `seq` counts from 1 without gaps per
+ * (owner, type, id) of the resource; `salt` is 32 random bytes, base64, so that the hash reveals
+ * nothing once the text is erased.
+ */
+export const AuditEntry = z.strictObject({
+  v: z.literal(1),
+  id: z.uuid(),
+  timestamp: z.iso.datetime({ precision: 3 }),
+  actor: z.strictObject({
+    type: z.enum(['user', 'system', 'anonymous']),
+    id: Reference.nullable(),
+  }),
+  tenant: Name.nullable(),
+  action: Name,
+  resource: z.strictObject({ type: Name, id: Reference, owner: Reference.nullable() }),
+  seq: z.int().positive(),
+  outcome: z.enum(['success', 'failure']),
+  requestId: Name.nullable(),
+  data: z.record(z.string(), z.unknown()),
+  salt: z.base64().length(44),
+});
+export type AuditEntry = z.output<typeof AuditEntry>;
+
+export class EntryError extends Error {
+  readonly code: EntryFault;
+
+  constructor(code: EntryFault, options?: ErrorOptions) {
+    super(`the text is refused: ${code}`, options);
+    this.name = 'EntryError';
+    this.code = code;
+  }
+}
+
+/**
+ * The entry that a canonical text stands for. Throws EntryError: `not_canonical` when the text is
+ * not the one RFC 8785 form of some JSON value, `not_an_entry` when that value is no audit entry.
+ */
+export function parseEntry(text: string): AuditEntry {
+  const value = parseCanonical(text);
+  const result = AuditEntry.safeParse(value);
+  if (!result.success) throw new EntryError('not_an_entry', { cause: result.error });
+  return result.data;
+}
+
+function parseCanonical(text: string): unknown {
+  let value: unknown;
+  let canonical: string | undefined;
+  try {
+    value = JSON.parse(text);
+    canonical = canonicalize(value);
+  } catch (cause) {
+    throw new EntryError('not_canonical', { cause });
+  }
+  if (canonical !== text) throw new EntryError('not_canonical');
+  return value;
+}

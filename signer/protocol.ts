@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { refusedCodes, unavailableCodes } from './signer-error.ts';
+
+export const MAX_BATCH_ENTRIES = 256;
+export const MAX_ENTRY_BYTES = 64 * 1024;
+
+/** A full batch of full entries, with room for JSON to escape every second character. */
+export const MAX_BODY_BYTES = 2 * MAX_BATCH_ENTRIES * MAX_ENTRY_BYTES;
+
+const Base64 = z.base64();
+const KeyId = z.string().regex(/^[0-9a-f]{32}$/);
+
+export const EntryToSeal = z.strictObject({ id: z.string(), text: z.string() });
+export type EntryToSeal = z.output<typeof EntryToSeal>;
+
+export const SealRequest = z.strictObject({
+  entries: z.array(EntryToSeal).min(1).max(MAX_BATCH_ENTRIES),
+});
+
+/** Why one entry of a batch was not sealed. Sending it again unchanged gives the same answer. */
+export const EntryFault = z.enum(['too_large', 'not_canonical', 'not_an_entry', 'id_mismatch']);
+export type EntryFault = z.output<typeof EntryFault>;
+
+/**
+ * `hash`: SHA3-256 of the UTF-8 text, lowercase hex. `signature`: ECDSA P-256 over that hash,
+ * DER, base64. `keyId`: SHA-256 of the key's SPKI DER, first 16 bytes, lowercase hex.
+ */
+export const Seal = z.strictObject({
+  id: z.string(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  signature: Base64,
+  keyId: KeyId,
+});
+export type Seal = z.output<typeof Seal>;
+
+export const SealResult = z.union([Seal, z.strictObject({ id: z.string(), error: EntryFault })]);
+export type SealResult = z.output<typeof SealResult>;
+
+/** Results in the order of the request's entries. */
+export const SealResponse = z.strictObject({ results: z.array(SealResult) });
+
+export const TokenRequest = z.strictObject({
+  typ: z.string(),
+  claims: z.record(z.string(), z.unknown()),
+});
+export type TokenRequest = z.output<typeof TokenRequest>;
+
+/** A compact JWS, RS256, with `typ` and `kid` in its header. */
+export const TokenResponse = z.strictObject({ token: z.string() });
+
+/** What a MAC may be asked for. The MAC of a label is itself a key of the application. */
+export const MacLabel = z.enum(['email-hash', 'decoy']);
+export type MacLabel = z.output<typeof MacLabel>;
+
+export const MacRequest = z.strictObject({ label: z.string() });
+
+/** HMAC-SHA-256 of the label: 32 bytes, base64. */
+export const MacResponse = z.strictObject({ mac: Base64.length(44) });
+
+/** `publicKey`: SubjectPublicKeyInfo DER, base64. One key of a purpose is active. */
+export const PublicKey = z.strictObject({
+  purpose: z.enum(['audit', 'token']),
+  keyId: KeyId,
+  algorithm: z.enum(['ECDSA-P256-SHA3-256', 'RS256']),
+  publicKey: Base64,
+  generation: z.int().positive(),
+  active: z.boolean(),
+});
+export type PublicKey = z.output<typeof PublicKey>;
+
+export const KeysResponse = z.strictObject({ keys: z.array(PublicKey) });
+
+export const TokenState = z.enum([
+  'connecting',
+  'ready',
+  'unavailable',
+  'keys_missing',
+  'pin_incorrect',
+  'stopped',
+]);
+export type TokenState = z.output<typeof TokenState>;
+
+/** `token` is the state of the PKCS#11 token; `status` is `ok` only when that is `ready`. */
+export const HealthResponse = z.strictObject({
+  status: z.enum(['ok', 'error']),
+  token: TokenState,
+});
+export type HealthResponse = z.output<typeof HealthResponse>;
+
+export const ErrorResponse = z.strictObject({
+  code: z.enum([...refusedCodes, ...unavailableCodes]),
+  message: z.string(),
+});

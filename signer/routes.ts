@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Hsm } from './hsm.ts';
+import { readBody, sendJson } from './http-json.ts';
+import type { Keyring, SigningKey } from './keyring.ts';
+import { computeMac } from './mac.ts';
+import type { Metrics } from './metrics.ts';
+import { MacRequest, SealRequest, TokenRequest } from './protocol.ts';
+import type { HealthResponse, PublicKey } from './protocol.ts';
+import type { Sealer } from './sealer.ts';
+import type { TokenSigner } from './token-signer.ts';
+
+export type RouteOptions = {
+  hsm: Hsm;
+  sealer: Sealer;
+  tokenSigner: TokenSigner;
+  metrics: Metrics;
+};
+
+export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
+
+/** Handlers by path and method. What they throw is answered by the server. */
+export function createRoutes({
+  hsm,
+  sealer,
+  tokenSigner,
+  metrics,
+}: RouteOptions): Record<string, Record<string, Handler>> {
+  return {
+    '/v1/seal': {
+      async POST(req, res) {
+        const { entries } = await readBody(req, SealRequest);
+        sendJson(res, 200, { results: await sealer(entries, abortOnClose(res)) });
+      },
+    },
+    '/v1/tokens': {
+      async POST(req, res) {
+        const request = await readBody(req, TokenRequest);
+        sendJson(res, 200, { token: await tokenSigner(request) });
+      },
+    },
+    '/v1/mac': {
+      async POST(req, res) {
+        const { label } = await readBody(req, MacRequest);
+        const mac = await computeMac(hsm, label);
+        sendJson(res, 200, { mac: mac.toString('base64') });
+      },
+    },
+    '/v1/keys': {
+      GET(_req, res) {
+        const { keyring } = hsm;
+        const keys = keyring.signingKeys.map((key) => describeKey(key, keyring));
+        sendJson(res, 200, { keys });
+      },
+    },
+    '/health': {
+      GET(_req, res) {
+        const ready = hsm.state === 'ready';
+        const health: HealthResponse = { status: ready ? 'ok' : 'error', token: hsm.state };
+        sendJson(res, ready ? 200 : 503, health);
+      },
+    },
+    '/metrics': {
+      async GET(_req, res) {
+        const text = await metrics.registry.metrics();
+        res.setHeader('content-type', metrics.registry.contentType).end(text);
+      },
+    },
+  };
+}
+
+const algorithms = { audit: 'ECDSA-P256-SHA3-256', token: 'RS256' } as const;
+
+function describeKey(key: SigningKey, keyring: Keyring): PublicKey {
+  return {
+    purpose: key.purpose,
+    keyId: key.keyId,
+    algorithm: algorithms[key.purpose],
+    publicKey: key.spki.toString('base64'),
+    generation: key.generation,
+    active: key === keyring[key.purpose],
+  };
+}
+
+/** A client that has gone needs no more signatures. */
+function abortOnClose(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort());
+  return controller.signal;
+}

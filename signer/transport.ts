@@ -1,0 +1,50 @@
+import { request } from 'node:http';
+import type { Agent } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+export type HttpRequest = {
+  agent: Agent;
+  socketPath: string;
+  method: 'GET' | 'POST';
+  path: string;
+  /** JSON. */
+  body: string | undefined;
+  signal: AbortSignal;
+};
+
+export type HttpResponse = { status: number; text: string };
+
+class StaleConnection extends Error {}
+
+/**
+ * One request over a Unix socket. A kept-alive connection that turns out to be dead, because the
+ * signer was restarted meanwhile, is replaced by a new one once: every request of the protocol may
+ * be repeated. Throws the socket's error, or the signal's.
+ */
+export async function exchange(options: HttpRequest): Promise<HttpResponse> {
+  try {
+    return await send(options, options.agent);
+  } catch (error) {
+    if (!(error instanceof StaleConnection)) throw error;
+    return send(options, false);
+  }
+}
+
+function send(options: HttpRequest, agent: Agent | false): Promise<HttpResponse> {
+  const { socketPath, method, path, body, signal } = options;
+  const headers =
+    body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const req = request({ agent, socketPath, method, path, headers, signal });
+    req.once('response', (res) => {
+      text(res).then((text) => resolve({ status: res.statusCode ?? 0, text }), reject);
+    });
+    req.on('error', (error: NodeJS.ErrnoException) => {
+      const dead = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+      reject(dead && req.reusedSocket ? new StaleConnection('', { cause: error }) : error);
+    });
+    req.end(body);
+  });
+}

@@ -1,0 +1,9 @@
+import { concatBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../../client/bytes.ts';
+
+/** All that a generator of bytes yields. */
+export async function collect(pieces: AsyncIterable<Bytes>): Promise<Bytes> {
+  const collected: Bytes[] = [];
+  for await (const piece of pieces) collected.push(piece);
+  return concatBytes(...collected);
+}

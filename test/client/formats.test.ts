@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import { z } from 'zod';
+import { AuditProof } from '../../client/audit-proof.ts';
+import { verifyProof } from '../../client/proof.ts';
+import { RFC5054_3072 } from '../../client/srp-group.ts';
+import { readVectors } from './vectors.ts';
+
+const formats = await readFile(new URL('../../docs/formats.md', import.meta.url), 'utf8');
+const joined = formats.replaceAll(/\s/g, '');
+
+const Strings = z.record(z.string(), z.unknown()).transform((vector) =>
+  Object.entries(vector)
+    .map(([name, value]) => [name, typeof value === 'string' ? value : ''] as const)
+    .filter(([, value]) => /^[0-9a-f]{8,}$|^[A-Za-z0-9+/=]{56,}$/.test(value)),
+);
+
+test('the values that the format’s description prints are those of the vectors', async (t) => {
+  const [srp] = await readVectors('srp.json', z.array(Strings));
+  const [, argon2] = await readVectors('argon2.json', z.array(Strings));
+  const stream = z.looseObject({ files: z.array(Strings), metadata: Strings, keyword: Strings });
+  const { files, metadata, keyword, ...keys } = await readVectors('stream.json', stream);
+
+  const printed = [srp, argon2, files[2], metadata, keyword, Strings.parse(keys)].flat();
+  t.is(printed.length, 31);
+  for (const [name, value] of printed.map((entry) => entry ?? t.fail())) {
+    if (name !== 'b') t.true(joined.includes(value), name);
+  }
+  t.true(joined.includes(RFC5054_3072.N.toString(16)));
+});
+
+test('the proof that the format’s description prints is valid', (t) => {
+  const [, json = ''] = /```json\n(.*?)```/s.exec(formats) ?? [];
+  const proof = AuditProof.parse(JSON.parse(json));
+  t.true(verifyProof(proof, { trustedKeys: [proof.hsmKeyId] }).valid);
+});

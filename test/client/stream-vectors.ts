@@ -1,0 +1,27 @@
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { readVectors } from './vectors.ts';
+
+const Bytes = z.string().transform(hexToBytes);
+
+/** The vectors of docs/formats.md. */
+export const streamVectors = await readVectors(
+  'stream.json',
+  z.object({
+    passwordKey: Bytes,
+    masterKey: Bytes,
+    documentKey: Bytes,
+    masterEnvelope: z.string(),
+    files: z.array(
+      z.object({
+        name: z.string(),
+        plaintext: Bytes,
+        segmentSize: z.number(),
+        encrypted: Bytes,
+        fileHash: z.string(),
+      }),
+    ),
+    metadata: z.object({ metadata: z.unknown(), encryptedMetadata: z.string() }),
+    keyword: z.object({ keyword: z.string(), normalized: z.string(), hash: z.string() }),
+  }),
+);

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { runGuarded, spawnGuarded } from '../../app/dev/guarded-process.ts';
+import type { ProcessSpec } from '../../app/dev/process-spec.ts';
+import { until } from '../../app/dev/until.ts';
+import { isAlive, temporaryDirectory } from './processes.ts';
+
+function script(source: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
+  return {
+    name: 'script',
+    command: process.execPath,
+    args: ['--input-type=module', '--eval', source],
+    cwd: '/',
+    env: {},
+    stopSignal: 'SIGTERM',
+    ...more,
+  };
+}
+
+test('a process that ignores its stop signal is killed after the grace', async (t) => {
+  const lines: string[] = [];
+  const source = `process.on('SIGTERM', () => console.log('ignored'));
+    setInterval(() => undefined, 1000); console.log('listening');`;
+  const child = await spawnGuarded(script(source), { onLine: (line) => lines.push(line) });
+  await until(() => lines.includes('listening'), { what: 'the script', timeoutMs: 20_000 });
+
+  const exit = await child.stop({ graceMs: 200 });
+
+  t.is(exit.signal, 'SIGKILL');
+  t.true(lines.includes('ignored'));
+  t.false(isAlive(child.pid));
+});
+
+test('neither arguments nor environment carry what goes to standard input', async (t) => {
+  const lines: string[] = [];
+  const source = `process.stdin.on('data', (data) => console.log('got ' + data));`;
+  const child = await spawnGuarded(script(source, { input: 'secret' }), {
+    onLine: (line) => lines.push(line),
+  });
+  t.deepEqual(await child.exited, { code: 0, signal: null });
+  await until(() => lines.includes('got secret'), { what: 'the output', timeoutMs: 5_000 });
+});
+
+test('a command that does not exist is an error', async (t) => {
+  const missing = script('', { command: '/does/not/exist' });
+  await t.throwsAsync(runGuarded(missing), { message: /^script: .*ENOENT/ });
+});
+
+test('a failing command throws with its output', async (t) => {
+  const failing = script(`console.error('the reason'); process.exitCode = 3;`);
+  await t.throwsAsync(runGuarded(failing), { message: 'script failed (exit code 3)\nthe reason' });
+});
+
+test('an abort ends the command', async (t) => {
+  const endless = script('setInterval(() => undefined, 1000)');
+  const abort = new AbortController();
+  const run = runGuarded(endless, abort.signal);
+  abort.abort(new Error('given up'));
+  await t.throwsAsync(run, { message: 'given up' });
+});
+
+test('two processes with one lock file never run at the same time', async (t) => {
+  const lockFile = join(await temporaryDirectory(t), 'lock');
+  const endless = script('setInterval(() => undefined, 1000)', { lockFile });
+  const first = await spawnGuarded(endless, { onLine: () => undefined });
+  const second = spawnGuarded(endless, { onLine: () => undefined });
+
+  await first.stop();
+  await using started = await second;
+
+  t.false(isAlive(first.pid));
+  t.true(isAlive(started.pid));
+});

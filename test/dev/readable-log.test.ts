@@ -1,0 +1,24 @@
+import test from 'ava';
+import { readableLine } from '../../app/dev/readable-log.ts';
+
+test('a JSON log line becomes text with its fields', (t) => {
+  const line = JSON.stringify({ level: 40, time: 0, pid: 1, hostname: 'h', msg: 'late', ms: 12 });
+  t.regex(readableLine('app', line), /^app {4}\d\d:\d\d:\d\d warn late ms=12$/);
+});
+
+test("an error's stack follows on its own lines", (t) => {
+  const err = { message: 'no', stack: 'Error: no\n    at f' };
+  const line = JSON.stringify({
+    level: 'error',
+    time: new Date(0).toISOString(),
+    msg: 'failed',
+    err,
+  });
+  t.regex(readableLine('signer', line), /error failed\nError: no\n {4}at f$/);
+});
+
+test('what is not a log entry stays as it is', (t) => {
+  t.is(readableLine('app', 'plain text'), 'app    plain text');
+  t.is(readableLine('app', '{"half": '), 'app    {"half": ');
+  t.is(readableLine('app', '{"other":1}'), 'app    {"other":1}');
+});

@@ -1,0 +1,24 @@
+/** Starts the services in the directory named by the argument, reports them as one line, and waits. */
+import { startServices } from '../../app/dev/services.ts';
+import { stopSignals } from '../../app/dev/stop-signals.ts';
+
+const [directory = ''] = process.argv.slice(2);
+const signal = stopSignals();
+const services = await startServices({ directory, durable: true, log: () => undefined, signal });
+const { postgres, redis, signer, signerSocketPath } = services;
+
+/** What the test needs to know of services in another process. */
+export interface ServicesReport {
+  pids: number[];
+  postgres: typeof postgres.access;
+  redisUrl: string;
+  signerSocketPath: string;
+}
+
+const report: ServicesReport = {
+  pids: [postgres.pid, redis.pid, signer.pid],
+  postgres: postgres.access,
+  redisUrl: redis.url,
+  signerSocketPath,
+};
+console.log(JSON.stringify(report));

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import test from 'ava';
+import { freePort } from '../../app/dev/free-port.ts';
+import { acquireLock } from '../../app/dev/lock.ts';
+import { runProgram, untilLine, temporaryDirectory } from './processes.ts';
+
+const START = 'app/dev/start.ts';
+
+test('Ctrl-C stops the app, the signer, Redis and Postgres, in this order', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const port = await freePort();
+  const stack = runProgram(t, [START, directory], { PORT: String(port) });
+  await untilLine(stack, /is ready/);
+  const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
+  t.is(response.status, 200);
+
+  stack.kill('SIGINT');
+
+  t.is(await stack.exitCode, 0);
+  const stopped = stack.lines.flatMap((line) => /^(\w+) +stopped$/.exec(line)?.[1] ?? []);
+  t.deepEqual(stopped, ['app', 'signer', 'redis', 'postgres']);
+});
+
+test('a taken port is one clear line, before anything is started', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address ? String(address.port) : '';
+
+  const stack = runProgram(t, [START, directory], { PORT: port });
+
+  t.is(await stack.exitCode, 1);
+  t.is(stack.lines.length, 1);
+  t.regex(stack.lines[0] ?? '', new RegExp(`^port ${port} on 127.0.0.1 is taken`));
+  await t.throwsAsync(stat(join(directory, 'postgres')), { code: 'ENOENT' });
+});
+
+test('a second start on the same directory is refused', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const lock = acquireLock(join(directory, 'lock'));
+  t.teardown(() => lock?.release());
+
+  const second = runProgram(t, [START, directory], { PORT: '0' });
+
+  t.is(await second.exitCode, 1);
+  t.deepEqual(second.lines, [`already running on ${directory}: stop the other one first`]);
+});

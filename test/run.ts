@@ -1,0 +1,73 @@
+/**
+ * `npm test`: starts the services once in a temporary directory, migrates a template database, runs
+ * ava with the arguments given (`npm test -- test/client/…`) and stops everything, whatever happens.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase } from '../app/dev/database.ts';
+import { migrate } from '../app/dev/migrate.ts';
+import { projectFile } from '../app/dev/project.ts';
+import { startServices, type Services } from '../app/dev/services.ts';
+import { stopSignals } from '../app/dev/stop-signals.ts';
+import type { TestStack } from './stack.ts';
+
+const TEMPLATE = 'probatio_template';
+
+const stop = stopSignals();
+try {
+  process.exitCode = await runTests(stop);
+} catch (error) {
+  if (!stop.aborted) console.error(error);
+  process.exitCode = 1;
+}
+
+async function runTests(signal: AbortSignal): Promise<number> {
+  await using resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-test-'));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const services = await startTestServices(directory, signal);
+  resources.defer(() => services.stop());
+  await createDatabase(services.postgres.access, TEMPLATE);
+  await migrate(services.postgres.access, TEMPLATE, signal);
+  // Awaited here: returning the promise would stop the services first.
+  return await runAva(services, signal);
+}
+
+/** The services' output is of interest only when they do not start. */
+async function startTestServices(directory: string, signal: AbortSignal): Promise<Services> {
+  const lines: string[] = [];
+  const log = (source: string, line: string) => void lines.push(`${source}: ${line}`);
+  try {
+    return await startServices({ directory, durable: false, log, signal });
+  } catch (error) {
+    console.error(lines.join('\n'));
+    throw error;
+  }
+}
+
+async function runAva(services: Services, signal: AbortSignal): Promise<number> {
+  const stack: TestStack = {
+    postgres: services.postgres.access,
+    templateDatabase: TEMPLATE,
+    redisUrl: services.redis.url,
+    signerSocketPath: services.signerSocketPath,
+    signerEnvironment: services.signerEnvironment,
+  };
+  const ava = spawn(
+    process.execPath,
+    [projectFile('node_modules/ava/entrypoints/cli.mjs'), ...process.argv.slice(2)],
+    {
+      cwd: projectFile('.'),
+      env: { ...process.env, PROBATIO_TEST_STACK: JSON.stringify(stack) },
+      stdio: 'inherit',
+    },
+  );
+  const forward = () => ava.kill('SIGTERM');
+  signal.addEventListener('abort', forward);
+  const [code] = (await once(ava, 'exit')) as [number | null];
+  signal.removeEventListener('abort', forward);
+  return code ?? 1;
+}

@@ -1,0 +1,39 @@
+import { CreateBucketCommand, PutBucketVersioningCommand } from '@aws-sdk/client-s3';
+import type { StoreConfig } from '../../../app/storage/create-store.ts';
+import { createS3Client } from '../../../app/storage/s3/s3-client.ts';
+import type { S3Config } from '../../../app/storage/s3/s3-client.ts';
+
+function environment(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: eval "$(test/labs/s3-lab up)"`);
+  return value;
+}
+
+/** The server that test/labs/s3-lab has started, with a bucket of its own. */
+export function labConfig(bucket: string, checksums: S3Config['checksums']): S3Config {
+  return {
+    endpoint: environment('S3_ENDPOINT'),
+    region: environment('S3_REGION'),
+    bucket,
+    accessKeyId: environment('S3_ACCESS_KEY_ID'),
+    secretAccessKey: environment('S3_SECRET_ACCESS_KEY'),
+    forcePathStyle: true,
+    checksums,
+  };
+}
+
+export async function createLabBucket(
+  config: S3Config,
+  { versioned }: { versioned: boolean },
+): Promise<StoreConfig> {
+  const client = createS3Client(config);
+  await client.send(new CreateBucketCommand({ Bucket: config.bucket }));
+  if (versioned) {
+    const VersioningConfiguration = { Status: 'Enabled' as const };
+    await client.send(
+      new PutBucketVersioningCommand({ Bucket: config.bucket, VersioningConfiguration }),
+    );
+  }
+  client.destroy();
+  return { driver: 's3', ...config };
+}

@@ -1,0 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { createObjectStore } from '../../../app/storage/create-store.ts';
+import { objectStoreContract } from '../object-store-contract.ts';
+import { createLabBucket, labConfig } from './lab-bucket.ts';
+
+const config = labConfig(`plain-${randomUUID()}`, 'when_supported');
+
+objectStoreContract('S3 plain', async () =>
+  createObjectStore(await createLabBucket(config, { versioned: false })),
+);
