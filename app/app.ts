@@ -36,19 +36,28 @@ export function createApp(config: Config, services: Services, log: Log): Koa {
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
   app.use(errorBoundary(log, toAppError));
-  if (config.environment === 'development') app.use(explorer(describeApi(routes)));
+  if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());
   app.use(router.allowedMethods());
   app.on('error', (error: Error) => log.warn({ err: error }, 'answering failed'));
   return app;
 }
 
-/** The OpenAPI document of these routes. */
-export function describeApi(routes: readonly Route[]) {
+/** The OpenAPI 3.1 document of the whole API. */
+export function describeApi() {
+  // Definitions do not depend on the services: only handlers do, and none is called here.
+  const routes = createRoutes(
+    { auth: { issuer: '', audience: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
+    {} as Services,
+  );
   return createOpenApi(routes, { title: 'Probatio', version: '1.0.0', description });
 }
 
-export function createRoutes(config: Config, services: Services): Route[] {
+/** Every route, in the order of the documentation. */
+export function createRoutes(
+  config: Pick<Config, 'auth' | 'uploads'>,
+  services: Services,
+): Route[] {
   return [
     ...createHealthRoutes({ ...services, about: { name: 'probatio', version, description } }),
     ...createAccountRoutes(services),

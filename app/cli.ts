@@ -3,11 +3,17 @@ import { migrate } from './db/migrate.ts';
 const usage = `usage: probatio <command>
 
   migrate    bring the database up to date (DATABASE_OWNER_URL: the login that owns it)
+  openapi    print the OpenAPI document of the API
 `;
 
 async function main(args: readonly string[]): Promise<number> {
   const [command] = args;
   if (command === 'migrate') return runMigrate();
+  if (command === 'openapi') {
+    const { describeApi } = await import('./app.ts');
+    process.stdout.write(`${JSON.stringify(describeApi(), undefined, 2)}\n`);
+    return 0;
+  }
   process.stderr.write(usage);
   return 2;
 }

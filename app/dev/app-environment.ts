@@ -14,10 +14,12 @@ export function localUrl({ host, port }: Listen): string {
   return `http://${reachable}:${port}`;
 }
 
-/** Where the embedded services are: these variables win over the user's own. */
-export function serviceVariables(services: Services): Record<string, string> {
+/** Where the app listens and the embedded services are: these win over the user's own. */
+export function fixedVariables(services: Services, listen: Listen): Record<string, string> {
   const urls = databaseUrls(services.postgres.access, DATABASE);
   return {
+    HOST: listen.host,
+    PORT: String(listen.port),
     DATABASE_URL: urls.app,
     DATABASE_SERVICE_URL: urls.service,
     REDIS_URL: services.redis.url,
@@ -29,8 +31,6 @@ export function serviceVariables(services: Services): Record<string, string> {
 export function defaultVariables(services: Services, listen: Listen): Record<string, string> {
   return {
     NODE_ENV: 'development',
-    HOST: listen.host,
-    PORT: String(listen.port),
     HTTP_PUBLIC_URL: localUrl(listen),
     STORAGE_DRIVER: 'filesystem',
     STORAGE_DIRECTORY: services.layout.objects,

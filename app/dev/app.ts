@@ -1,4 +1,4 @@
-import { defaultVariables, localUrl, serviceVariables, type Listen } from './app-environment.ts';
+import { defaultVariables, fixedVariables, localUrl, type Listen } from './app-environment.ts';
 import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
 import { lockFile } from './layout.ts';
 import { inheritedEnvironment, nodeProcess } from './node-process.ts';
@@ -17,7 +17,7 @@ export async function startApp(
   const spec = nodeProcess('app', ['app/main.ts'], {
     ...defaultVariables(services, listen),
     ...inherited,
-    ...serviceVariables(services),
+    ...fixedVariables(services, listen),
   });
   const process = await spawnGuarded(
     { ...spec, lockFile: lockFile(services.layout, 'app') },

@@ -31,33 +31,31 @@ export async function spawnGuarded(
   output: ProcessOutput,
 ): Promise<GuardedProcess> {
   const watchdog = spawnWatchdog(output);
-  const exit = Promise.withResolvers<ProcessExit>();
   const start = Promise.withResolvers<number>();
   let pid: number | undefined;
-  let reportedExit = false;
+  let reportedExit: ProcessExit | undefined;
+  watchdog.on('error', start.reject);
   watchdog.on('message', (report: WatchdogReport) => {
     if (report.type === 'started') {
       pid = report.pid;
       start.resolve(report.pid);
     }
     if (report.type === 'failed') start.reject(new Error(`${spec.name}: ${report.reason}`));
-    if (report.type === 'exited') {
-      reportedExit = true;
-      exit.resolve({ code: report.code, signal: report.signal });
-    }
+    if (report.type === 'exited') reportedExit = { code: report.code, signal: report.signal };
   });
-  watchdog.on('error', start.reject);
-  // Comes after the last report; with none before it, somebody killed the watchdog.
-  watchdog.on('disconnect', () => {
+  const disconnected = new Promise((resolve) => watchdog.once('disconnect', resolve));
+  const closed = new Promise((resolve) => watchdog.once('close', resolve));
+  // Then the last report and the last line of output have come.
+  const exited = Promise.all([disconnected, closed]).then(() => {
     start.reject(new Error(`${spec.name}: the watchdog is gone`));
     if (pid !== undefined && !reportedExit) signalQuietly(pid, spec.stopSignal);
-    exit.resolve({ code: null, signal: null });
+    return reportedExit ?? { code: null, signal: null };
   });
 
   const send = (command: WatchdogCommand) => {
     if (watchdog.connected) watchdog.send(command, () => undefined);
   };
-  send({ type: 'start', spec });
+  send({ type: 'start', spec, relayOutput: 'onLine' in output });
   const startedPid = await start.promise;
 
   const stop = async ({ graceMs = 30_000 } = {}) => {
@@ -68,7 +66,7 @@ export async function spawnGuarded(
       () => undefined,
     );
     try {
-      return await exit.promise;
+      return await exited;
     } finally {
       timer.abort();
     }
@@ -76,7 +74,7 @@ export async function spawnGuarded(
   return {
     name: spec.name,
     pid: startedPid,
-    exited: exit.promise,
+    exited,
     kill: (signal) => send({ type: 'signal', signal }),
     stop,
     [Symbol.asyncDispose]: async () => void (await stop()),

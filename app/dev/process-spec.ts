@@ -35,5 +35,5 @@ export type WatchdogReport =
 
 /** To the watchdog. */
 export type WatchdogCommand =
-  | { type: 'start'; spec: ProcessSpec }
+  | { type: 'start'; spec: ProcessSpec; relayOutput: boolean }
   | { type: 'signal'; signal: NodeJS.Signals };

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATABASE, defaultVariables, serviceVariables, type Listen } from './app-environment.ts';
+import { DATABASE, defaultVariables, fixedVariables, type Listen } from './app-environment.ts';
 import { startApp } from './app.ts';
 import { createDatabase, databaseUrls } from './database.ts';
 import { writeEnvironmentFile } from './environment-file.ts';
@@ -76,7 +76,7 @@ async function prepareDatabase(
   await migrate(services.postgres.access, DATABASE, signal);
   await writeEnvironmentFile(join(directory, 'environment'), {
     ...defaultVariables(services, listen),
-    ...serviceVariables(services),
+    ...fixedVariables(services, listen),
     DATABASE_OWNER_URL: databaseUrls(services.postgres.access, DATABASE).owner,
   });
 }

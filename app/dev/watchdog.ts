@@ -5,10 +5,13 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
 import { acquireLock, type Lock } from './lock.ts';
 import type { ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
 
 const ORPHAN_GRACE_MS = 6_000;
+/** How long output may keep coming after the process, from a child of its own. */
+const LAST_OUTPUT_MS = 1_000;
 const PREDECESSOR_WAIT_MS = 15_000;
 
 let child: ChildProcess | undefined;
@@ -19,7 +22,7 @@ const locks: Lock[] = [];
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 process.on('message', (command: WatchdogCommand) => {
-  if (command.type === 'start') start(command.spec);
+  if (command.type === 'start') start(command.spec, command.relayOutput);
   else child?.kill(command.signal);
 });
 
@@ -29,7 +32,7 @@ process.on('disconnect', () => {
   setTimeout(() => child?.kill('SIGKILL'), ORPHAN_GRACE_MS);
 });
 
-function start(spec: ProcessSpec): void {
+function start(spec: ProcessSpec, relayOutput: boolean): void {
   if (spec.lockFile) {
     const lock = acquireLock(spec.lockFile, PREDECESSOR_WAIT_MS);
     if (!lock) return end({ type: 'failed', reason: 'an earlier one is still running' });
@@ -39,18 +42,31 @@ function start(spec: ProcessSpec): void {
   const directories = (spec.directories ?? []).map((path) =>
     openSync(path, constants.O_RDONLY | constants.O_DIRECTORY),
   );
+  const output = relayOutput ? 'pipe' : 'inherit';
   child = spawn(spec.command, spec.args, {
     cwd: spec.cwd,
     env: spec.env,
-    stdio: [spec.input === undefined ? 'ignore' : 'pipe', 'inherit', 'inherit', ...directories],
+    stdio: [spec.input === undefined ? 'ignore' : 'pipe', output, output, ...directories],
     ...spec.user,
   });
   for (const descriptor of directories) closeSync(descriptor);
   child.on('error', (error) => end({ type: 'failed', reason: error.message }));
-  child.on('exit', (code, signal) => end({ type: 'exited', code, signal }));
+  child.on('exit', (code, signal) => {
+    const finish = () => end({ type: 'exited', code, signal });
+    child?.on('close', finish);
+    setTimeout(finish, LAST_OUTPUT_MS);
+  });
   if (child.pid === undefined) return;
+  relay(child.stdout, process.stdout);
+  relay(child.stderr, process.stderr);
   child.stdin?.on('error', () => undefined).end(spec.input);
   report({ type: 'started', pid: child.pid });
+}
+
+/** Keeps reading when nobody listens any more: a broken pipe would disturb an orderly end. */
+function relay(source: Readable | null, destination: Writable): void {
+  source?.pipe(destination, { end: false });
+  destination.on('error', () => source?.unpipe(destination).resume());
 }
 
 function report(message: WatchdogReport): void {

@@ -61,7 +61,10 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
 }
 
 function operationId(method: string, path: string): string {
-  return `${method}${path.replace(/[^A-Za-z0-9]+(\w)/g, (_, c: string) => c.toUpperCase())}`;
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return [method, ...(words.length === 0 ? ['root'] : words)]
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {

@@ -6,8 +6,8 @@ type Push = (chunk: Buffer | string) => unknown;
 
 /** How the bytes are put on the wire. */
 export interface BodyEncoding {
-  write(chunk: Buffer, push: Push): void;
-  end(push: Push): void;
+  write(chunk: Buffer, push: Push): unknown;
+  end(push: Push): unknown;
 }
 
 const identity: BodyEncoding = {

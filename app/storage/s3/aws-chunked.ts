@@ -33,11 +33,16 @@ export function awsChunkedHeaders(size: number): Record<string, string> {
   };
 }
 
-/** Encodes one body of exactly `size` bytes. */
-export function awsChunked(size: number): BodyEncoding {
+/** Encodes one body of exactly `size` bytes. `checksum` is the base64 of its CRC-32, once it has ended. */
+export function awsChunked(size: number): BodyEncoding & { checksum(): string } {
   let unframed = size;
   let leftInChunk = 0;
   let crc = 0;
+  function checksum(): string {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(crc);
+    return bytes.toString('base64');
+  }
   return {
     write(bytes, push) {
       crc = crc32(bytes, crc);
@@ -54,10 +59,7 @@ export function awsChunked(size: number): BodyEncoding {
         if (leftInChunk === 0) push(lineEnd);
       }
     },
-    end(push) {
-      const digest = Buffer.alloc(4);
-      digest.writeUInt32BE(crc);
-      push(trailer(digest.toString('base64')));
-    },
+    end: (push) => push(trailer(checksum())),
+    checksum,
   };
 }

@@ -6,7 +6,7 @@ import type { PartTarget } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toStorageError } from './s3-error.ts';
-import { unquoted } from './s3-version.ts';
+import { toPartEtag } from './s3-part-etag.ts';
 
 type Target = PartTarget & { Bucket: string; withTrailer: boolean };
 
@@ -66,7 +66,7 @@ export async function sendPart(
       abortSignal: request.signal,
     });
     if (!ETag) throw new StorageError('storage_unavailable');
-    return { etag: unquoted(ETag) };
+    return { etag: toPartEtag(ETag, encoding?.checksum()) };
   } catch (error) {
     throw exact.errored ?? (await explain(client, target, error));
   } finally {

@@ -15,8 +15,8 @@ import { StorageError } from '../storage-error.ts';
 import { createS3Client } from './s3-client.ts';
 import type { S3Config } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
-import { listObjects, listUploads, loadParts } from './s3-lists.ts';
-import type { UploadId } from './s3-lists.ts';
+import { listObjects, listUploads } from './s3-lists.ts';
+import { toCompletedPart } from './s3-part-etag.ts';
 import { sendPart } from './s3-part.ts';
 import { toVersion, versionCondition } from './s3-version.ts';
 
@@ -52,11 +52,12 @@ async function stat(
 
 async function complete(
   client: S3Client,
-  upload: UploadId,
+  upload: { Bucket: string; Key: string; UploadId: string },
   parts: readonly StoredPart[],
 ): Promise<{ version: string }> {
+  if (parts.length === 0) throw new StorageError('part_mismatch');
+  const Parts = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(toCompletedPart);
   try {
-    const Parts = await loadParts(client, upload, parts);
     const answer = await client.send(
       new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }),
     );
@@ -132,9 +133,11 @@ export function createS3Store(config: S3Config): ObjectStore {
 
     async ping() {
       const abortSignal = AbortSignal.timeout(pingMs);
-      await client
-        .send(new HeadBucketCommand({ Bucket }), { abortSignal })
-        .catch(throwStorageError);
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal });
+      } catch (cause) {
+        throw new StorageError('storage_unavailable', { cause });
+      }
     },
 
     async close() {
