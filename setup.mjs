@@ -119,6 +119,7 @@ function installPackages() {
     '--include=dev',
     '--include=optional',
     '--ignore-scripts=false',
+    '--loglevel=error',
     '--no-audit',
     '--no-fund',
   ];
@@ -158,7 +159,6 @@ function findSoftHsm() {
     '/usr/lib64',
     '/usr/local/lib',
     '/opt/homebrew/lib',
-    '/home/linuxbrew/.linuxbrew/lib',
   ];
   return parents
     .flatMap((parent) => ['softhsm', 'pkcs11', '.'].map((child) => join(parent, child)))
