@@ -11,6 +11,7 @@ import { createEnvelopeRoutes } from './envelopes/routes.ts';
 import { AppError } from './errors.ts';
 import { createHealthRoutes } from './health/routes.ts';
 import { createProxyTrust } from './http/client-address.ts';
+import { cors } from './http/cors.ts';
 import { errorBoundary } from './http/error-boundary.ts';
 import { explorer } from './http/explorer.ts';
 import { createOpenApi } from './http/openapi.ts';
@@ -35,6 +36,7 @@ export function createApp(config: Config, services: Services, log: Log): Koa {
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
+  if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());

@@ -19,6 +19,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   HTTP_PUBLIC_URL: Url.default('http://127.0.0.1:8080'),
   HTTP_TRUSTED_PROXIES: List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
+  HTTP_CORS_ORIGINS: List.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
   HTTP_DRAIN_SECONDS: Count.default(25),
   DATABASE_URL: PostgresUrl,
   DATABASE_SERVICE_URL: PostgresUrl,
@@ -89,6 +90,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       port: e.PORT,
       publicUrl: e.HTTP_PUBLIC_URL,
       trustedProxies: e.HTTP_TRUSTED_PROXIES,
+      corsOrigins: e.HTTP_CORS_ORIGINS.map((origin) => new URL(origin).origin),
       drainSeconds: e.HTTP_DRAIN_SECONDS,
     },
     database: {

@@ -24,7 +24,11 @@ export async function startApp(
     { onLine },
   );
   const url = `${localUrl(listen)}/health/ready`;
-  await untilReady(process, () => askReadiness(url), { timeoutMs: 60_000, signal });
+  await untilReady(process, () => askReadiness(url), {
+    timeoutMs: 60_000,
+    intervalMs: 100,
+    signal,
+  });
   return process;
 }
 

@@ -4,6 +4,7 @@ import { until } from './until.ts';
 
 export interface ReadyOptions {
   timeoutMs: number;
+  intervalMs?: number;
   signal?: AbortSignal | undefined;
   /** Its last lines explain a failure. */
   logFile?: string;
@@ -16,7 +17,7 @@ export interface ReadyOptions {
 export async function untilReady(
   process: GuardedProcess,
   isReady: () => Promise<unknown>,
-  { timeoutMs, signal, logFile }: ReadyOptions,
+  { timeoutMs, intervalMs, signal, logFile }: ReadyOptions,
 ): Promise<void> {
   let lastError = '';
   const answers = async () => {
@@ -35,6 +36,7 @@ export async function untilReady(
   const polling = until(answers, {
     what: process.name,
     timeoutMs,
+    intervalMs,
     signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
   });
   try {

@@ -52,7 +52,10 @@ export async function runStack(options: StackOptions): Promise<void> {
 
     onReady(services);
     const failure = await Promise.race([services.failed, aborted(signal)]);
-    if (failure) throw new Error(`${failure}: everything is stopped`);
+    if (failure) {
+      log('stack', `${failure}, see ${services.layout.log}: stopping everything`);
+      throw new Error(failure);
+    }
   } finally {
     lock.release();
   }

@@ -4,7 +4,8 @@ export interface UntilOptions {
   /** Ends the sentence "gave up waiting for …". */
   what: string;
   timeoutMs: number;
-  intervalMs?: number;
+  /** 25 ms unless told. */
+  intervalMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 

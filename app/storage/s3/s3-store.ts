@@ -12,6 +12,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { assertObjectKey } from '../object-key.ts';
 import type { ObjectStat, ObjectStore, ReadOptions, StoredPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
+import type { StorageErrorCode } from '../storage-error.ts';
 import { createS3Client } from './s3-client.ts';
 import type { S3Config } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
@@ -26,7 +27,7 @@ function throwStorageError(error: unknown): never {
   throw toStorageError(error);
 }
 
-async function ignoring(code: string, work: Promise<unknown>): Promise<void> {
+async function ignoring(code: StorageErrorCode, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
@@ -57,19 +58,15 @@ async function complete(
 ): Promise<{ version: string }> {
   if (parts.length === 0) throw new StorageError('part_mismatch');
   const Parts = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(toCompletedPart);
-  try {
-    const answer = await client.send(
-      new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }),
-    );
-    return { version: toVersion(answer) };
-  } catch (error) {
-    const storageError = toStorageError(error);
-    if (storageError.code !== 'upload_not_found') throw storageError;
-    // The answer to an earlier completion was lost: keys are used once, so this is its object.
-    const object = await stat(client, upload.Bucket, upload.Key);
-    if (!object) throw storageError;
-    return { version: object.version };
-  }
+  const completion = client.send(
+    new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }),
+  );
+  // Keys are used once: without an open upload, an object is what an earlier completion has made.
+  await ignoring('upload_not_found', completion);
+  // Asked for, as the answer to a completion, repeated or not, does not always tell the VersionId.
+  const object = await stat(client, upload.Bucket, upload.Key);
+  if (!object) throw new StorageError('upload_not_found');
+  return { version: object.version };
 }
 
 async function read(
