@@ -66,21 +66,23 @@ export class ConfigError extends Error {
 
 /** Throws ConfigError. */
 export function loadSignerConfig(environment: Environment): SignerConfig {
-  return load(SignerVariables, environment);
+  return load(SignerVariables, environment, ['SIGNER_PIN']);
 }
 
 /** The configuration of the command line tool. Throws ConfigError. */
 export function loadToolConfig(environment: Environment): ToolConfig {
-  return load(ToolVariables, environment);
+  return load(ToolVariables, environment, ['SIGNER_PIN', 'SIGNER_SO_PIN']);
 }
 
+/** A secret may stand in a file that `<name>_FILE` names, and then is read from there. */
 function load<Schema extends z.ZodType>(
   schema: Schema,
   environment: Environment,
+  secrets: readonly string[],
 ): z.output<Schema> {
   const problems: string[] = [];
   const variables = { ...environment };
-  for (const name of ['SIGNER_PIN', 'SIGNER_SO_PIN']) {
+  for (const name of secrets) {
     const path = environment[`${name}_FILE`];
     if (path === undefined) continue;
     try {

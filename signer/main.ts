@@ -50,6 +50,7 @@ try {
 } catch (error) {
   log.fatal({ err: error }, 'cannot listen');
   process.exitCode = 1;
+  await verifier.close();
 }
 
 function stop(signal: NodeJS.Signals): void {

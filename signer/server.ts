@@ -23,9 +23,15 @@ const refusalStatus: Record<RefusedCode, number> = {
 export function createSignerServer({ log, ...options }: RouteOptions & { log: Logger }): Server {
   const routes = createRoutes(options);
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (req, res) => {
+    res.once('close', closeIfStopping);
     void answer(req, res);
   });
   return server;
+
+  /** close() ends idle connections only; those at work then become idle in their turn. */
+  function closeIfStopping(): void {
+    if (!server.listening) server.closeIdleConnections();
+  }
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
@@ -47,7 +53,6 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
   }
 
   function sendError(res: ServerResponse, error: unknown): void {
-    if (!server.listening) res.setHeader('connection', 'close');
     if (error instanceof SignerRefused) {
       log.warn({ code: error.code, reason: error.message }, 'refused');
       // What is left of a body that was not read would be taken for the next request.

@@ -1,0 +1,61 @@
+import test from 'ava';
+import { EntryError, parseEntry } from '../../signer/entry.ts';
+import { canonicalText, sampleEntry } from './sample-entry.ts';
+
+test('a canonical entry parses to what it says', (t) => {
+  const entry = sampleEntry();
+  t.deepEqual(parseEntry(canonicalText(entry)), entry);
+});
+
+test("a system event may name no tenant, owner, actor's id or request", (t) => {
+  const entry = sampleEntry({
+    actor: { type: 'system', id: null },
+    tenant: null,
+    requestId: null,
+    resource: { type: 'backlog', id: 'all', owner: null },
+  });
+  t.deepEqual(parseEntry(canonicalText(entry)), entry);
+});
+
+const canonical = canonicalText(sampleEntry());
+const notCanonical: Record<string, string> = {
+  'an empty text': '',
+  'a text that is not JSON': 'evil',
+  'a space': canonical.replace(',', ', '),
+  'a trailing newline': `${canonical}\n`,
+  'members in another order': JSON.stringify(sampleEntry()),
+  'a member twice': canonical.replace('"v":1', '"v":1,"v":1'),
+  'an escape that is not needed': canonical.replace('"success"', '"succes\\u0073"'),
+  'a number in another form': canonical.replace('"v":1', '"v":1.0'),
+  'a lone surrogate': canonical.replace('"success"', '"\\ud800"'),
+  'a number beyond all doubles': canonical.replace('"v":1', '"v":1e999'),
+};
+for (const [name, text] of Object.entries(notCanonical)) {
+  test(`${name} is not canonical`, (t) => {
+    t.is(t.throws(() => parseEntry(text), { instanceOf: EntryError })?.code, 'not_canonical');
+  });
+}
+
+const { salt: _, ...unsalted } = sampleEntry();
+const notEntries: Record<string, unknown> = {
+  'a bare string': 'text',
+  'an array': [sampleEntry()],
+  'an entry without salt': unsalted,
+  'an entry with a member more': { ...sampleEntry(), extra: 1 },
+  'an entry with a __proto__ member': JSON.parse(canonical.replace('{', '{"__proto__":{},')),
+  'an entry of another version': { ...sampleEntry(), v: 2 },
+  'an entry whose id is no UUID': { ...sampleEntry(), id: '1' },
+  'an entry with a short salt': { ...sampleEntry(), salt: 'AAAA' },
+  'an entry without milliseconds': { ...sampleEntry(), timestamp: '2026-01-01T00:00:00Z' },
+  'an entry with a local time': { ...sampleEntry(), timestamp: '2026-01-01T00:00:00.000+01:00' },
+  'an entry of an impossible day': { ...sampleEntry(), timestamp: '2026-02-30T00:00:00.000Z' },
+  'an entry numbered 0': { ...sampleEntry(), seq: 0 },
+  'an entry whose data is an array': { ...sampleEntry(), data: [] },
+  'an entry with a foreign actor type': { ...sampleEntry(), actor: { type: 'root', id: 'x' } },
+};
+for (const [name, value] of Object.entries(notEntries)) {
+  test(`${name} is not an entry`, (t) => {
+    const error = t.throws(() => parseEntry(canonicalText(value)), { instanceOf: EntryError });
+    t.is(error?.code, 'not_an_entry');
+  });
+}

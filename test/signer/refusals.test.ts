@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import test from 'ava';
+import { createLocalJWKSet, exportJWK, importSPKI, jwtVerify } from 'jose';
+import { SignerRefused } from '../../signer/signer-error.ts';
+import { createTokenFixture, startSigner } from './token-fixture.ts';
+import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+
+let fixture: TokenFixture;
+let signer: RunningSigner;
+
+test.before(async () => {
+  fixture = await createTokenFixture();
+  await fixture.tool('init');
+  signer = await startSigner(fixture);
+});
+
+test.after.always(async () => {
+  await signer?.stop();
+  await fixture?.remove();
+});
+
+function sampleClaims(change: Record<string, unknown> = {}): Record<string, unknown> {
+  const iat = Math.floor(Date.now() / 1000);
+  const registered = { iss: 'https://vault.test', sub: randomUUID(), aud: 'vault' };
+  return { ...registered, iat, exp: iat + 900, jti: randomUUID(), tenant_id: 'default', ...change };
+}
+
+test('an access token verifies against the listed key, and says what was asked', async (t) => {
+  const claims = sampleClaims({ authz: { roles: ['user'], scopes: [] } });
+  const token = await signer.client.signToken({ typ: 'at+jwt', claims });
+  const key = (await signer.client.listKeys()).find(({ purpose }) => purpose === 'token');
+  const pem = `-----BEGIN PUBLIC KEY-----\n${key?.publicKey}\n-----END PUBLIC KEY-----`;
+  const jwk = await exportJWK(await importSPKI(pem, 'RS256'));
+  const keySet = createLocalJWKSet({ keys: [{ ...jwk, kid: key?.keyId, alg: 'RS256' }] });
+  const { payload, protectedHeader } = await jwtVerify(token, keySet, { typ: 'at+jwt' });
+  t.deepEqual(payload, claims);
+  t.deepEqual(protectedHeader, { alg: 'RS256', kid: key?.keyId, typ: 'at+jwt' });
+});
+
+const now = Math.floor(Date.now() / 1000);
+const refusedTokens: Record<string, { typ: string; claims: Record<string, unknown> }> = {
+  'another typ': { typ: 'JWT', claims: sampleClaims() },
+  'a typ of Object.prototype': { typ: 'toString', claims: sampleClaims() },
+  'no subject': { typ: 'at+jwt', claims: sampleClaims({ sub: undefined }) },
+  'an empty audience': { typ: 'at+jwt', claims: sampleClaims({ aud: [] }) },
+  'a life over 15 minutes': { typ: 'at+jwt', claims: sampleClaims({ exp: now + 2000 }) },
+  'an end before its beginning': { typ: 'at+jwt', claims: sampleClaims({ exp: now - 100 }) },
+  'an iat in the future': {
+    typ: 'at+jwt',
+    claims: sampleClaims({ iat: now + 600, exp: now + 900 }),
+  },
+  'an iat in the past': { typ: 'at+jwt', claims: sampleClaims({ iat: now - 600 }) },
+  'times that are text': { typ: 'at+jwt', claims: sampleClaims({ iat: `${now}` }) },
+};
+for (const [name, token] of Object.entries(refusedTokens)) {
+  test(`a token with ${name} is not signed`, async (t) => {
+    const error = await t.throwsAsync(signer.client.signToken(token), {
+      instanceOf: SignerRefused,
+    });
+    t.is(error?.code, 'not_permitted');
+  });
+}
+
+test('MACs differ by label and stay the same across restarts', async (t) => {
+  const macs = [await signer.client.mac('email-hash'), await signer.client.mac('decoy')];
+  t.notDeepEqual(macs[0], macs[1]);
+  t.is(macs[0]?.length, 32);
+  const environment = { SIGNER_SOCKET_PATH: `${fixture.directory}/second.sock` };
+  const second = await startSigner(fixture, environment);
+  t.deepEqual([await second.client.mac('email-hash'), await second.client.mac('decoy')], macs);
+  await second.stop();
+});
+
+type Exchange = { method: string; path: string; body?: string };
+
+async function send({ method, path, body }: Exchange) {
+  const socketPath = fixture.environment.SIGNER_SOCKET_PATH;
+  const req = request({ socketPath, method, path }).end(body);
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  const { code } = (await json(res)) as { code: unknown };
+  return { status: res.statusCode, code };
+}
+
+const refusedRequests: [string, Exchange, number, string][] = [
+  ['a MAC of a foreign label', post('/v1/mac', { label: 'totp' }), 403, 'not_permitted'],
+  ['a field too many', post('/v1/mac', { label: 'decoy', key: 1 }), 400, 'invalid_request'],
+  ['an empty batch', post('/v1/seal', { entries: [] }), 400, 'invalid_request'],
+  ['a batch of 257', post('/v1/seal', { entries: batchOf(257) }), 400, 'invalid_request'],
+  ['broken JSON', { method: 'POST', path: '/v1/seal', body: '{' }, 400, 'invalid_request'],
+  ['an unknown path', { method: 'GET', path: '/v1/sign' }, 404, 'not_found'],
+  ['another method', { method: 'GET', path: '/v1/seal' }, 405, 'method_not_allowed'],
+];
+for (const [name, exchange, status, code] of refusedRequests) {
+  test(`${name} is answered ${status} ${code}`, async (t) => {
+    t.deepEqual(await send(exchange), { status, code });
+  });
+}
+
+function post(path: string, body: object): Exchange {
+  return { method: 'POST', path, body: JSON.stringify(body) };
+}
+
+function batchOf(length: number): object[] {
+  return Array.from({ length }, () => ({ id: 'x', text: 'x' }));
+}

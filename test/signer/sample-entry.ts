@@ -1,0 +1,33 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { AuditEntry } from '../../signer/entry.ts';
+import type { EntryToSeal } from '../../signer/protocol.ts';
+
+export function sampleEntry(change: Partial<AuditEntry> = {}): AuditEntry {
+  const owner = randomUUID();
+  return {
+    v: 1,
+    id: randomUUID(),
+    timestamp: new Date().toISOString(),
+    actor: { type: 'user', id: owner },
+    tenant: 'default',
+    action: 'document.certify',
+    resource: { type: 'document', id: randomUUID(), owner },
+    seq: 1,
+    outcome: 'success',
+    requestId: randomUUID(),
+    data: { fileHash: 'aé€😀', size: 1 },
+    salt: randomBytes(32).toString('base64'),
+    ...change,
+  };
+}
+
+/** The canonical text of any value, for those who mean it to be refused as well. */
+export function canonicalText(value: unknown): string {
+  return canonicalize(value) ?? '';
+}
+
+export function sampleText(change: Partial<AuditEntry> = {}): EntryToSeal {
+  const entry = sampleEntry(change);
+  return { id: entry.id, text: canonicalText(entry) };
+}

@@ -1,0 +1,101 @@
+import { exec } from 'node:child_process';
+import { createPublicKey, hash, verify } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { MAX_BATCH_ENTRIES, MAX_ENTRY_BYTES } from '../../signer/protocol.ts';
+import type { SealResult } from '../../signer/protocol.ts';
+import { canonicalText, sampleText } from './sample-entry.ts';
+import { createTokenFixture, startSigner } from './token-fixture.ts';
+import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+
+let fixture: TokenFixture;
+let signer: RunningSigner;
+
+test.before(async () => {
+  fixture = await createTokenFixture();
+  await fixture.tool('init');
+  signer = await startSigner(fixture);
+});
+
+test.after.always(async () => {
+  await signer?.stop();
+  await fixture?.remove();
+});
+
+function sealOf(result: SealResult | undefined) {
+  if (!result || 'error' in result) throw new Error(`not sealed: ${JSON.stringify(result)}`);
+  return result;
+}
+
+test('a full batch is sealed, in order, with signatures that node:crypto verifies', async (t) => {
+  const entries = Array.from({ length: MAX_BATCH_ENTRIES }, () => sampleText());
+  const key = (await signer.client.listKeys()).find(({ purpose }) => purpose === 'audit');
+  const spki = Buffer.from(key?.publicKey ?? '', 'base64');
+  const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+  const seals = (await signer.client.seal(entries)).map(sealOf);
+  t.deepEqual(
+    seals.map((seal) => seal.id),
+    entries.map((entry) => entry.id),
+  );
+  for (const [index, { text }] of entries.entries()) {
+    const seal = sealOf(seals[index]);
+    t.is(seal.hash, hash('sha3-256', text));
+    t.is(seal.keyId, hash('sha256', spki).slice(0, 32));
+    t.true(verify('sha3-256', Buffer.from(text), publicKey, Buffer.from(seal.signature, 'base64')));
+  }
+});
+
+test('openssl alone verifies a seal', async (t) => {
+  const entry = sampleText();
+  const seal = sealOf((await signer.client.seal([entry]))[0]);
+  const key = (await signer.client.listKeys()).find(({ keyId }) => keyId === seal.keyId);
+  const path = (name: string): string => join(fixture.directory, name);
+  await writeFile(path('entry.json'), entry.text);
+  await writeFile(path('sig.der'), Buffer.from(seal.signature, 'base64'));
+  await writeFile(
+    path('key.pem'),
+    `-----BEGIN PUBLIC KEY-----\n${key?.publicKey.replaceAll(/.{64}/g, '$&\n')}\n-----END PUBLIC KEY-----\n`,
+  );
+  const command = `openssl dgst -sha3-256 -verify key.pem -signature sig.der entry.json`;
+  const { stdout } = await promisify(exec)(command, { cwd: fixture.directory });
+  t.is(stdout.trim(), 'Verified OK');
+});
+
+test('a poison entry gets its fault in its own place and fails nobody else', async (t) => {
+  const [first, last, other] = [sampleText(), sampleText(), sampleText()];
+  const results = await signer.client.seal([
+    first,
+    { id: 'a', text: 'not JSON' },
+    { id: 'b', text: canonicalText({ transfer: 'all' }) },
+    { id: 'c', text: other.text },
+    { id: 'd', text: 'x'.repeat(MAX_ENTRY_BYTES + 1) },
+    { id: other.id, text: ` ${other.text}` },
+    last,
+  ]);
+  t.deepEqual(results.slice(1, -1), [
+    { id: 'a', error: 'not_canonical' },
+    { id: 'b', error: 'not_an_entry' },
+    { id: 'c', error: 'id_mismatch' },
+    { id: 'd', error: 'too_large' },
+    { id: other.id, error: 'not_canonical' },
+  ]);
+  t.is(sealOf(results[0]).hash, hash('sha3-256', first.text));
+  t.is(sealOf(results.at(-1)).hash, hash('sha3-256', last.text));
+});
+
+test('batches in flight together do not mix', async (t) => {
+  const batches = Array.from({ length: 6 }, () => Array.from({ length: 40 }, () => sampleText()));
+  const answers = await Promise.all(batches.map((batch) => signer.client.seal(batch)));
+  t.deepEqual(
+    answers.map((results) => results.map((result) => sealOf(result).hash)),
+    batches.map((batch) => batch.map(({ text }) => hash('sha3-256', text))),
+  );
+});
+
+test('an aborted call throws the reason of its signal', async (t) => {
+  const reason = new Error('no longer needed');
+  const call = signer.client.seal([sampleText()], { signal: AbortSignal.abort(reason) });
+  t.is(await t.throwsAsync(call), reason);
+});
