@@ -1,7 +1,7 @@
 import { createSignerClient } from '../signer/client.ts';
 import { createAccounts } from './accounts/service.ts';
-import { createKeyRegistry } from './audit/key-registry.ts';
-import { fetchLabelledKeys } from './audit/labelled-keys.ts';
+import { createKeyRegistry } from './keys/registry.ts';
+import { fetchLabelledKeys } from './keys/labelled-keys.ts';
 import { createProofs } from './audit/proofs.ts';
 import { startSealer } from './audit/sealer.ts';
 import { createSealerStore } from './audit/sealer-store.ts';

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../db/columns.ts';
-import { ownedByUser, servicePolicy } from '../db/policies.ts';
+import { ownedByService, ownedByUser } from '../db/policies.ts';
 
 /**
  * One thing that happened. `canonical` is the evidence itself; the other columns find it. The app
@@ -75,28 +75,11 @@ export const AuditDeadLetter = defineEntity({
   name: 'AuditDeadLetter',
   tableName: 'audit_dead_letters',
   rowLevelSecurity: 'force',
-  policies: [servicePolicy('audit_dead_letters')],
+  policies: ownedByService('audit_dead_letters'),
   properties: {
     entryId: p.uuid().primary(),
     reason: p.text(),
     attempts: p.integer(),
     createdAt: createdAt(),
-  },
-});
-
-/** The registry of public keys: every key the HSM ever signed with, for as long as proofs live. */
-export const SigningKey = defineEntity({
-  name: 'SigningKey',
-  tableName: 'signing_keys',
-  rowLevelSecurity: 'force',
-  policies: [servicePolicy('signing_keys')],
-  properties: {
-    keyId: p.text().primary(),
-    purpose: p.text().$type<'audit' | 'token'>(),
-    algorithm: p.text(),
-    /** SubjectPublicKeyInfo DER, base64. */
-    publicKey: p.text(),
-    generation: p.integer(),
-    registeredAt: timestamp().defaultRaw('now()'),
   },
 });

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual, verify } from 'node:crypto';
-import type { RegisteredKey } from './key-registry.ts';
+import type { RegisteredKey } from '../keys/registry.ts';
 
 /** Everything anyone needs to verify an entry; what an expert is handed. */
 export interface AuditProof {

@@ -1,7 +1,7 @@
 import type { Caller } from '../http/caller.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
-import type { KeyRegistry } from './key-registry.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from './proof.ts';
 import type { Sealer } from './sealer.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { route, type Route } from '../http/route.ts';
-import type { KeyRegistry } from './key-registry.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import type { Proofs } from './proofs.ts';
 import {
   EntryId,

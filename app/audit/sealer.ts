@@ -4,7 +4,7 @@ import type { SignerClient } from '../../signer/client.ts';
 import type { Seal } from '../../signer/protocol.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createWakeSignal, sleep } from '../wake-signal.ts';
-import type { KeyRegistry } from './key-registry.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import type { SealerStore } from './sealer-store.ts';
 
 const batchSize = 256;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import type { SignerClient } from '../../signer/client.ts';
-import type { KeyRegistry } from '../audit/key-registry.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';

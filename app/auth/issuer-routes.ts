@@ -1,4 +1,4 @@
-import type { KeyRegistry, RegisteredKey } from '../audit/key-registry.ts';
+import type { KeyRegistry, RegisteredKey } from '../keys/registry.ts';
 import { AppError } from '../errors.ts';
 import { route, type Route } from '../http/route.ts';
 import { Discovery, JsonWebKeySet } from './schema.ts';

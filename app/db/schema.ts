@@ -1,8 +1,9 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { Account, Credential, Registration } from '../accounts/entity.ts';
-import { AuditDeadLetter, AuditEntry, AuditSequence, SigningKey } from '../audit/entity.ts';
+import { AuditDeadLetter, AuditEntry, AuditSequence } from '../audit/entity.ts';
 import { Document, DocumentKeyword } from '../documents/entity.ts';
 import { KeyEnvelope } from '../envelopes/entity.ts';
+import { SigningKey } from '../keys/entity.ts';
 import { OutboxMessage } from '../outbox/entity.ts';
 import { UploadPart, UploadSession } from '../uploads/entity.ts';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/client.ts';
-import type { KeyRegistry } from '../audit/key-registry.ts';
-import type { LabelledKeys } from '../audit/labelled-keys.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
+import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { infoField } from './cache.ts';

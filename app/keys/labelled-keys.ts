@@ -1,7 +1,7 @@
 import type { SignerClient } from '../../signer/client.ts';
 import type { MacLabel } from '../../signer/protocol.ts';
 import { AppError } from '../errors.ts';
-import type { KeyRegistry } from './key-registry.ts';
+import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../wake-signal.ts';
 
