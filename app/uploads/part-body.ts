@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Transform, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { Transform } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
 
 /** A client that sends nothing for this long is let go. */
@@ -14,13 +14,17 @@ export function declaredLength(request: IncomingMessage): number {
   return Number(header);
 }
 
-/** The body of a part on its way, and its SHA-256 (base64) once it has passed. */
+/** The body of a part on its way. */
 export interface HashedBody {
+  /** Fails when the client goes away. */
   readonly stream: Transform;
+  /** SHA-256 of what has passed, base64; once, at the end. */
   sha256(): string;
+  /** Lets the rest of the body run off, so that the client hears the answer. */
+  discard(): void;
 }
 
-/** Lets the request's body through as it is and hashes it; at most one chunk is held. */
+/** Lets the request's body through as it is and hashes it; at most a few chunks are held. */
 export function hashBody(request: IncomingMessage): HashedBody {
   const hash = createHash('sha256');
   const stream = new Transform({
@@ -30,16 +34,29 @@ export function hashBody(request: IncomingMessage): HashedBody {
     },
   });
   request.setTimeout(idleMs, () => request.destroy(new Error('the client stopped sending')));
-  pipeline(request, stream).catch(() => undefined);
-  return { stream, sha256: () => hash.digest('base64') };
+  request.once('close', () => {
+    if (!request.complete) stream.destroy(new Error('the client went away'));
+  });
+  request.on('error', (error) => stream.destroy(error));
+  // Whoever reads the stream hears its errors; nobody reads it any more after `discard`.
+  stream.on('error', () => undefined);
+  request.pipe(stream);
+  return {
+    stream,
+    sha256: () => hash.digest('base64'),
+    discard() {
+      request.unpipe(stream);
+      stream.destroy();
+      request.resume();
+    },
+  };
 }
 
 /** Reads the body to its end and keeps only its SHA-256 (base64). Throws incomplete_body. */
 export async function drainBody(request: IncomingMessage): Promise<string> {
   const { stream, sha256 } = hashBody(request);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    await pipeline(stream, nowhere);
+    await finished(stream.resume());
   } catch (cause) {
     throw new AppError('incomplete_body', { cause });
   }

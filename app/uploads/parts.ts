@@ -54,8 +54,8 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
   ): Promise<RecordedPart> {
     const size = declaredLength(request);
     const stopKeeping = keepClaim(db, caller, claim);
+    const body = hashBody(request);
     try {
-      const body = hashBody(request);
       const { etag } = await store.putPart(
         {
           key: session.storage_key,
@@ -70,6 +70,7 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
       await db.asUser(caller, (tx) => recordPart(tx, claim, part, clock()));
       return part;
     } catch (error) {
+      body.discard();
       await releaseClaim(db, caller, claim).catch(() => undefined);
       throw toAppError(error);
     } finally {
