@@ -19,6 +19,7 @@ import { requestContext } from './http/request-context.ts';
 import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import { requireWellFormed } from './http/well-formed.ts';
 import type { Services } from './services.ts';
 import { StorageError } from './storage/storage-error.ts';
 import type { Log } from './telemetry/log.ts';
@@ -32,12 +33,13 @@ const { version, description } = JSON.parse(
 export function createApp(config: Config, services: Services, log: Log): Koa {
   const trust = createProxyTrust(config.http.trustedProxies);
   const routes = createRoutes(config, services);
-  const router = createRouter(routes, services.tokens.verify);
+  const router = createRouter(routes, (token) => services.tokens.verify(token));
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
   if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));
+  app.use(requireWellFormed);
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());
   app.use(router.allowedMethods());

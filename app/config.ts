@@ -55,9 +55,11 @@ export class ConfigError extends Error {
 function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = Environment.safeParse(set);
-  const problems = parsed.success
-    ? missingStorageSettings(parsed.data)
-    : parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`);
+  const issues = parsed.error?.issues ?? [];
+  const problems = [
+    ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
+    ...missingStorageSettings(set),
+  ];
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
   }
@@ -68,15 +70,12 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is not set' : issue.message;
 }
 
-function missingStorageSettings(env: Environment): string[] {
-  if (env.STORAGE_DRIVER === 'filesystem') {
-    return env.STORAGE_DIRECTORY === undefined
-      ? ['STORAGE_DIRECTORY: is not set (STORAGE_DRIVER is filesystem)']
-      : [];
-  }
-  return env.STORAGE_BUCKET === undefined
-    ? ['STORAGE_BUCKET: is not set (STORAGE_DRIVER is s3)']
-    : [];
+/** What only one driver needs. An unknown driver is a problem of its own. */
+function missingStorageSettings(env: Partial<Record<string, string>>): string[] {
+  const { STORAGE_DRIVER: driver = 'filesystem' } = env;
+  const needed = { filesystem: 'STORAGE_DIRECTORY', s3: 'STORAGE_BUCKET' }[driver];
+  if (needed === undefined || env[needed] !== undefined) return [];
+  return [`${needed}: is not set (STORAGE_DRIVER is ${driver})`];
 }
 
 /** Reads the environment once into a frozen object. Throws ConfigError with every problem at once. */

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 /** Tells a polling loop that there is work now. A wake while nobody waits is kept for the next wait. */
 export interface WakeSignal {
-  wake(): void;
+  readonly wake: () => void;
   /** Resolves at the next wake, after `ms`, or when `stop` aborts. */
   wait(ms: number, stop: AbortSignal): Promise<void>;
 }

@@ -61,7 +61,7 @@ export function createAccounts({ db, audit, outbox, keys, clock }: AccountsOptio
   async function addRegistration(
     tx: Tx,
     account: Owner & { email: string },
-    { salt, verifier }: { salt: string; verifier: string },
+    { salt, verifier, emailHash }: { salt: string; verifier: string; emailHash: string },
     requestId: string,
   ): Promise<void> {
     const token = randomUUID();
@@ -87,13 +87,15 @@ export function createAccounts({ db, audit, outbox, keys, clock }: AccountsOptio
       owner: account,
       resource: { type: 'account', id: account.userId },
       requestId,
-      data: { emailHash: hashEmail(keys.get('email-hash'), account.email) },
+      data: { emailHash },
     });
   }
 
   return {
     async register({ email, salt, verifier }, requestId) {
       audit.assertWritable();
+      // Asked for first, whether or not it is needed: its absence must not tell the two apart.
+      const emailHash = hashEmail(keys.get('email-hash'), email);
       await db.asService(async (tx) => {
         await tx
           .insertInto('accounts')
@@ -109,7 +111,12 @@ export function createAccounts({ db, audit, outbox, keys, clock }: AccountsOptio
         if (account.status === 'ACTIVE') {
           await outbox.add(tx, 'email', { to: email, template: 'already-registered', values: {} });
         } else {
-          await addRegistration(tx, { ...account, email }, { salt, verifier }, requestId);
+          await addRegistration(
+            tx,
+            { ...account, email },
+            { salt, verifier, emailHash },
+            requestId,
+          );
         }
       });
     },

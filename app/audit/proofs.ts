@@ -34,6 +34,8 @@ export function createProofs({ db, registry, sealer }: ProofsOptions): Proofs {
     if (hash === null || signature === null || keyId === null) {
       throw new AppError('proof_not_ready', { retryAfterSeconds: 1 });
     }
+    // Another process may have registered the key a moment ago.
+    await registry.ensureKnown([keyId]);
     const key = await registry.find(keyId);
     if (key === undefined) throw new Error(`audit key ${keyId} is not in the registry`);
     return {

@@ -12,11 +12,12 @@ const batchSize = 256;
 const lanes = 2;
 const pollMs = 250;
 const breakerMs = { first: 250, last: 5_000 };
+const backlogCheckMs = 1_000;
 
 export interface Sealer {
   /** Something was committed: look for it now rather than at the next poll. */
-  wake(): void;
-  isBacklogFull(): boolean;
+  readonly wake: () => void;
+  readonly isBacklogFull: () => boolean;
   /** Resolves when this process has sealed another batch, or after `ms`. */
   nextBatch(ms: number): Promise<void>;
   /** Finishes the batches under way. */
@@ -70,25 +71,28 @@ export function startSealer(options: SealerOptions): Sealer {
       try {
         const sealed = await sealBatch();
         pauseMs = breakerMs.first;
-        if (sealed < batchSize) {
-          backlogFull = false;
-          await signal.wait(pollMs, stopping.signal);
-        }
+        if (sealed < batchSize) await signal.wait(pollMs, stopping.signal);
       } catch (error) {
         log.warn({ err: error, pauseMs }, 'sealing pauses');
-        backlogFull = await isOverLimit();
         await sleep(pauseMs, stopping.signal);
         pauseMs = Math.min(pauseMs * 2, breakerMs.last);
       }
     }
   }
 
-  async function isOverLimit(): Promise<boolean> {
-    const count = await store.countBacklog(backlogLimit + 1).catch(() => 0);
-    return count > backlogLimit;
+  /** A signer that is slow fills the backlog as one that is away does, and so do other replicas. */
+  async function watchBacklog(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        backlogFull = (await store.countBacklog(backlogLimit + 1)) > backlogLimit;
+      } catch (error) {
+        log.warn({ err: error }, 'the backlog could not be counted');
+      }
+      await sleep(backlogCheckMs, stopping.signal);
+    }
   }
 
-  const running = Promise.all(Array.from({ length: lanes }, runLane));
+  const running = Promise.all([watchBacklog(), ...Array.from({ length: lanes }, runLane)]);
   return {
     wake: signal.wake,
     isBacklogFull: () => backlogFull,

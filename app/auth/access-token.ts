@@ -22,7 +22,7 @@ const Claims = z.object({
 export interface AccessTokens {
   /** RS256, `typ: at+jwt`, signed in the HSM. Throws SignerUnavailable. */
   issue(caller: Caller): Promise<string>;
-  /** Throws invalid_token, token_expired, invalid_issuer or invalid_audience. */
+  /** Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. */
   verify(token: string): Promise<Caller>;
 }
 
@@ -37,8 +37,17 @@ interface AccessTokensOptions {
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { issuer, audience, signer, registry, clock } = options;
 
+  /** Fails closed: a key that cannot be looked up is no unknown key. */
+  async function lookUp(keyId: string) {
+    try {
+      return await registry.find(keyId);
+    } catch (cause) {
+      throw new AppError('jwks_unavailable', { cause });
+    }
+  }
+
   async function findKey(header: { kid?: string }) {
-    const key = header.kid === undefined ? undefined : await registry.find(header.kid);
+    const key = header.kid === undefined ? undefined : await lookUp(header.kid);
     if (key?.purpose !== 'token') throw new AppError('invalid_token');
     return key.key;
   }

@@ -1,5 +1,5 @@
-import { MikroORM, type EntityManager } from '@mikro-orm/postgresql';
-import type { Kysely } from 'kysely';
+import { MikroORM } from '@mikro-orm/postgresql';
+import { sql, type Kysely } from 'kysely';
 import { TypeOverrides, types as pgTypes } from 'pg';
 import { AppError } from '../errors.ts';
 import { entities, type Schema } from './schema.ts';
@@ -37,14 +37,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   ]);
   return {
     asUser: (owner, work) =>
-      transaction(
-        app.em.fork({
-          session: { variables: { 'app.user_id': owner.userId, 'app.tenant_id': owner.tenantId } },
-        }),
-        work,
-      ),
-    asService: (work) => transaction(service.em.fork(), work),
-    ping: () => transaction(app.em.fork(), async () => undefined),
+      transaction(app, async (tx) => {
+        await assume(tx, owner);
+        return work(tx);
+      }),
+    asService: (work) => transaction(service, work),
+    ping: () => transaction(app, async () => undefined),
     async close() {
       await Promise.all([app.close(), service.close()]);
     },
@@ -82,18 +80,33 @@ function valueParsers(): TypeOverrides {
   return types;
 }
 
-async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+/** What the policies of row-level security look at, until the end of the transaction. */
+async function assume(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
+  await sql`select set_config('app.user_id', ${userId}, true),
+    set_config('app.tenant_id', ${tenantId}, true)`.execute(tx);
+}
+
+/** Kysely's own transaction, since MikroORM's never gives a broken connection back to the pool. */
+async function transaction<T>(orm: MikroORM, work: (tx: Tx) => Promise<T>): Promise<T> {
   const followUps: (() => void)[] = [];
+  const failures: unknown[] = [];
+  const database: Kysely<Schema> = orm.em.fork().getKysely<Schema>();
   try {
-    const result = await em.transactional((inner) => {
-      const tx = inner.getKysely<Schema>();
+    const result = await database.transaction().execute(async (tx) => {
       followUpsOf.set(tx, followUps);
-      return work(tx);
+      try {
+        return await work(tx);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
     });
     for (const followUp of followUps) followUp();
     return result;
   } catch (error) {
-    throw isUnreachable(error) ? new AppError('database_unavailable', { cause: error }) : error;
+    // A rollback that fails must not hide why there was one.
+    const [cause = error] = failures;
+    throw isUnreachable(cause) ? new AppError('database_unavailable', { cause }) : cause;
   }
 }
 
@@ -114,7 +127,9 @@ function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false;
   return (
     unreachable.has((error as { code?: string }).code ?? '') ||
-    /Connection terminated|timeout exceeded when trying to connect/.test(error.message) ||
+    /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(
+      error.message,
+    ) ||
     isUnreachable(error.cause)
   );
 }

@@ -6,8 +6,23 @@ const isOwner =
 
 /** The row-level security of a table whose rows belong to one user of one tenant. */
 export function ownedByUser(table: string): PolicyDef[] {
+  return ownerPolicies(table, isOwner);
+}
+
+/**
+ * The same for rows that hang under a row of `parent`: that one must be the user's too. Foreign keys
+ * alone do not say so, since Postgres checks them with all rows in view.
+ */
+export function ownedUnder(table: string, column: string, parent: string): PolicyDef[] {
+  return ownerPolicies(
+    table,
+    `${isOwner} and exists (select 1 from ${parent} where ${parent}.id = ${table}.${column})`,
+  );
+}
+
+function ownerPolicies(table: string, check: string): PolicyDef[] {
   return [
-    { name: `${table}_owner`, roles: ['probatio_app'], using: isOwner, check: isOwner },
+    { name: `${table}_owner`, roles: ['probatio_app'], using: isOwner, check },
     servicePolicy(table),
   ];
 }

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
-import { ownedByUser } from '../db/policies.ts';
+import { ownedByUser, ownedUnder } from '../db/policies.ts';
 
 export type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
@@ -48,7 +48,7 @@ export const DocumentKeyword = defineEntity({
   name: 'DocumentKeyword',
   tableName: 'document_keywords',
   rowLevelSecurity: 'force',
-  policies: ownedByUser('document_keywords'),
+  policies: ownedUnder('document_keywords', 'document_id', 'documents'),
   indexes: [{ name: 'document_keywords_document', properties: ['document'] }],
   properties: {
     userId: p.uuid().primary(),

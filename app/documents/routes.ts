@@ -54,12 +54,11 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const page = await documents.list(caller, query);
-        const last = page.at(-1);
-        if (last !== undefined && page.length === query.limit) {
-          const next = `/v1/documents?limit=${query.limit}&cursor=${last.id}`;
+        if (page.cursor !== undefined) {
+          const next = `/v1/documents?limit=${query.limit}&cursor=${page.cursor}`;
           reply.set('Link', `<${next}>; rel="next"`);
         }
-        return page.map(({ userId: _user, fileHash: _hash, ...item }) => item);
+        return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
       },
     }),
     route({

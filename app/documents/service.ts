@@ -18,8 +18,11 @@ type View = z.input<typeof DocumentView>;
 export interface Documents {
   /** Waits for the server's hash. Throws stored_file_not_found or duplicate_hash. */
   create(caller: Caller, input: z.output<typeof CreateDocument>, requestId: string): Promise<View>;
-  /** Newest first; `cursor` is the last id of the page before. */
-  list(caller: Caller, page: { limit: number; cursor?: string | undefined }): Promise<View[]>;
+  /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
+  list(
+    caller: Caller,
+    page: { limit: number; cursor?: string | undefined },
+  ): Promise<{ documents: View[]; cursor: string | undefined }>;
   /** Throws not_found. */
   get(caller: Caller, id: string): Promise<View>;
   /** Throws not_found, or document_sealed unless the caller is a probatio_admin. */
@@ -37,6 +40,17 @@ interface DocumentsOptions {
 export function createDocuments(options: DocumentsOptions): Documents {
   const { db, audit, outbox, uploads, clock } = options;
 
+  /** One document a file, and none of a file that is going. Throws stored_file_not_found. */
+  async function claimFile(tx: Tx, storageKey: string): Promise<void> {
+    const isThere = await uploads.hold(tx, storageKey);
+    const taken = await tx
+      .selectFrom('documents')
+      .select('id')
+      .where('storage_key', '=', storageKey)
+      .executeTakeFirst();
+    if (!isThere || taken !== undefined) throw new AppError('stored_file_not_found');
+  }
+
   async function insert(
     tx: Tx,
     caller: Caller,
@@ -44,6 +58,7 @@ export function createDocuments(options: DocumentsOptions): Documents {
     keywords: readonly string[],
     requestId: string,
   ): Promise<void> {
+    await claimFile(tx, row.storage_key);
     await tx.insertInto('documents').values(row).execute();
     if (keywords.length > 0) {
       await tx
@@ -90,7 +105,9 @@ export function createDocuments(options: DocumentsOptions): Documents {
       try {
         await db.asUser(caller, (tx) => insert(tx, caller, row, keywordDeterministic, requestId));
       } catch (error) {
-        throw toAppError(error);
+        throw violatesUnique(error, 'documents_user_hash')
+          ? new AppError('duplicate_hash', { cause: error })
+          : error;
       }
       return toView(row);
     },
@@ -102,9 +119,11 @@ export function createDocuments(options: DocumentsOptions): Documents {
           .selectAll()
           .where('user_id', '=', caller.userId)
           .orderBy('id', 'desc')
-          .limit(limit);
+          .limit(limit + 1);
         if (cursor !== undefined) query = query.where('id', '<', cursor);
-        return (await query.execute()).map(toView);
+        const rows = await query.execute();
+        const documents = rows.slice(0, limit).map(toView);
+        return { documents, cursor: rows.length > limit ? documents.at(-1)?.id : undefined };
       }),
 
     get: (caller, id) => db.asUser(caller, async (tx) => toView(await loadDocument(tx, id))),
@@ -169,15 +188,4 @@ function toView(row: DocumentRow): View {
     status: row.status,
     createdAt: row.created_at,
   };
-}
-
-/** Two requests may pass the same checks at once; the unique indexes decide. */
-function toAppError(error: unknown): unknown {
-  if (violatesUnique(error, 'documents_storage_key')) {
-    return new AppError('stored_file_not_found', { cause: error });
-  }
-  if (violatesUnique(error, 'documents_user_hash')) {
-    return new AppError('duplicate_hash', { cause: error });
-  }
-  return error;
 }

@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import type { Context, Next } from 'koa';
 import { AppError } from '../errors.ts';
 import type { Log } from '../telemetry/log.ts';
+import { errorBody } from './error-body.ts';
 import { requestInfo } from './request-context.ts';
 
 /** The API's word for another module's error; undefined where it is nobody's. */
@@ -13,11 +13,18 @@ export function errorBoundary(log: Log, translate: Translate) {
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw new AppError('not_found');
-      if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');
+      if (ctx.status === 405 || ctx.status === 501) throw refuseMethod(ctx);
     } catch (error) {
       render(ctx, toAppError(error, ctx, log, translate));
     }
   };
+}
+
+/** A method that no route has is answered 501 by the router, with an empty Allow where nothing is. */
+function refuseMethod(ctx: Context): AppError {
+  if (ctx.response.get('Allow') !== '') return new AppError('method_not_allowed');
+  ctx.remove('Allow');
+  return new AppError('not_found');
 }
 
 function toAppError(error: unknown, ctx: Context, log: Log, translate: Translate): AppError {
@@ -40,17 +47,7 @@ function render(ctx: Context, error: AppError): void {
   if (error.retryAfterSeconds !== undefined)
     ctx.set('Retry-After', String(error.retryAfterSeconds));
   ctx.set('Cache-Control', 'no-store');
-  ctx.body = {
-    statusCode: error.status,
-    message: error.message,
-    error: STATUS_CODES[error.status] ?? 'Error',
-    timestamp: new Date().toISOString(),
-    path: ctx.path,
-    code: error.code,
-    requestId: requestInfo(ctx).id,
-    ...(error.details === undefined ? {} : { details: error.details }),
-    ...error.members,
-  };
+  ctx.body = errorBody(error, requestInfo(ctx));
 }
 
 const tokenErrors: ReadonlySet<string> = new Set([

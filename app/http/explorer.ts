@@ -3,10 +3,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context, Next } from 'koa';
 
-const assets: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css',
-  'swagger-ui-bundle.js': 'text/javascript',
-};
+const assetTypes: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+]);
 
 const page = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Probatio API</title>
@@ -24,6 +24,7 @@ export function explorer(openApi: object) {
     const file = /^\/api\/docs(?:\/([\w.-]*))?$/.exec(ctx.path)?.[1];
     if (!ctx.path.startsWith('/api/docs') || ctx.method !== 'GET') return next();
     ctx.set('Content-Security-Policy', policy);
+    const type = assetTypes.get(file ?? '');
     if (file === undefined && ctx.path === '/api/docs') {
       ctx.type = 'html';
       ctx.body = page;
@@ -32,8 +33,8 @@ export function explorer(openApi: object) {
     } else if (file === 'start.js') {
       ctx.type = 'text/javascript';
       ctx.body = start;
-    } else if (file !== undefined && assets[file] !== undefined) {
-      ctx.type = assets[file];
+    } else if (file !== undefined && type !== undefined) {
+      ctx.type = type;
       const entry = fileURLToPath(import.meta.resolve('swagger-ui-dist'));
       ctx.body = await readFile(path.join(path.dirname(entry), file));
     }

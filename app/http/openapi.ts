@@ -87,6 +87,15 @@ function success(route: Route) {
   return { [String(route.status)]: { description, ...content } };
 }
 
+const tokenCodes = [
+  'invalid_token',
+  'token_expired',
+  'invalid_issuer',
+  'invalid_audience',
+  'access_denied',
+  'jwks_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 /** Codes by status: the route's own and those that guards and validation may give on any route. */
 function failures(route: Route) {
   const codes = new Set<ErrorCode>(route.errors);
@@ -96,10 +105,7 @@ function failures(route: Route) {
       codes.add(code);
     }
   }
-  if (route.access !== 'public') {
-    for (const code of ['invalid_token', 'token_expired', 'access_denied'] as const)
-      codes.add(code);
-  }
+  if (route.access !== 'public') for (const code of tokenCodes) codes.add(code);
   const byStatus = Map.groupBy(codes, (code) => describeError(code).status);
   return Object.fromEntries(
     [...byStatus].map(([status, of]) => [

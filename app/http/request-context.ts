@@ -3,6 +3,7 @@ import type { Context, Next } from 'koa';
 import type { Log } from '../telemetry/log.ts';
 import type { ProxyTrust } from './client-address.ts';
 import type { RequestInfo } from './request.ts';
+import { pathOf } from './well-formed.ts';
 
 const acceptedId = /^[\w.-]{1,128}$/;
 
@@ -15,6 +16,7 @@ export function requestContext(trust: ProxyTrust, log: Log) {
     const info: RequestInfo = {
       id: acceptedId.test(sent) ? sent : serverId,
       serverId,
+      path: pathOf(ctx) ?? ctx.req.url ?? '',
       clientAddress: trust.clientAddress(ctx.req),
       headers: ctx.req.headers,
       stream: ctx.req,
@@ -26,7 +28,7 @@ export function requestContext(trust: ProxyTrust, log: Log) {
         {
           requestId: info.id,
           method: ctx.method,
-          path: ctx.path,
+          path: info.path,
           status: ctx.res.headersSent ? ctx.res.statusCode : 0,
           aborted: !ctx.res.writableFinished,
           durationMs: Math.round(performance.now() - startedAt),

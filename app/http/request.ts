@@ -6,6 +6,8 @@ export interface RequestInfo {
   readonly id: string;
   /** Always ours (UUID); the only one that enters audit entries. */
   readonly serverId: string;
+  /** The path asked for; the whole request target where that is no URL. */
+  readonly path: string;
   /** The client's address behind the trusted proxies. */
   readonly clientAddress: string;
   readonly headers: IncomingHttpHeaders;

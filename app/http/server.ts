@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type Koa from 'koa';
+import { refuse } from './refusal.ts';
 
 const lingerMs = 500;
 
@@ -16,16 +17,32 @@ export async function listen(app: Koa, host: string, port: number): Promise<Http
   const handle = app.callback();
   const open = new Set<ServerResponse>();
   let draining = false;
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    if (draining) response.setHeader('Connection', 'close');
+    open.add(response);
+    response.once('close', () => open.delete(response));
+    void handle(request, response);
+  };
   const server = createServer(
-    // Uploads may take long: their idle limit replaces the limit on whole requests.
-    { requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 65_000 },
-    (request, response) => {
-      if (draining) response.setHeader('Connection', 'close');
-      open.add(response);
-      response.once('close', () => open.delete(response));
-      void handle(request, response);
+    {
+      // Uploads may take long: their idle limit replaces the limit on whole requests.
+      requestTimeout: 0,
+      headersTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      // Refused by us, with the body of every other error.
+      requireHostHeader: false,
     },
+    serve,
   );
+  // An expectation that we do not know is ignored (RFC 9110 §10.1.1).
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error, socket) => {
+    const isAnswering = [...open].some(
+      (response) => response.socket === socket && response.headersSent,
+    );
+    if (socket.writable && !isAnswering) refuse(error, socket);
+    else socket.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

@@ -15,7 +15,8 @@ export function Base64(maxBytes: number) {
   return z
     .base64()
     .max(Math.ceil(maxBytes / 3) * 4)
-    .refine(isCanonicalBase64, 'not canonical base64');
+    .refine(isCanonicalBase64, 'not canonical base64')
+    .refine((text) => Buffer.byteLength(text, 'base64') <= maxBytes, 'too long');
 }
 
 /** False where unused trailing bits are set, so that one byte string has one text. */
@@ -26,13 +27,13 @@ export function isCanonicalBase64(text: string): boolean {
 /** 64 lowercase hex digits of a 256-bit digest. */
 export const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase hex digits');
 
-/** Hex of either case and any length up to `maxDigits`. */
+/** Hex of either case and any length up to `maxDigits`; refinements see nothing else. */
 export function Hex(maxDigits: number) {
   return z
     .string()
     .min(1)
     .max(maxDigits)
-    .regex(/^[0-9a-fA-F]+$/, 'must be hexadecimal');
+    .regex(/^[0-9a-fA-F]+$/, { error: 'must be hexadecimal', abort: true });
 }
 
 /** `?limit=`: 1 to 1000, 100 unless given. */

@@ -38,6 +38,7 @@ interface RegistryOptions {
 export function createKeyRegistry({ db, signer, clock }: RegistryOptions): KeyRegistry {
   let keys = new Map<string, RegisteredKey>();
   let loadedAt = 0;
+  let loading: Promise<void> | undefined;
 
   async function load(): Promise<void> {
     const rows = await db.asService((tx) =>
@@ -62,7 +63,11 @@ export function createKeyRegistry({ db, signer, clock }: RegistryOptions): KeyRe
 
   /** Another replica may have registered a key since; a stranger's key id must not cost a query each. */
   async function loadIfStale(): Promise<void> {
-    if (clock().getTime() - loadedAt > coolDownMs) await load();
+    if (clock().getTime() - loadedAt <= coolDownMs) return;
+    loading ??= load().finally(() => {
+      loading = undefined;
+    });
+    await loading;
   }
 
   async function sync(): Promise<void> {

@@ -10,7 +10,7 @@ export type OutboxHandlers = {
 };
 
 export interface OutboxWorker {
-  wake(): void;
+  readonly wake: () => void;
   /** Finishes the messages under way. */
   stop(): Promise<void>;
 }

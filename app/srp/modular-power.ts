@@ -6,7 +6,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { elementBytes, generator, pad, primeBytes, toBigInt } from './group.ts';
+import { generator, pad, primeBytes, toBigInt } from './group.ts';
 
 /**
  * Modular powers by OpenSSL on the thread pool: base^exponent mod N is the Diffie–Hellman secret of
@@ -35,7 +35,7 @@ export async function generateEphemeral(): Promise<Ephemeral> {
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   return {
     privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }),
-    publicValue: toBigInt(spki.subarray(-elementBytes)),
+    publicValue: readPublicValue(spki),
   };
 }
 
@@ -69,6 +69,22 @@ const algorithm = sequence(
   tlv(0x06, Buffer.from('2a864886f70d010301', 'hex')),
   sequence(integer(primeBytes), integer(Buffer.of(Number(generator)))),
 );
+
+/** The INTEGER at the end of an SPKI. It has no leading zeros: its length varies. */
+function readPublicValue(spki: Buffer): bigint {
+  const afterAlgorithm = readTlv(readTlv(spki).value).rest;
+  const bits = readTlv(afterAlgorithm).value;
+  return toBigInt(readTlv(bits.subarray(1)).value);
+}
+
+/** The value of the element that `der` begins with, and what comes after it. */
+function readTlv(der: Buffer): { value: Buffer; rest: Buffer } {
+  const first = der.readUInt8(1);
+  const lengthBytes = first < 0x80 ? 0 : first - 0x80;
+  const length = lengthBytes === 0 ? first : der.readUIntBE(2, lengthBytes);
+  const start = 2 + lengthBytes;
+  return { value: der.subarray(start, start + length), rest: der.subarray(start + length) };
+}
 
 function sequence(...members: Buffer[]): Buffer {
   return tlv(0x30, Buffer.concat(members));

@@ -26,6 +26,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: {
         paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
         censor: '[redacted]',
@@ -33,4 +34,12 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     },
     destination,
   );
+}
+
+/** No other property of an error: libraries hang commands, rows and requests on theirs. */
+function describeError(error: unknown) {
+  if (!(error instanceof Error)) return { message: 'something that is no Error was thrown' };
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const { code } = error as { code?: unknown };
+  return { type, message, stack, ...(typeof code === 'string' ? { code } : {}) };
 }

@@ -101,20 +101,16 @@ export function createCompletion(options: CompletionOptions): Completion {
     async complete(caller, sessionId, requestId) {
       audit.assertWritable();
       const { session, parts } = await begin(caller, sessionId);
-      let version: string;
+      const { storage_key: key, storage_upload_id: uploadId, file_size: size } = session;
       try {
-        ({ version } = await store.completeMultipart(
-          session.storage_key,
-          session.storage_upload_id,
-          parts,
-        ));
+        const { version } = await store.completeMultipart(key, uploadId, parts);
+        const completedAt = await finish(caller, session, version, requestId);
+        hashes.start(caller, { id: sessionId, key, version, size });
+        return { sessionId, fileKey: key, fileSize: size, completedAt };
       } catch (error) {
         await release(caller, sessionId).catch(() => undefined);
         throw toAppError(error);
       }
-      const completedAt = await finish(caller, session, version, requestId);
-      hashes.start(caller, { id: session.id, key: session.storage_key, version });
-      return { sessionId, fileKey: session.storage_key, fileSize: session.file_size, completedAt };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
-import { ownedByUser } from '../db/policies.ts';
+import { ownedByUser, ownedUnder } from '../db/policies.ts';
 
 export type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED';
 
@@ -47,7 +47,7 @@ export const UploadPart = defineEntity({
   name: 'UploadPart',
   tableName: 'upload_parts',
   rowLevelSecurity: 'force',
-  policies: ownedByUser('upload_parts'),
+  policies: ownedUnder('upload_parts', 'session_id', 'upload_sessions'),
   properties: {
     session: () =>
       p.manyToOne(UploadSession).mapToPk().primary().deleteRule('cascade').updateRule('no action'),

@@ -1,5 +1,6 @@
 import type { Database, Owner } from '../db/database.ts';
 import type { ObjectHasher } from '../storage/object-hash.ts';
+import { StorageError } from '../storage/storage-error.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** A completed upload's object. */
@@ -8,6 +9,8 @@ export interface StoredFile {
   readonly id: string;
   readonly key: string;
   readonly version: string;
+  /** Bytes. */
+  readonly size: number;
 }
 
 /** SHA3-256 of completed uploads: begun at completion, kept with the session, never computed twice here. */
@@ -28,7 +31,8 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions): FileHa
   const running = new Map<string, Promise<string>>();
 
   async function compute(owner: Owner, file: StoredFile): Promise<string> {
-    const { sha3 } = await hasher.hash(file.key, file.version);
+    const { sha3, size } = await hasher.hash(file.key, file.version);
+    if (size !== file.size) throw new StorageError('version_changed');
     await db.asUser(owner, (tx) =>
       tx
         .updateTable('upload_sessions')

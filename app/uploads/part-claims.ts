@@ -8,10 +8,13 @@ import { assertNotExpired, assertOpen, lockSession } from './session-rows.ts';
 const leaseSeconds = 15;
 const renewMs = 5_000;
 
-/** The right to receive one part, held by one request at a time across all replicas. */
-export interface PartClaim {
+export interface PartTarget {
   readonly sessionId: string;
   readonly partNumber: number;
+}
+
+/** The right to receive one part, held by one request at a time across all replicas. */
+export interface PartClaim extends PartTarget {
   /** Fencing token: a request that lost its claim can no longer record the part. */
   readonly claimId: string;
 }
@@ -30,8 +33,8 @@ export interface RecordedPart {
 export async function claimPart(
   tx: Tx,
   owner: Owner,
-  sessionId: string,
-  partNumber: number,
+  { sessionId, partNumber }: PartTarget,
+  size: number,
 ): Promise<PartClaim | RecordedPart> {
   const claimId = randomUUID();
   const claimed = await tx
@@ -41,13 +44,14 @@ export async function claimPart(
       part_number: partNumber,
       user_id: owner.userId,
       tenant_id: owner.tenantId,
+      size,
       claim_id: claimId,
       claimed_until: leaseEnd(),
     })
     .onConflict((conflict) =>
       conflict
         .columns(['session_id', 'part_number'])
-        .doUpdateSet({ claim_id: claimId, claimed_until: leaseEnd() })
+        .doUpdateSet({ size, claim_id: claimId, claimed_until: leaseEnd() })
         .where('upload_parts.stored_at', 'is', null)
         .where(sql<boolean>`upload_parts.claimed_until < now()`),
     )
@@ -55,26 +59,48 @@ export async function claimPart(
     .executeTakeFirst();
   if (claimed !== undefined) return { sessionId, partNumber, claimId };
 
-  const { size, etag, sha256 } = await tx
+  const recorded = await tx
     .selectFrom('upload_parts')
     .select(['size', 'etag', 'sha256'])
     .where('session_id', '=', sessionId)
     .where('part_number', '=', partNumber)
     .executeTakeFirstOrThrow();
-  if (size === null || etag === null || sha256 === null) {
-    throw new AppError('part_in_progress', { retryAfterSeconds: 2 });
-  }
-  return { size, etag, sha256 };
+  const { size: recordedSize, etag, sha256 } = recorded;
+  if (recordedSize === null || etag === null || sha256 === null) throw inProgress();
+  return { size: recordedSize, etag, sha256 };
 }
 
-/** Keeps a claim alive until the answer is called. A renewal that fails is tried again. */
-export function keepClaim(db: Database, owner: Owner, claim: PartClaim): () => void {
-  const timer = setInterval(() => {
-    db.asUser(owner, (tx) =>
-      ofClaim(tx.updateTable('upload_parts').set({ claimed_until: leaseEnd() }), claim).execute(),
-    ).catch(() => undefined);
-  }, renewMs);
-  return () => clearInterval(timer);
+/** Throws invalid_part_size when the parts stored and on their way are more than the file. */
+export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): Promise<void> {
+  const { bytes } = await tx
+    .selectFrom('upload_parts')
+    .select(({ fn }) => fn.sum<string | null>('size').as('bytes'))
+    .where('session_id', '=', sessionId)
+    .where(sql<boolean>`(stored_at is not null or claimed_until > now())`)
+    .executeTakeFirstOrThrow();
+  if (Number(bytes ?? 0) > fileSize) throw new AppError('invalid_part_size');
+}
+
+export interface KeptClaim {
+  /** Aborts with part_in_progress once another request has taken the part over. */
+  readonly lost: AbortSignal;
+  stop(): void;
+}
+
+/** Keeps a claim alive until stopped. A renewal that fails is tried again. */
+export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptClaim {
+  const losing = new AbortController();
+  async function renew(): Promise<void> {
+    const { numUpdatedRows } = await db.asUser(owner, (tx) =>
+      ofClaim(
+        tx.updateTable('upload_parts').set({ claimed_until: leaseEnd() }),
+        claim,
+      ).executeTakeFirst(),
+    );
+    if (numUpdatedRows === 0n) losing.abort(inProgress());
+  }
+  const timer = setInterval(() => void renew().catch(() => undefined), renewMs);
+  return { lost: losing.signal, stop: () => clearInterval(timer) };
 }
 
 /** Records the part. Throws part_in_progress when the claim was lost, and as the session has it. */
@@ -93,12 +119,16 @@ export async function recordPart(
       .set({ ...part, stored_at: now, claim_id: null, claimed_until: null }),
     claim,
   ).executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AppError('part_in_progress', { retryAfterSeconds: 2 });
+  if (numUpdatedRows === 0n) throw inProgress();
 }
 
 /** Gives the part up, so that it can be sent again at once. */
 export async function releaseClaim(db: Database, owner: Owner, claim: PartClaim): Promise<void> {
   await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), claim).execute());
+}
+
+function inProgress(): AppError {
+  return new AppError('part_in_progress', { retryAfterSeconds: 2 });
 }
 
 function leaseEnd() {

@@ -10,21 +10,18 @@ import { parseContentDigest } from './content-digest.ts';
 import { assertPart } from './limits.ts';
 import { declaredLength, drainBody, hashBody } from './part-body.ts';
 import {
+  assertRoom,
   claimPart,
   keepClaim,
   recordPart,
   releaseClaim,
   type PartClaim,
+  type PartTarget,
   type RecordedPart,
 } from './part-claims.ts';
 import type { StoredPart } from './schema.ts';
-import { assertNotExpired, assertOpen, countParts, loadSession } from './session-rows.ts';
+import { assertNotExpired, assertOpen, countParts, lockSession } from './session-rows.ts';
 import type { SessionRow } from './session-rows.ts';
-
-export interface PartTarget {
-  readonly sessionId: string;
-  readonly partNumber: number;
-}
 
 export interface Parts {
   /**
@@ -53,8 +50,8 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
     request: IncomingMessage,
   ): Promise<RecordedPart> {
     const size = declaredLength(request);
-    const stopKeeping = keepClaim(db, caller, claim);
-    const body = hashBody(request);
+    const kept = keepClaim(db, caller, claim);
+    const body = hashBody(request, expectedDigest(request));
     try {
       const { etag } = await store.putPart(
         {
@@ -64,9 +61,9 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
           size,
         },
         body.stream,
+        kept.lost,
       );
       const part = { size, etag, sha256: body.sha256() };
-      assertDigest(request, part.sha256);
       await db.asUser(caller, (tx) => recordPart(tx, claim, part, clock()));
       return part;
     } catch (error) {
@@ -74,18 +71,21 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
       await releaseClaim(db, caller, claim).catch(() => undefined);
       throw toAppError(error);
     } finally {
-      stopKeeping();
+      kept.stop();
     }
   }
 
   return {
-    async receive(caller, { sessionId, partNumber }, request) {
+    async receive(caller, target, request) {
+      const { sessionId, partNumber } = target;
       const size = declaredLength(request);
-      parseContentDigest(request.headers['content-digest']);
+      expectedDigest(request);
       const { session, part } = await db.asUser(caller, async (tx) => {
-        const session = await loadOpenSession(tx, sessionId, clock());
+        const session = await lockOpenSession(tx, sessionId, clock());
         assertPart(partNumber, size, session.total_parts);
-        return { session, part: await claimPart(tx, caller, sessionId, partNumber) };
+        const part = await claimPart(tx, caller, target, size);
+        if ('claimId' in part) await assertRoom(tx, sessionId, session.file_size);
+        return { session, part };
       });
       const recorded =
         'claimId' in part
@@ -103,8 +103,8 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
   };
 }
 
-async function loadOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
-  const session = await loadSession(tx, sessionId);
+async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
+  const session = await lockSession(tx, sessionId);
   assertNotExpired(session, now);
   assertOpen(session, now);
   return session;
@@ -115,19 +115,19 @@ async function compareBody(
   recorded: RecordedPart,
   request: IncomingMessage,
 ): Promise<RecordedPart> {
-  const sha256 = await drainBody(request);
-  assertDigest(request, sha256);
+  const sha256 = await drainBody(request, expectedDigest(request));
   if (sha256 !== recorded.sha256) throw new AppError('part_conflict');
   return recorded;
 }
 
-function assertDigest(request: IncomingMessage, sha256: string): void {
-  const stated = parseContentDigest(request.headers['content-digest']);
-  if (stated !== undefined && stated !== sha256) throw new AppError('digest_mismatch');
+/** Throws digest_mismatch. */
+function expectedDigest(request: IncomingMessage): string | undefined {
+  return parseContentDigest(request.headers['content-digest']);
 }
 
 function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
+  if (error.cause instanceof AppError) return error.cause;
   if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
   const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';
   return isShort ? new AppError('incomplete_body', { cause: error }) : error;

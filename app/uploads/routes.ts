@@ -122,7 +122,7 @@ export function createUploadRoutes(options: UploadRoutesOptions): Route[] {
       params: SessionId,
       status: 200,
       response: AbortedUpload,
-      errors: ['not_found', 'session_completed', 'completion_in_progress'],
+      errors: ['not_found', 'session_completed', 'completion_in_progress', 'audit_backlog_full'],
       handler: ({ caller, params, request }) =>
         sessions.abort(caller, params.sessionId, request.serverId),
     }),

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import type { Caller } from '../http/caller.ts';
-import type { Tx } from '../db/database.ts';
-import type { FileHashes } from './file-hashes.ts';
+import { StorageError } from '../storage/storage-error.ts';
+import type { FileHashes, StoredFile } from './file-hashes.ts';
 
 /** A completed upload, as a document takes it over. */
 export interface CompletedFile {
@@ -18,9 +18,14 @@ export interface CompletedFile {
 export interface Uploads {
   /**
    * The caller's completed upload at a path, once its hash is known; undefined unless it was
-   * completed within the last 24 hours. Rejects with StorageError.
+   * completed within the last 24 hours and its bytes are still there. Rejects with StorageError.
    */
   findCompleted(caller: Caller, storagePath: string): Promise<CompletedFile | undefined>;
+  /**
+   * Whether a completed upload is still there; if so it stays until the transaction ends, and others
+   * who ask for it wait.
+   */
+  hold(tx: Tx, storageKey: string): Promise<boolean>;
   /** Forgets the upload whose object is deleted, so that it counts against no quota. */
   forget(tx: Tx, storageKey: string): Promise<void>;
 }
@@ -34,6 +39,19 @@ interface UploadsOptions {
 }
 
 export function createUploads({ db, hashes, clock }: UploadsOptions): Uploads {
+  /** Undefined if other bytes, or none, are where the upload was. */
+  async function findHash(caller: Caller, file: StoredFile): Promise<string | undefined> {
+    try {
+      return await hashes.wait(caller, file);
+    } catch (error) {
+      const isGone =
+        error instanceof StorageError &&
+        (error.code === 'object_not_found' || error.code === 'version_changed');
+      if (isGone) return undefined;
+      throw error;
+    }
+  }
+
   return {
     async findCompleted(caller, storagePath) {
       const session = await db.asUser(caller, (tx) =>
@@ -46,14 +64,30 @@ export function createUploads({ db, hashes, clock }: UploadsOptions): Uploads {
           .executeTakeFirst(),
       );
       if (session === undefined || session.object_version === null) return undefined;
-      const file = { id: session.id, key: session.storage_key, version: session.object_version };
+      const file = {
+        id: session.id,
+        key: session.storage_key,
+        version: session.object_version,
+        size: session.file_size,
+      };
+      const fileHash = session.file_hash ?? (await findHash(caller, file));
+      if (fileHash === undefined) return undefined;
       return {
-        sessionId: session.id,
+        sessionId: file.id,
         storageKey: file.key,
         objectVersion: file.version,
-        fileSize: session.file_size,
-        fileHash: session.file_hash ?? (await hashes.wait(caller, file)),
+        fileSize: file.size,
+        fileHash,
       };
+    },
+    async hold(tx, storageKey) {
+      const held = await tx
+        .selectFrom('upload_sessions')
+        .select('id')
+        .where('storage_key', '=', storageKey)
+        .forUpdate()
+        .executeTakeFirst();
+      return held !== undefined;
     },
     async forget(tx, storageKey) {
       await tx.deleteFrom('upload_sessions').where('storage_key', '=', storageKey).execute();

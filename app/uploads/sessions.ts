@@ -23,7 +23,10 @@ export interface UploadSessions {
   ): Promise<z.input<typeof CreatedUpload>>;
   /** Throws not_found or session_expired. */
   progress(caller: Caller, sessionId: string): Promise<z.input<typeof UploadProgress>>;
-  /** Aborting again gives the same answer. Throws not_found or session_completed. */
+  /**
+   * Aborting again gives the same answer.
+   * Throws not_found, session_completed or completion_in_progress.
+   */
   abort(
     caller: Caller,
     sessionId: string,
@@ -113,8 +116,9 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
         };
       }),
 
-    abort: (caller, sessionId, requestId) =>
-      db.asUser(caller, async (tx) => {
+    async abort(caller, sessionId, requestId) {
+      audit.assertWritable();
+      return db.asUser(caller, async (tx) => {
         const session = await lockSession(tx, sessionId);
         if (session.status === 'COMPLETED') throw new AppError('session_completed');
         if (session.aborted_at !== null) {
@@ -142,6 +146,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
           data: {},
         });
         return { sessionId, status: 'ABORTED' as const, abortedAt };
-      }),
+      });
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import test from 'ava';
 import { runGuarded, spawnGuarded } from '../../app/dev/guarded-process.ts';
@@ -38,7 +39,7 @@ test('neither arguments nor environment carry what goes to standard input', asyn
     onLine: (line) => lines.push(line),
   });
   t.deepEqual(await child.exited, { code: 0, signal: null });
-  await until(() => lines.includes('got secret'), { what: 'the output', timeoutMs: 5_000 });
+  t.deepEqual(lines, ['got secret']);
 });
 
 test('a command that does not exist is an error', async (t) => {
@@ -70,4 +71,18 @@ test('two processes with one lock file never run at the same time', async (t) =>
 
   t.false(isAlive(first.pid));
   t.true(isAlive(started.pid));
+});
+
+test('a process does not outlive its watchdog', async (t) => {
+  const endless = script('setInterval(() => undefined, 1000)');
+  const child = await spawnGuarded(endless, { onLine: () => undefined });
+  const watchdog = execFileSync('ps', ['-o', 'ppid=', '-p', String(child.pid)], {
+    encoding: 'utf8',
+  });
+
+  process.kill(Number(watchdog), 'SIGKILL');
+
+  await child.exited;
+  await until(() => !isAlive(child.pid), { what: 'the end of the process', timeoutMs: 10_000 });
+  t.pass();
 });

@@ -62,7 +62,8 @@ create policy document_keywords_owner on document_keywords to probatio_app
   using (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true))
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
-    and tenant_id = current_setting('app.tenant_id', true));
+    and tenant_id = current_setting('app.tenant_id', true)
+    and exists (select 1 from documents where documents.id = document_keywords.document_id));
 create policy document_keywords_service on document_keywords to probatio_service
   using (true)
   with check (true);
@@ -109,7 +110,8 @@ create policy upload_parts_owner on upload_parts to probatio_app
   using (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true))
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
-    and tenant_id = current_setting('app.tenant_id', true));
+    and tenant_id = current_setting('app.tenant_id', true)
+    and exists (select 1 from upload_sessions where upload_sessions.id = upload_parts.session_id));
 create policy upload_parts_service on upload_parts to probatio_service
   using (true)
   with check (true);

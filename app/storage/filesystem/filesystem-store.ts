@@ -12,7 +12,7 @@ import { toStorageError } from './file-error.ts';
 import { createLayout } from './layout.ts';
 import { listObjects, listUploads } from './list-directories.ts';
 import type { UploadRecord } from './list-directories.ts';
-import { findJson, manifestName, uploadName } from './manifest.ts';
+import { findJson, manifestName, storedSize, uploadName } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 import { readParts } from './read-parts.ts';
 import { publishDirectory, removeDirectory, removeLeftovers } from './scratch.ts';
@@ -84,7 +84,9 @@ export async function createFilesystemStore({ directory }: FilesystemConfig): Pr
 
     async stat(key) {
       const manifest = await findManifest(key);
-      return manifest && { size: manifest.size, version: manifest.version };
+      if (!manifest) return undefined;
+      const size = storedSize(layout.objectDirectory(key), manifest);
+      return { size: await orStorageError(size, 'object_not_found'), version: manifest.version };
     },
 
     async read(key, options = {}) {

@@ -65,6 +65,21 @@ export async function createManifest(
   };
 }
 
+/** How many bytes of the listed parts are there: not the manifest's `size` if someone else was here. */
+export async function storedSize(directory: string, { parts }: Manifest): Promise<number> {
+  const sizes = await Promise.all(parts.map(({ file }) => sizeOf(join(directory, file))));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return 0;
+    throw error;
+  }
+}
+
 /** Removes parts that were sent and not used. */
 export async function removeUnlisted(directory: string, manifest: Manifest): Promise<void> {
   const listed = new Set([...manifest.parts.map(({ file }) => file), manifestName, uploadName]);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { moveDurably, syncDirectory } from './durable.ts';
 import { hasErrno } from './file-error.ts';
 
@@ -20,14 +20,18 @@ export async function publishDirectory(
   await moveDurably(path, directory);
 }
 
-/** Makes `directory` disappear at once, then frees its space. A missing directory is no error. */
+/**
+ * Makes `directory` disappear at once, then frees its space. A missing directory is no error, but a
+ * missing store is: what cannot be seen may still be there.
+ */
 export async function removeDirectory(scratch: string, directory: string): Promise<void> {
   const path = join(scratch, randomUUID());
   try {
     await moveDurably(directory, path);
   } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return;
-    throw error;
+    if (!hasErrno(error, 'ENOENT')) throw error;
+    await Promise.all([access(scratch), access(dirname(directory))]);
+    return;
   }
   await rm(path, { recursive: true, force: true });
 }

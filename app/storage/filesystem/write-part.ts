@@ -36,7 +36,7 @@ export async function writePart(
     await syncDirectory(directory);
     return { etag };
   } catch (error) {
-    await rm(partial, { force: true });
+    await rm(partial, { force: true }).catch(() => undefined);
     throw error === signal?.reason ? error : toStorageError(error, 'upload_not_found');
   }
 }

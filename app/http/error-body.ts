@@ -1,0 +1,17 @@
+import { STATUS_CODES } from 'node:http';
+import type { AppError } from '../errors.ts';
+
+/** The contract's error body. */
+export function errorBody(error: AppError, { path, id }: { path: string; id: string }): object {
+  return {
+    statusCode: error.status,
+    message: error.message,
+    error: STATUS_CODES[error.status] ?? 'Error',
+    timestamp: new Date().toISOString(),
+    path,
+    code: error.code,
+    requestId: id,
+    ...(error.details === undefined ? {} : { details: error.details }),
+    ...error.members,
+  };
+}

@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { AppError, type ErrorCode } from '../errors.ts';
+import { errorBody } from './error-body.ts';
+import { securityHeaderValues } from './security-headers.ts';
+
+/** Node's and its parser's words for what is no request; anything else is malformed. */
+const codes: Readonly<Record<string, ErrorCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_INVALID_EOF_STATE: 'incomplete_body',
+};
+
+/** Answers what never became a request, by hand since Koa does not see it, and ends the connection. */
+export function refuse({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  const error = new AppError(codes[code] ?? 'invalid_request');
+  const id = randomUUID();
+  const body = JSON.stringify(errorBody(error, { path: '', id }));
+  const headers = {
+    ...securityHeaderValues,
+    'X-Request-Id': id,
+    'Cache-Control': 'no-store',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const status = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`;
+  socket.end([status, ...lines, '', body].join('\r\n'));
+}

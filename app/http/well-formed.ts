@@ -1,0 +1,19 @@
+import type { Context, Next } from 'koa';
+import { AppError } from '../errors.ts';
+
+/** Undefined for a request target that is neither a path nor a URL: Koa's own `ctx.path` throws. */
+export function pathOf(ctx: Context): string | undefined {
+  try {
+    return ctx.path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Refuses what RFC 9112 §3.2 forbids and Node lets through to here. */
+export async function requireWellFormed(ctx: Context, next: Next): Promise<void> {
+  const hosts = ctx.req.headersDistinct['host']?.length ?? 0;
+  const hasHost = hosts === 1 || (hosts === 0 && ctx.req.httpVersion === '1.0');
+  if (!hasHost || pathOf(ctx) === undefined) throw new AppError('invalid_request');
+  await next();
+}

@@ -1,0 +1,26 @@
+import test from 'ava';
+import { startOwnSigner } from '../health/own-signer.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { assertError } from '../http/error-body.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { startVault } from '../vault.ts';
+import { createAccount, inventAccount, register } from './test-account.ts';
+
+test('before the signer is there, known and unknown addresses are answered alike', async (t) => {
+  const signer = await startOwnSigner();
+  t.teardown(() => signer[Symbol.asyncDispose]());
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const settings = { ...database.settings, SIGNER_SOCKET_PATH: signer.socketPath };
+  const earlier = await startReadyVault(settings);
+  const known = await createAccount(earlier);
+  await earlier.stop();
+
+  await signer.kill();
+  const vault = await startVault(settings);
+  t.teardown(() => vault.stop());
+  for (const account of [known, inventAccount()]) {
+    const answer = await register(vault, inventAccount(account.email));
+    assertError(t, answer, { status: 503, code: 'signer_unavailable' });
+  }
+});

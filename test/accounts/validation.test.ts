@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { connectAs } from '../db/two-tenants.ts';
+import { assertError } from '../http/error-body.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { postJson } from '../http/send.ts';
+import type { TestVault } from '../vault.ts';
+import { validationMails } from './mails.ts';
+import { inventAccount, logIn, register, validate } from './test-account.ts';
+
+let vault: TestVault;
+
+test.before(async () => {
+  vault = await startReadyVault();
+});
+test.after.always(() => vault.stop());
+
+async function pendingAccount() {
+  const account = inventAccount();
+  await register(vault, account);
+  const [mail] = await validationMails(vault, account.email, 1);
+  return { account, token: mail?.token ?? '' };
+}
+
+test('the answer is the same for every string', async (t) => {
+  const { token } = await pendingAccount();
+  const strings = [
+    token,
+    token,
+    randomUUID(),
+    '',
+    'jam',
+    "' or 1=1 --",
+    '\u{1f36f}',
+    'x'.repeat(100_000),
+  ];
+  const answers = [];
+  for (const one of strings) answers.push(await validate(vault, one));
+  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.is(new Set(answers.map(({ text }) => text)).size, 1);
+  t.regex(answers[0]?.text ?? '', /^{"status":"OK","message":"[^"]+"}$/);
+});
+
+test('what is no string is refused', async (t) => {
+  for (const body of [{}, { token: 1 }, { token: null }, { token: [''] }, { token: '', more: 1 }]) {
+    const answer = await postJson(`${vault.baseUrl}/v1/auth/validate-email`, body);
+    assertError(t, answer, { status: 400, code: 'validation_failed' });
+  }
+});
+
+test('a token is a version 4 UUID, and good once', async (t) => {
+  const { account, token } = await pendingAccount();
+  t.regex(token, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  await t.throwsAsync(logIn(vault, account));
+  await validate(vault, token);
+  t.truthy(await logIn(vault, account));
+  await validate(vault, token);
+  t.truthy(await logIn(vault, account));
+});
+
+test('a token is good for an hour and not longer', async (t) => {
+  const { account, token } = await pendingAccount();
+  const service = await connectAs(vault.databases.service);
+  t.teardown(() => service.end());
+  const { rows } = await service.query<{ minutes: number }>(
+    `select extract(epoch from r.expires_at - r.created_at)::float / 60 as minutes
+     from registrations r join accounts a on a.id = r.account_id where email = $1`,
+    [account.email],
+  );
+  t.true(Math.abs((rows[0]?.minutes ?? 0) - 60) < 1);
+  await service.query(
+    `update registrations set expires_at = now() - interval '1 second'
+     where account_id = (select id from accounts where email = $1)`,
+    [account.email],
+  );
+  t.is((await validate(vault, token)).status, 200);
+  await t.throwsAsync(logIn(vault, account), undefined, 'the account is not active');
+});
+
+test('a token is nowhere in the database but in the mail that waits to be sent', async (t) => {
+  const admin = await connectAs(vault.databases.admin);
+  t.teardown(() => admin.end());
+  const { rows: tables } = await admin.query<{ name: string }>(
+    "select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
+  );
+  const dump = async (): Promise<Map<string, string>> => {
+    const texts = new Map<string, string>();
+    for (const { name } of tables) {
+      const { rows } = await admin.query<{ text: string }>(
+        `select coalesce(string_agg(row_to_json(x)::text, ''), '') as text from ${name} x`,
+      );
+      texts.set(name, rows[0]?.text ?? '');
+    }
+    return texts;
+  };
+
+  // Held back by a lock, so that the unsent mail can be seen.
+  await admin.query('begin');
+  await admin.query(
+    "create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at = now() + interval '1 day'; return new; end $$",
+  );
+  await admin.query(
+    'create trigger hold before insert on outbox for each row execute function hold()',
+  );
+  await admin.query('commit');
+  const account = inventAccount();
+  await register(vault, account);
+  const waiting = await dump();
+  const token = /token\W+([0-9a-f-]{36})/.exec(waiting.get('outbox') ?? '')?.[1] ?? '';
+  t.regex(token, /^[0-9a-f-]{36}$/);
+  for (const [name, text] of waiting) t.is(text.includes(token), name === 'outbox', name);
+
+  await admin.query('drop trigger hold on outbox');
+  await admin.query('update outbox set available_at = now()');
+  const [mail] = await validationMails(vault, account.email, 1);
+  t.is(mail?.token, token);
+  const sent = await until(
+    async () => {
+      const texts = await dump();
+      return texts.get('outbox') === '' && texts;
+    },
+    { what: 'the row to be erased', timeoutMs: 20_000 },
+  );
+  for (const [name, text] of sent) t.false(text.includes(token), name);
+  await validate(vault, token);
+  t.truthy(await logIn(vault, account));
+});
+
+test('an address is nowhere in the audit log', async (t) => {
+  const { account, token } = await pendingAccount();
+  await validate(vault, token);
+  await logIn(vault, account);
+  const service = await connectAs(vault.databases.service);
+  t.teardown(() => service.end());
+  const { rows } = await service.query<{ canonical: string }>(
+    'select canonical from audit_entries',
+  );
+  t.true(rows.length >= 3);
+  for (const { canonical } of rows) t.false(canonical.includes(account.email));
+});

@@ -1,0 +1,97 @@
+import test from 'ava';
+import { ConfigError, loadConfig } from '../../app/config.ts';
+
+const minimal = {
+  DATABASE_URL: 'postgresql://app:secret-a@db/vault',
+  DATABASE_SERVICE_URL: 'postgresql://service:secret-b@db/vault',
+  REDIS_URL: 'redis://:secret-c@cache',
+  STORAGE_DIRECTORY: '/objects',
+  SIGNER_SOCKET_PATH: '/run/signer.sock',
+  MAIL_DIRECTORY: '/mail',
+};
+
+/** The lines of the error, but for the first. */
+function problemsOf(env: NodeJS.ProcessEnv): string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.message
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim());
+    throw error;
+  }
+  return [];
+}
+
+const names = (problems: readonly string[]) =>
+  problems.map((line) => line.replace(/:.*/, '')).sort();
+
+test('the few settings without a default are enough, and the defaults are production’s', (t) => {
+  const config = loadConfig(minimal);
+  t.is(config.environment, 'production');
+  t.deepEqual(config.http.trustedProxies, []);
+  t.is(config.auth.issuer, config.http.publicUrl);
+  t.true(Object.isFrozen(config));
+});
+
+test('every missing setting is named at once', (t) => {
+  t.deepEqual(names(problemsOf({})), Object.keys(minimal).sort());
+});
+
+test('an empty value counts as none', (t) => {
+  const empty = Object.fromEntries(Object.keys(minimal).map((name) => [name, '']));
+  t.deepEqual(problemsOf(empty).sort(), problemsOf({}).sort());
+});
+
+test('every wrong setting is named at once, and no value is repeated', (t) => {
+  const wrong = {
+    NODE_ENV: 'jam-staging',
+    PORT: 'jam-port',
+    LOG_LEVEL: 'jam-loud',
+    HTTP_PUBLIC_URL: 'jam://url',
+    HTTP_TRUSTED_PROXIES: '10.0.0.0/8,jam-proxy',
+    HTTP_DRAIN_SECONDS: '-25',
+    DATABASE_URL: 'mysql://app:jam-password@db/vault',
+    DATABASE_SERVICE_URL: 'jam-password@db',
+    DATABASE_POOL_SIZE: '1.5',
+    REDIS_URL: 'http://:jam-password@cache',
+    STORAGE_DRIVER: 'jam-tape',
+    STORAGE_FORCE_PATH_STYLE: 'jam-yes',
+    UPLOADS_SESSION_TTL_SECONDS: '0',
+    AUDIT_BACKLOG_LIMIT: 'jam-many',
+  };
+  const problems = problemsOf({ ...minimal, ...wrong });
+  t.deepEqual([...new Set(names(problems))], Object.keys(wrong).sort());
+  t.false(
+    problems.some((line) => /jam|-25/.test(line)),
+    problems.join('\n'),
+  );
+});
+
+test('each object store needs its own settings, told together with every other problem', (t) => {
+  const { STORAGE_DIRECTORY: _directory, MAIL_DIRECTORY: _mail, ...rest } = minimal;
+  t.deepEqual(names(problemsOf(rest)), ['MAIL_DIRECTORY', 'STORAGE_DIRECTORY']);
+  t.deepEqual(names(problemsOf({ ...rest, STORAGE_DRIVER: 's3' })), [
+    'MAIL_DIRECTORY',
+    'STORAGE_BUCKET',
+  ]);
+  t.deepEqual(problemsOf({ ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' }), []);
+});
+
+test('numbers, lists and URLs are read as what they are', (t) => {
+  const config = loadConfig({
+    ...minimal,
+    PORT: '0',
+    HTTP_PUBLIC_URL: 'https://vault.example/',
+    HTTP_TRUSTED_PROXIES: ' 10.0.0.0/8, 2001:db8::/32 ,',
+    STORAGE_FORCE_PATH_STYLE: 'true',
+    STORAGE_DRIVER: 's3',
+    STORAGE_BUCKET: 'vault',
+  });
+  t.is(config.http.port, 0);
+  t.is(config.auth.issuer, 'https://vault.example');
+  t.deepEqual(config.http.trustedProxies, ['10.0.0.0/8', '2001:db8::/32']);
+  t.like(config.storage, { driver: 's3', forcePathStyle: true });
+});

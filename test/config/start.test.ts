@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import test from 'ava';
+import { projectFile } from '../../app/dev/project.ts';
+
+interface Outcome {
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runApp(env: NodeJS.ProcessEnv): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [projectFile('app/main.ts')], { env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test('a process that is not configured says everything that is wrong, and ends with 2', async (t) => {
+  const { code, stdout, stderr } = await runApp({
+    DATABASE_URL: 'mysql://app:jam-password@db/vault',
+    PORT: '99999',
+  });
+  t.is(code, 2);
+  t.is(stdout, '');
+  for (const name of [
+    'DATABASE_URL',
+    'DATABASE_SERVICE_URL',
+    'PORT',
+    'REDIS_URL',
+    'MAIL_DIRECTORY',
+  ]) {
+    t.regex(stderr, new RegExp(`^ +${name}: `, 'm'));
+  }
+  t.notRegex(stderr, /jam-password|99999|\n +at /);
+});

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { connectOwner, migrate } from '../../app/db/migrate.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { testStack } from '../stack.ts';
+import { connectAs } from './two-tenants.ts';
+
+async function emptyDatabase(t: ExecutionContext) {
+  const { postgres } = testStack();
+  const name = `migrations_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name);
+  t.teardown(() => dropDatabase(postgres, name));
+  return databaseUrls(postgres, name);
+}
+
+test('the migrations make exactly the tables that the entities describe', async (t) => {
+  const { owner } = await emptyDatabase(t);
+  await migrate(owner);
+  const orm = await connectOwner(owner);
+  t.teardown(() => orm.close());
+  t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
+});
+
+test('migrating again does nothing', async (t) => {
+  const { owner } = await emptyDatabase(t);
+  t.true((await migrate(owner)).length > 0);
+  t.deepEqual(await migrate(owner), []);
+});
+
+test('of several processes that migrate at once, one does, and the others find it done', async (t) => {
+  const { owner } = await emptyDatabase(t);
+  const names = await Promise.all(Array.from({ length: 4 }, () => migrate(owner)));
+  t.is(names.filter(({ length }) => length > 0).length, 1);
+  t.deepEqual(await migrate(owner), []);
+});
+
+test('a migration that fails leaves nothing behind', async (t) => {
+  const { owner, admin } = await emptyDatabase(t);
+  const client = await connectAs(admin);
+  t.teardown(() => client.end());
+  // In the way of the last of them.
+  await client.query('create table upload_parts (x int)');
+  await t.throwsAsync(migrate(owner));
+  const { rows } = await client.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
+  );
+  t.deepEqual(
+    rows.map(({ name }) => name).filter((name) => name !== 'migrations'),
+    ['upload_parts'],
+  );
+  await client.query('drop table upload_parts');
+  t.true((await migrate(owner)).length > 0);
+});

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { createAccount, inventAccount, logIn, register } from '../accounts/test-account.ts';
+import { postJson, send } from '../http/send.ts';
+import type { TestVault } from '../vault.ts';
+
+export interface Tenant {
+  readonly userId: string;
+  readonly tenantId: string;
+}
+
+/** A connection of one of the vault's logins; closed by whoever asked for it. */
+export async function connectAs(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  return client;
+}
+
+/** A user of a tenant of their own with a row in every table that users have rows in. */
+export async function createTenant(vault: TestVault, tenantId: string): Promise<Tenant> {
+  const account = await createAccount(vault);
+  const admin = await connectAs(vault.databases.service);
+  const { rows } = await admin.query<{ id: string }>(
+    'update accounts set tenant_id = $1 where email = $2 returning id',
+    [tenantId, account.email],
+  );
+  await admin.end();
+  const userId = rows[0]?.id ?? '';
+  const token = await logIn(vault, account);
+  await storeEverything(vault, token);
+  await register(vault, inventAccount());
+  return { userId, tenantId };
+}
+
+async function storeEverything({ baseUrl }: TestVault, token: string): Promise<void> {
+  const bytes = randomBytes(64);
+  const upload = { fileName: 'a.bin', mimeType: 'application/octet-stream', totalParts: 1 };
+  const post = async (path: string, json: unknown) => {
+    const { status, body, text } = await postJson(`${baseUrl}${path}`, json, token);
+    if (status >= 300) throw new Error(`${path} was answered ${status}: ${text}`);
+    return body as Record<string, string>;
+  };
+  await post('/v1/crypto/keys/master-envelope', {
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+  });
+  const { sessionId } = await post('/v1/uploads', { ...upload, fileSize: bytes.length });
+  const part = { token, bytes: new Uint8Array(bytes) };
+  await send('PUT', `${baseUrl}/v1/uploads/${sessionId}/parts/1`, part);
+  const { fileKey } = await post(`/v1/uploads/${sessionId}/complete`, undefined);
+  const { id } = await post('/v1/documents', {
+    encryptedMetadata: randomBytes(64).toString('base64'),
+    keywordDeterministic: [randomBytes(32).toString('hex')],
+    storagePath: fileKey,
+  });
+  await post(`/v1/documents/${id}/certify`, undefined);
+}

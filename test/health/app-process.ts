@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { freePort } from '../../app/dev/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
+import { untilReady } from '../http/ready-vault.ts';
+import { testStack } from '../stack.ts';
+
+/** The app as a process of its own, as a container runs it. */
+export interface AppProcess extends AsyncDisposable {
+  readonly process: GuardedProcess;
+  readonly baseUrl: string;
+  readonly lines: readonly string[];
+}
+
+export async function startAppProcess(): Promise<AppProcess> {
+  const { postgres, templateDatabase, redisUrl, signerSocketPath } = testStack();
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-app-'));
+  const name = `app_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name, templateDatabase);
+  const urls = databaseUrls(postgres, name);
+  const port = await freePort();
+  const lines: string[] = [];
+  const spec = nodeProcess('app', ['app/main.ts'], {
+    ...inheritedEnvironment(),
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'info',
+    PORT: String(port),
+    DATABASE_URL: urls.app,
+    DATABASE_SERVICE_URL: urls.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DIRECTORY: path.join(directory, 'objects'),
+    SIGNER_SOCKET_PATH: signerSocketPath,
+    MAIL_DIRECTORY: directory,
+  });
+  const process = await spawnGuarded(spec, { onLine: (line) => void lines.push(line) });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  await untilReady(baseUrl);
+  return {
+    process,
+    baseUrl,
+    lines,
+    async [Symbol.asyncDispose]() {
+      await process.stop();
+      await dropDatabase(postgres, name);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,190 @@
+import { chmod, rename } from 'node:fs/promises';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
+import { assertError, assertSecurityHeaders } from '../http/error-body.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { getJson, postJson } from '../http/send.ts';
+import { testStack } from '../stack.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { startOwnSigner } from './own-signer.ts';
+import { startProxiedDatabase } from './proxied-database.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+
+interface Report {
+  readonly status: string;
+  readonly version: string;
+  readonly checks: Record<string, { status: string; latencyMs: number; error?: string }>;
+}
+
+const checkNames = ['cache', 'database', 'jwks', 'queue', 'signer', 'storage'];
+
+/** /health once its status is this one: its answers are kept for a second. */
+async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Report['status']) {
+  const answer = await until(
+    async () => {
+      const asked = await getJson(`${baseUrl}/health`);
+      return (asked.body as Report).status === status && asked;
+    },
+    { what: `the status ${status}`, timeoutMs: 30_000 },
+  );
+  assertSecurityHeaders(t, answer.headers);
+  t.is(answer.headers.get('cache-control'), 'no-store');
+  const report = answer.body as Report;
+  t.deepEqual(Object.keys(report).sort(), ['checks', 'status', 'version']);
+  t.deepEqual(Object.keys(report.checks).sort(), checkNames);
+  for (const check of Object.values(report.checks)) {
+    t.true(Number.isInteger(check.latencyMs));
+    t.is(check.error === undefined, check.status === 'ok');
+    if (check.error !== undefined) t.regex(check.error, /^[a-z]+(_[a-z]+)*$/, 'a code, no message');
+  }
+  const failing = Object.entries(report.checks).filter(([, { status }]) => status !== 'ok');
+  return { status: answer.status, failing: failing.map(([name]) => name).sort(), report };
+}
+
+const readiness = async ({ baseUrl }: TestVault) =>
+  (await getJson(`${baseUrl}/health/ready`)).status;
+const liveness = async ({ baseUrl }: TestVault) => (await getJson(`${baseUrl}/health/live`)).status;
+
+test('with everything there, all checks are well', async (t) => {
+  const vault = await startReadyVault();
+  t.teardown(() => vault.stop());
+  const { status, failing } = await reportOf(t, vault, 'ok');
+  t.is(status, 200);
+  t.deepEqual(failing, []);
+  t.is(await readiness(vault), 200);
+  t.is(await liveness(vault), 200);
+});
+
+test('the root says what this is', async (t) => {
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const { body } = await getJson(`${vault.baseUrl}/`);
+  t.deepEqual(Object.keys(body as object).sort(), ['description', 'name', 'version']);
+});
+
+test('Redis away: degraded, and still ready', async (t) => {
+  const redis = await startTcpProxy(testStack().redisUrl);
+  t.teardown(() => redis.close());
+  const vault = await startReadyVault({ REDIS_URL: redis.url });
+  t.teardown(() => vault.stop());
+  const cache = async () => (await getJson(`${vault.baseUrl}/v1/health/cache`)).body;
+  const last = async () =>
+    (await getJson(`${vault.baseUrl}/v1/health/cache/status`)).body as Record<string, unknown>;
+
+  t.deepEqual(await last(), { status: 'unknown', connected: false, checkedAt: null });
+  const { memoryUsage, ...rest } = (await cache()) as { memoryUsage: Record<string, string> };
+  t.deepEqual(rest, { status: 'ok', connected: true, tlsEnabled: false, authEnabled: true });
+  t.deepEqual(Object.keys(memoryUsage).sort(), ['peak', 'used']);
+  const seen = await last();
+  t.like(seen, { status: 'ok', connected: true });
+
+  await redis.close();
+  const { status, failing } = await reportOf(t, vault, 'degraded');
+  t.is(status, 200);
+  t.deepEqual(failing, ['cache', 'queue']);
+  t.is(await readiness(vault), 200);
+  t.deepEqual(await last(), seen, 'no ping');
+  t.like(await cache(), {
+    status: 'error',
+    connected: false,
+    memoryUsage: { used: null, peak: null },
+  });
+  t.like(await last(), { status: 'error', connected: false });
+
+  await redis.open();
+  t.deepEqual((await reportOf(t, vault, 'ok')).failing, []);
+});
+
+test('the signer away: an error and not ready, until it is back', async (t) => {
+  const signer = await startOwnSigner();
+  t.teardown(() => signer[Symbol.asyncDispose]());
+  const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
+  t.teardown(() => vault.stop());
+  await signer.kill();
+  const { status, failing } = await reportOf(t, vault, 'error');
+  t.is(status, 503);
+  t.deepEqual(failing, ['signer']);
+  t.is(await readiness(vault), 503);
+  t.is(await liveness(vault), 200);
+  await signer.restart();
+  await reportOf(t, vault, 'ok');
+  t.is(await readiness(vault), 200);
+});
+
+test('the HSM away behind a signer that answers: degraded and ready; only signing is refused', async (t) => {
+  const signer = await startOwnSigner();
+  t.teardown(() => signer[Symbol.asyncDispose]());
+  const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
+  t.teardown(() => vault.stop());
+  const account = await createAccount(vault);
+  const token = await logIn(vault, account);
+  await signer.kill();
+  await signer.restart({ SIGNER_TOKEN_LABEL: 'absent' });
+
+  const { status, failing, report } = await reportOf(t, vault, 'degraded');
+  t.is(status, 200);
+  t.deepEqual(failing, ['signer']);
+  t.is(report.checks['signer']?.error, 'hsm_unavailable');
+  t.is(await readiness(vault), 200);
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  const login = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
+  assertError(t, login, { status: 503, code: 'signer_unavailable' });
+  t.is((await getJson(`${vault.baseUrl}/v1/documents`, token)).status, 200);
+});
+
+test('the database away: an error and not ready, until it is back', async (t) => {
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const vault = await startReadyVault(database.settings);
+  t.teardown(() => vault.stop());
+  await database.proxy.close();
+  const { status, failing } = await reportOf(t, vault, 'error');
+  t.is(status, 503);
+  t.true(failing.includes('database'));
+  t.is(await readiness(vault), 503);
+  t.is(await liveness(vault), 200);
+  await database.proxy.open();
+  await reportOf(t, vault, 'ok');
+  t.is(await readiness(vault), 200);
+});
+
+test('the object store away: degraded, and still ready', async (t) => {
+  const vault = await startReadyVault();
+  t.teardown(() => vault.stop());
+  const { storage } = vault.config;
+  const directory = storage.driver === 'filesystem' ? storage.directory : '';
+  await rename(directory, `${directory}.away`);
+  const { status, failing } = await reportOf(t, vault, 'degraded');
+  await rename(`${directory}.away`, directory);
+  await chmod(directory, 0o700);
+  t.is(status, 200);
+  t.deepEqual(failing, ['storage']);
+  t.is(await readiness(vault), 200);
+  await reportOf(t, vault, 'ok');
+});
+
+test('a process that has never reached the signer is alive, not ready, and becomes ready', async (t) => {
+  const signer = await startOwnSigner();
+  t.teardown(() => signer[Symbol.asyncDispose]());
+  await signer.kill();
+  const vault = await startVault({ SIGNER_SOCKET_PATH: signer.socketPath });
+  t.teardown(() => vault.stop());
+  t.is(await liveness(vault), 200);
+  t.is(await readiness(vault), 503);
+  await signer.restart();
+  await until(async () => (await readiness(vault)) === 200, {
+    what: 'readiness',
+    timeoutMs: 30_000,
+  });
+  t.truthy(await logIn(vault, await createAccount(vault)));
+});
+
+test('a process that drains is alive and not ready', async (t) => {
+  const vault = await startReadyVault();
+  t.teardown(() => vault.stop());
+  vault.services.beginDrain();
+  t.is(await readiness(vault), 503);
+  t.is(await liveness(vault), 200);
+  t.is((await getJson(`${vault.baseUrl}/health`)).status, 200);
+});

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Stands before a service, so that a test can take it away from one vault alone. */
+export interface TcpProxy extends AsyncDisposable {
+  /** The service's own URL, leading through here. */
+  readonly url: string;
+  /** Breaks every connection and takes no new one. */
+  close(): Promise<void>;
+  open(): Promise<void>;
+}
+
+export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
+  const service = new URL(serviceUrl);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = createConnection(Number(service.port), service.hostname);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      // An error is always followed by close.
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
+      socket.pipe(other);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  async function close(): Promise<void> {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+  return {
+    url: Object.assign(new URL(serviceUrl), { host: `127.0.0.1:${port}` }).href,
+    close,
+    async open() {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}

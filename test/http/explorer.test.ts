@@ -1,0 +1,32 @@
+import test from 'ava';
+import { startVault } from '../vault.ts';
+import { assertError } from './error-body.ts';
+import { send } from './send.ts';
+
+const files = ['', '/swagger-ui.css', '/swagger-ui-bundle.js', '/start.js', '/openapi.json'];
+
+test('the explorer is there in development', async (t) => {
+  const vault = await startVault({ NODE_ENV: 'development' });
+  t.teardown(() => vault.stop());
+  for (const file of files) {
+    const response = await fetch(`${vault.baseUrl}/api/docs${file}`);
+    t.is(response.status, 200, file);
+    t.true((await response.text()).length > 0, file);
+    t.regex(response.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  }
+  for (const file of ['/package.json', '/constructor', '/__proto__', '/..%2fpackage.json', '2']) {
+    const answer = await send('GET', `${vault.baseUrl}/api/docs${file}`);
+    t.is(answer.status, 404, file);
+  }
+});
+
+test('the explorer is nowhere else', async (t) => {
+  for (const environment of ['test', 'production']) {
+    const vault = await startVault({ NODE_ENV: environment });
+    t.teardown(() => vault.stop());
+    for (const file of files) {
+      const answer = await send('GET', `${vault.baseUrl}/api/docs${file}`);
+      assertError(t, answer, { status: 404, code: 'not_found' }, `${environment} ${file}`);
+    }
+  }
+});

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+
+const limitMs = 20_000;
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface RawOptions {
+  /** Half-closes the connection after the last byte. */
+  readonly end?: boolean;
+}
+
+/** A socket to the server of `baseUrl`, for what fetch would refuse to send. */
+export async function openSocket(baseUrl: string): Promise<Socket> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = createConnection(Number(port), hostname);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Sends exactly these bytes and reads one answer. Throws when none comes. */
+export async function exchange(
+  baseUrl: string,
+  bytes: string | Buffer,
+  { end = false }: RawOptions = {},
+): Promise<RawAnswer> {
+  const socket = await openSocket(baseUrl);
+  try {
+    // A server that has heard enough may close while we still send: what counts is its answer.
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    if (end) socket.end();
+    return await readAnswer(socket);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Reads one answer with a Content-Length, or up to the end of the connection without one. */
+export function readAnswer(socket: Socket): Promise<RawAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+  let received = Buffer.alloc(0);
+  const limit = setTimeout(() => reject(new Error('no answer came')), limitMs);
+  const onData = (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    const answer = parseAnswer(received, false);
+    if (answer !== undefined) resolve(answer);
+  };
+  const onClose = () => {
+    const answer = parseAnswer(received, true);
+    if (answer === undefined) reject(new Error('the connection closed without an answer'));
+    else resolve(answer);
+  };
+  socket.on('data', onData).once('close', onClose);
+  return promise.finally(() => {
+    clearTimeout(limit);
+    socket.off('data', onData).off('close', onClose);
+  });
+}
+
+function parseAnswer(received: Buffer, isWhole: boolean): RawAnswer | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [statusLine = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
+  const status = Number(statusLine.split(' ')[1]);
+  if (status === 100) return parseAnswer(received.subarray(end + 4), isWhole);
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+  const length = headers.get('content-length');
+  const body = received.subarray(end + 4);
+  if (length === null ? !isWhole : body.length < Number(length)) return undefined;
+  return { status, headers, text: body.toString('utf8') };
+}

@@ -1,0 +1,46 @@
+/** An answer whose body, if any, is JSON. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: unknown;
+}
+
+export function postJson(url: string, json: unknown, token?: string): Promise<JsonAnswer> {
+  return send('POST', url, { json, ...(token === undefined ? {} : { token }) });
+}
+
+export function getJson(url: string, token?: string): Promise<JsonAnswer> {
+  return send('GET', url, token === undefined ? {} : { token });
+}
+
+export interface SendOptions {
+  readonly json?: unknown;
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request as it is: no retries, nothing thrown for a refusal. */
+export async function send(
+  method: string,
+  url: string,
+  { json, bytes, token, headers }: SendOptions = {},
+): Promise<JsonAnswer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(json === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: json === undefined ? (bytes ?? null) : JSON.stringify(json),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
+}

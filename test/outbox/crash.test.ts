@@ -1,0 +1,59 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test from 'ava';
+import { sql } from 'kysely';
+import { openDatabase } from '../../app/db/database.ts';
+import { spawnGuarded } from '../../app/dev/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
+import { until } from '../../app/dev/until.ts';
+import { createOutbox } from '../../app/outbox/outbox.ts';
+import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
+
+test('a worker killed between doing and erasing leaves the message to the next, under its id', async (t) => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-outbox-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 2 });
+  t.teardown(() => db.close());
+  const outbox = createOutbox({ onCommitted: () => undefined });
+  await db.asService((tx) =>
+    outbox.add(tx, 'email', { to: 'a', template: 'already-registered', values: {} }),
+  );
+
+  const file = path.join(directory, 'done');
+  const program: [string, ...string[]] = ['test/outbox/killed-worker.ts', file, url, serviceUrl];
+  const killed = await spawnGuarded(nodeProcess('worker', program, inheritedEnvironment()), {
+    onLine: (line) => t.log(line),
+  });
+  t.is((await killed.exited).signal, 'SIGKILL');
+  const id = await readFile(file, 'utf8');
+
+  const again: string[] = [];
+  const unexpected = async () => t.fail();
+  const worker = startOutboxWorker({
+    db,
+    log: createLog('silent'),
+    handlers: {
+      email: async (_mail, messageId) => void again.push(messageId),
+      'object.delete': unexpected,
+      'multipart.abort': unexpected,
+    },
+  });
+  t.teardown(() => worker.stop());
+  const leased = await db.asService((tx) => tx.selectFrom('outbox').selectAll().execute());
+  t.is(leased.length, 1, 'the message is still there');
+  t.true((leased[0]?.available_at ?? new Date(0)) > new Date(), 'and nobody takes it yet');
+  await db.asService((tx) =>
+    tx
+      .updateTable('outbox')
+      .set({ available_at: sql`now()` })
+      .execute(),
+  );
+  await until(() => again.length > 0, { what: 'the second time', timeoutMs: 20_000 });
+  t.deepEqual(again, [id]);
+});

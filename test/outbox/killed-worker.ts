@@ -1,0 +1,19 @@
+/**
+ * Run by the crash test: does the one message by writing its id to the file named first, and dies by
+ * SIGKILL before anyone is told.
+ */
+import { writeFileSync } from 'node:fs';
+import { openDatabase } from '../../app/db/database.ts';
+import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+
+const [file = '', url = '', serviceUrl = ''] = process.argv.slice(2);
+const die = async (_payload: unknown, messageId: string) => {
+  writeFileSync(file, messageId);
+  process.kill(process.pid, 'SIGKILL');
+};
+startOutboxWorker({
+  db: await openDatabase({ url, serviceUrl, poolSize: 2 }),
+  log: createLog('silent'),
+  handlers: { email: die, 'object.delete': die, 'multipart.abort': die },
+});
