@@ -7,7 +7,6 @@ import type { Http } from './http.ts';
 import { derivePasswordKey, MASTER_ENVELOPE_LABEL, SRP_AUTH_LABEL } from './password.ts';
 import { createRegistration } from './registration.ts';
 import { startSrpLogin } from './srp-login.ts';
-import type { Tokens } from './tokens.ts';
 
 const Challenge = z.object({
   sessionId: z.uuid(),
@@ -18,17 +17,7 @@ const Challenge = z.object({
   B: z.string().regex(/^[0-9a-f]{1,768}$/i),
 });
 
-const TokenAnswer = z
-  .object({
-    accessToken: z.string(),
-    expiresIn: z.int().positive(),
-    refreshToken: z.string().optional(),
-  })
-  .transform(({ accessToken, expiresIn, refreshToken }): Tokens => ({
-    accessToken,
-    expiresInSeconds: expiresIn,
-    refreshToken,
-  }));
+const AccessToken = z.object({ accessToken: z.string() });
 
 const ServerProof = z.object({ M2: z.string().regex(/^[0-9a-f]{64}$/i) });
 
@@ -38,7 +27,7 @@ export interface Credentials {
 }
 
 export interface Login {
-  readonly tokens: Tokens;
+  readonly accessToken: string;
   /** K_password, which wraps the master key. */
   readonly passwordKey: Bytes;
 }
@@ -52,8 +41,7 @@ export interface Accounts {
    * Throws VaultError user_not_found, invalid_proof (wrong password) or srp_session_expired, and
    * ClientError server_proof_invalid if the server does not know the verifier.
    */
-  login(credentials: Credentials & { deviceId?: string }): Promise<Login>;
-  refresh(refreshToken: string): Promise<Tokens>;
+  login(credentials: Credentials): Promise<Login>;
 }
 
 export function createAccounts({ http }: { http: Http }): Accounts {
@@ -70,7 +58,7 @@ export function createAccounts({ http }: { http: Http }): Accounts {
       await post('/v1/auth/validate-email', { token });
     },
 
-    async login({ email, password, deviceId }) {
+    async login({ email, password }) {
       const srp = startSrpLogin();
       const challenge = parseAnswer(
         Challenge,
@@ -83,17 +71,12 @@ export function createAccounts({ http }: { http: Http }): Accounts {
         sessionId,
         A: srp.A,
         M1: proof.M1,
-        deviceId,
       });
       proof.verifyServer(parseAnswer(ServerProof, body).M2);
       return {
-        tokens: parseAnswer(TokenAnswer, body),
+        accessToken: parseAnswer(AccessToken, body).accessToken,
         passwordKey: await derivePasswordKey(password, salt, MASTER_ENVELOPE_LABEL),
       };
-    },
-
-    async refresh(refreshToken) {
-      return parseAnswer(TokenAnswer, (await post('/v1/auth/refresh', { refreshToken })).body);
     },
   };
 }

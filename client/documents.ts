@@ -44,7 +44,10 @@ export interface NewDocument {
 }
 
 export interface Documents {
-  /** VaultError 409 duplicate_hash, 400 stored_file_not_found. */
+  /**
+   * VaultError 409 duplicate_hash, 400 stored_file_not_found; either also says that an earlier try
+   * has made the document though its answer was lost.
+   */
   create(document: NewDocument): Promise<Document>;
   list(options?: { pageSize?: number }): AsyncGenerator<DocumentItem, void, void>;
   get(id: string): Promise<Document>;
@@ -67,7 +70,6 @@ export function createDocuments({ http }: { http: Http }): Documents {
       return http.json(Document, {
         method: 'POST',
         path: '/v1/documents',
-        headers: { 'idempotency-key': crypto.randomUUID() },
         repeatable: true,
         timeoutSeconds: CREATE_TIMEOUT_SECONDS,
         json: document,

@@ -3,7 +3,6 @@ import type { Bytes } from './bytes.ts';
 import { ClientError } from './client-error.ts';
 import { withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
-import type { TokenSource } from './tokens.ts';
 import { VaultError } from './vault-error.ts';
 
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -42,18 +41,19 @@ export interface HttpOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly retry: RetryPolicy;
   readonly now: () => Date;
-  readonly tokens?: TokenSource;
+  /** Sent as bearer token. */
+  readonly accessToken?: string;
 }
 
-export function createHttp({ baseUrl, fetch, retry, now, tokens }: HttpOptions): Http {
-  async function exchange(request: HttpRequest, token: string | undefined): Promise<HttpAnswer> {
+export function createHttp({ baseUrl, fetch, retry, now, accessToken }: HttpOptions): Http {
+  async function exchange(request: HttpRequest): Promise<HttpAnswer> {
     const timeout = AbortSignal.timeout((request.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
     let response: Response;
     let text: string;
     try {
       response = await fetch(toUrl(baseUrl, request), {
         method: request.method,
-        headers: toHeaders(request, token),
+        headers: toHeaders(request, accessToken),
         body: request.bytes ?? (request.json === undefined ? null : JSON.stringify(request.json)),
         signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
         redirect: 'error',
@@ -70,21 +70,10 @@ export function createHttp({ baseUrl, fetch, retry, now, tokens }: HttpOptions):
     return { headers: response.headers, body: text === '' ? undefined : parseJson(text) };
   }
 
-  async function authorized(request: HttpRequest): Promise<HttpAnswer> {
-    const token = await tokens?.current();
-    try {
-      return await exchange(request, token);
-    } catch (error) {
-      const isExpired = error instanceof VaultError && error.code === 'token_expired';
-      if (!isExpired || tokens === undefined || token === undefined) throw error;
-      return exchange(request, await tokens.renew(token));
-    }
-  }
-
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     const repeatable = request.repeatable ?? request.method !== 'POST';
-    if (!repeatable) return authorized(request);
-    return withRetries(retry, request.signal, () => authorized(request));
+    if (!repeatable) return exchange(request);
+    return withRetries(retry, request.signal, () => exchange(request));
   }
 
   return {

@@ -26,7 +26,6 @@ const PASSING_STATUSES = new Set([429, 502, 503, 504]);
 const PASSING_CODES = new Set([
   'part_in_progress',
   'completion_in_progress',
-  'idempotency_in_progress',
   'proof_not_ready',
   // The body was damaged on its way.
   'digest_mismatch',

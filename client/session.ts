@@ -1,4 +1,6 @@
 import type { Login } from './accounts.ts';
+import type { AuditProof } from './audit-proof.ts';
+import { certifyDocument } from './certify-document.ts';
 import { createDocuments } from './documents.ts';
 import type { Document, Documents } from './documents.ts';
 import { createEnvelopes } from './envelopes.ts';
@@ -15,7 +17,7 @@ import type { UploadedFile } from './upload.ts';
 import { createUploads } from './uploads.ts';
 import type { Uploads } from './uploads.ts';
 
-/** What a user does after login. Access tokens are renewed as they expire. */
+/** What a user does after login. Once the access token expires, VaultError token_expired. */
 export interface VaultSession {
   /** For what this interface does not name: requests with the session's token. */
   readonly http: Http;
@@ -25,7 +27,7 @@ export interface VaultSession {
   readonly proofs: Proofs;
   uploadFile(options: UploadOptions): Promise<UploadedFile>;
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
-  logout(): Promise<void>;
+  certifyDocument(id: string): Promise<AuditProof>;
 }
 
 export function createSession({
@@ -39,16 +41,15 @@ export function createSession({
 }): VaultSession {
   const uploads = createUploads({ http });
   const documents = createDocuments({ http });
+  const proofs = createProofs({ http });
   return {
     http,
     uploads,
     documents,
+    proofs,
     envelopes: createEnvelopes({ http, passwordKey }),
-    proofs: createProofs({ http }),
     uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
     storeDocument: (options) => storeDocument({ uploads, documents, createFileHash }, options),
-    async logout() {
-      await http.send({ method: 'POST', path: '/v1/auth/logout' });
-    },
+    certifyDocument: (id) => certifyDocument({ documents, proofs }, id),
   };
 }

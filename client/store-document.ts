@@ -1,7 +1,8 @@
+import type { Bytes } from './bytes.ts';
 import { ClientError } from './client-error.ts';
-import type { Document, Documents } from './documents.ts';
+import type { Document, Documents, NewDocument } from './documents.ts';
 import { hashKeywords } from './keywords.ts';
-import { encryptMetadata } from './metadata.ts';
+import { decryptMetadata, encryptMetadata } from './metadata.ts';
 import { NO_RESUME } from './resume.ts';
 import type { UploadDependencies, UploadOptions } from './send-parts.ts';
 import { uploadFile } from './upload.ts';
@@ -27,18 +28,52 @@ export async function storeDocument(
   const { source, masterKey, resume = NO_RESUME } = options;
   const { storagePath, documentKey, fileHash } = await uploadFile(dependencies, options);
   const metadata = { name, mediaType, size: source.size, fileHash };
+  const request: NewDocument = {
+    encryptedMetadata: await encryptMetadata({ masterKey, documentKey }, metadata),
+    keywordDeterministic: await hashKeywords(masterKey, keywords),
+    storagePath,
+  };
   try {
-    const document = await dependencies.documents.create({
-      encryptedMetadata: await encryptMetadata({ masterKey, documentKey }, metadata),
-      keywordDeterministic: await hashKeywords(masterKey, keywords),
-      storagePath,
-    });
+    const document = await createOrFind(dependencies.documents, request, { masterKey, fileHash });
     await resume.clear();
     if (document.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');
     return document;
   } catch (error) {
-    const isSpent = error instanceof VaultError && SPENT_UPLOAD_CODES.has(error.code);
-    if (isSpent) await resume.clear();
+    if (isSpent(error)) await resume.clear();
+    throw error;
+  }
+}
+
+/** An earlier try may have made the document though its answer was lost. */
+async function createOrFind(
+  documents: Documents,
+  request: NewDocument,
+  made: { masterKey: Bytes; fileHash: string },
+): Promise<Document> {
+  try {
+    return await documents.create(request);
+  } catch (error) {
+    if (!isSpent(error)) throw error;
+    for await (const { id, encryptedMetadata } of documents.list()) {
+      if (await isMetadataOf(encryptedMetadata, made)) return documents.get(id);
+    }
+    throw error;
+  }
+}
+
+function isSpent(error: unknown): boolean {
+  return error instanceof VaultError && SPENT_UPLOAD_CODES.has(error.code);
+}
+
+async function isMetadataOf(
+  encryptedMetadata: string,
+  { masterKey, fileHash }: { masterKey: Bytes; fileHash: string },
+): Promise<boolean> {
+  try {
+    const { metadata } = await decryptMetadata(masterKey, encryptedMetadata);
+    return metadata.fileHash === fileHash;
+  } catch (error) {
+    if (error instanceof ClientError) return false;
     throw error;
   }
 }

@@ -22,7 +22,7 @@ const UploadStatus = z.object({
   status: z.string(),
   uploadedParts: z.int(),
   totalParts: z.int(),
-  /** Where the file lies, on a completed upload of a server that tells. */
+  /** Where the file lies, once the upload is completed. */
   fileKey: z.string().optional(),
 });
 export type UploadStatus = z.output<typeof UploadStatus>;
@@ -68,7 +68,7 @@ export function createUploads({ http }: { http: Http }): Uploads {
       return http.json(UploadSession, {
         method: 'POST',
         path: '/v1/uploads',
-        headers: { 'idempotency-key': crypto.randomUUID() },
+        // A session whose answer was lost expires by itself.
         repeatable: true,
         json: request,
       });

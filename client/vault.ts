@@ -9,7 +9,6 @@ import { DEFAULT_RETRY } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { createSession } from './session.ts';
 import type { VaultSession } from './session.ts';
-import { createTokenSource } from './tokens.ts';
 
 export interface VaultClientOptions {
   /** Such as https://vault.example, with or without a path. */
@@ -22,7 +21,8 @@ export interface VaultClientOptions {
 }
 
 export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'> {
-  login(credentials: Credentials & { deviceId?: string }): Promise<VaultSession>;
+  /** Throws as `Accounts.login` does. The session ends with its access token, after 15 minutes. */
+  login(credentials: Credentials): Promise<VaultSession>;
   /** The vault's registry of keys, for those who verify proofs without an account. */
   auditKeys(): Promise<AuditKey[]>;
 }
@@ -38,11 +38,9 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
     auditKeys: () => createProofs({ http }).keys(),
     validateEmail: (token) => accounts.validateEmail(token),
     async login(credentials) {
-      const { tokens: initial, passwordKey } = await accounts.login(credentials);
-      const refresh = (refreshToken: string) => accounts.refresh(refreshToken);
-      const tokens = createTokenSource({ initial, refresh, now });
+      const { accessToken, passwordKey } = await accounts.login(credentials);
       return createSession({
-        http: createHttp({ baseUrl, fetch, retry, now, tokens }),
+        http: createHttp({ baseUrl, fetch, retry, now, accessToken }),
         passwordKey,
         createFileHash: options.createFileHash ?? createFileHash,
       });

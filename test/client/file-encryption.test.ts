@@ -5,7 +5,7 @@ import type { ByteSource } from '../../client/byte-source.ts';
 import { blobSource } from '../../client/byte-source.ts';
 import type { Bytes } from '../../client/bytes.ts';
 import { createDocumentKey } from '../../client/document-key.ts';
-import { decryptStream } from '../../client/download.ts';
+import { decryptStream } from '../../client/file-decryption.ts';
 import { encryptFile } from '../../client/file-encryption.ts';
 import { createFileHash } from '../../client/file-hash.ts';
 import { createFileHeader, HEADER_BYTES, parseFileHeader } from '../../client/file-header.ts';

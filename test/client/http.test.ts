@@ -6,12 +6,11 @@ import { z } from 'zod';
 import { createHttp } from '../../client/http.ts';
 import { nextCursor } from '../../client/pages.ts';
 import { DEFAULT_RETRY } from '../../client/retry.ts';
-import type { TokenSource } from '../../client/tokens.ts';
 
 type Answer = (response: ServerResponse) => void;
 
 /** A client and a server that gives these answers, one a request. */
-async function connect(answers: readonly Answer[], tokens?: TokenSource) {
+async function connect(answers: readonly Answer[], accessToken?: string) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -26,7 +25,7 @@ async function connect(answers: readonly Answer[], tokens?: TokenSource) {
     fetch,
     now: () => new Date(),
     retry: { ...DEFAULT_RETRY, random: () => 1, sleep: async (s) => void delays.push(s) },
-    ...(tokens === undefined ? {} : { tokens }),
+    ...(accessToken === undefined ? {} : { accessToken }),
   });
   return {
     http,
@@ -101,15 +100,14 @@ test('a redirect is not followed, so that the token goes to the vault alone', as
   await t.throwsAsync(sending, { code: 'network_error' });
 });
 
-test('an expired token is renewed once, and the request sent again', async (t) => {
-  const tokens: TokenSource = { current: async () => 'old', renew: async () => 'new' };
+test('a session’s token goes with each of its requests, and an expired one is an error', async (t) => {
   const expired = refuse(401, 'token_expired');
-  await using server = await connect([expired, accept, expired, expired], tokens);
+  await using server = await connect([accept, expired], 'the.access.token');
   await server.http.send({ method: 'POST', path: '/v1/x', json: {} });
-  const again = server.http.send({ method: 'POST', path: '/v1/x', json: {} });
+  const again = server.http.send({ method: 'GET', path: '/v1/x' });
   await t.throwsAsync(again, { code: 'token_expired' });
   const sent = server.requests.map(({ headers }) => headers.authorization);
-  t.deepEqual(sent, ['Bearer old', 'Bearer new', 'Bearer old', 'Bearer new']);
+  t.deepEqual(sent, ['Bearer the.access.token', 'Bearer the.access.token']);
 });
 
 test('bytes are sent with their length, beneath the path of the base URL', async (t) => {

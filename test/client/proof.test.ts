@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { p256 } from '@noble/curves/nist.js';
@@ -7,7 +7,8 @@ import test from 'ava';
 import canonicalize from 'canonicalize';
 import type { AuditProof } from '../../client/audit-proof.ts';
 import { keyFingerprint, verifyProof } from '../../client/proof.ts';
-import { verifyWithOpenssl, writeProofFiles } from '../../client/node/openssl.ts';
+import { isOpenssl3, verifyWithOpenssl } from '../../client/node/openssl.ts';
+import { readProofFiles, writeProofFiles } from '../../client/node/proof-files.ts';
 
 const ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -29,6 +30,16 @@ function prove(entryCanonical: string, id = ID): AuditProof {
 const entry = { v: 1, id: ID, action: 'document.certify', data: { name: 'Größe €', size: 1e21 } };
 const proof = prove(canonicalize(entry) ?? '');
 
+async function writeFiles(proof: AuditProof): Promise<string> {
+  const directory = join(await mkdtemp(join(tmpdir(), 'proof-')), 'evidence');
+  await writeProofFiles(proof, directory);
+  return directory;
+}
+
+async function opensslVerifies(proof: AuditProof): Promise<boolean> {
+  return verifyWithOpenssl(await writeFiles(proof));
+}
+
 test('a proof signed elsewhere is valid, and OpenSSL agrees', async (t) => {
   t.deepEqual(verifyProof(proof, { trustedKeys }), {
     valid: true,
@@ -36,7 +47,7 @@ test('a proof signed elsewhere is valid, and OpenSSL agrees', async (t) => {
     signatureValid: true,
     keyTrusted: true,
   });
-  t.true(await verifyWithOpenssl(proof));
+  t.true(await opensslVerifies(proof));
 });
 
 test('a key may be trusted by its id', (t) => {
@@ -48,7 +59,7 @@ test('both signatures of a pair with low and high s are valid', async (t) => {
   const other = new p256.Signature(signature.r, p256.Point.Fn.neg(signature.s));
   const hsmSignature = Buffer.from(other.toBytes('der')).toString('base64');
   t.true(verifyProof({ ...proof, hsmSignature }, { trustedKeys }).valid);
-  t.true(await verifyWithOpenssl({ ...proof, hsmSignature }));
+  t.true(await opensslVerifies({ ...proof, hsmSignature }));
 });
 
 test('a changed entry is found out, and OpenSSL agrees', async (t) => {
@@ -60,7 +71,7 @@ test('a changed entry is found out, and OpenSSL agrees', async (t) => {
     signatureValid: false,
     reason: 'hash_mismatch',
   });
-  t.false(await verifyWithOpenssl(changed));
+  t.false(await opensslVerifies(changed));
 });
 
 test('a changed entry with its right hash is found out by the signature', (t) => {
@@ -150,11 +161,39 @@ test('anything else than a proof is malformed, and no error', (t) => {
 });
 
 test('a proof is written as files that OpenSSL takes by hand', async (t) => {
-  const directory = join(await mkdtemp(join(tmpdir(), 'proof-')), 'evidence');
-  await writeProofFiles(proof, directory);
+  const directory = await writeFiles(proof);
   t.is(await readFile(join(directory, 'entry.json'), 'utf8'), proof.entryCanonical);
   t.is(
     await readFile(join(directory, 'key.pem'), 'utf8'),
     publicKey.export({ type: 'spki', format: 'pem' }).toString(),
   );
+});
+
+test('the files give the proof back', async (t) => {
+  const { entryCanonical, hsmSignature, publicKey } = proof;
+  const files = await readProofFiles(await writeFiles(proof));
+  t.deepEqual(files, { entryCanonical, hsmSignature, publicKey });
+});
+
+test('files that a decoder could read as the proof, though they differ from it, are refused', async (t) => {
+  const directory = await writeFiles(proof);
+  const entry = join(directory, 'entry.json');
+  await writeFile(entry, `\ufeff${proof.entryCanonical}`);
+  t.not((await readProofFiles(directory)).entryCanonical, proof.entryCanonical);
+  await writeFile(entry, Buffer.from([0x7b, 0xff, 0x7d]));
+  await t.throwsAsync(readProofFiles(directory), { instanceOf: TypeError });
+
+  const other = await writeFiles(proof);
+  const key = join(other, 'key.pem');
+  await writeFile(key, `${await readFile(key, 'utf8')}more`);
+  await t.throwsAsync(readProofFiles(other), { instanceOf: TypeError });
+});
+
+test('only OpenSSL 3 and newer will do', (t) => {
+  for (const version of ['OpenSSL 3.0.19 27 Jan 2026', 'OpenSSL 4.0.0', 'OpenSSL 10.1.0']) {
+    t.true(isOpenssl3(version));
+  }
+  for (const version of ['OpenSSL 1.1.1w  11 Sep 2023', 'LibreSSL 3.3.6', '']) {
+    t.false(isOpenssl3(version));
+  }
 });

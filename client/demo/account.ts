@@ -1,0 +1,59 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Credentials } from '../accounts.ts';
+import type { Bytes } from '../bytes.ts';
+import type { VaultSession } from '../session.ts';
+import { VaultError } from '../vault-error.ts';
+import type { VaultClient } from '../vault.ts';
+import { DemoError } from './demo-error.ts';
+import type { Say } from './say.ts';
+import { openMailbox } from './validation-mail.ts';
+
+export interface OpenAccount {
+  readonly credentials: Credentials;
+  readonly session: VaultSession;
+  readonly masterKey: Bytes;
+}
+
+/** Registers a fresh account, validates it, logs in and makes its master key. */
+export async function createAccount(
+  client: VaultClient,
+  mailDirectory: string,
+  say: Say,
+): Promise<OpenAccount> {
+  const credentials = {
+    email: `demo-${randomUUID()}@example.com`,
+    password: randomBytes(16).toString('base64url'),
+  };
+  const mailbox = await openMailbox(mailDirectory);
+  say(`registering ${credentials.email}`);
+  const { fingerprint } = await client.register(credentials);
+  const mail = await mailbox.receive(credentials.email);
+  if (mail.fingerprint !== fingerprint) {
+    throw new DemoError(
+      `the mail shows the fingerprint ${mail.fingerprint}, not ${fingerprint}: ` +
+        'somebody else registered this address, so its token must not be used',
+    );
+  }
+  await client.validateEmail(mail.token);
+  say(`validated: the mail shows the same fingerprint, ${fingerprint}`);
+
+  const session = await client.login(credentials);
+  say('logged in by SRP: the vault never saw the password, and proved that it knows the verifier');
+  const masterKey = await session.envelopes.createMasterKey();
+  say('made the master key: the vault keeps it wrapped under the password');
+  return { credentials, session, masterKey };
+}
+
+/** Logs in and opens the master key. Undefined if the vault does not know the account. */
+export async function openAccount(
+  client: VaultClient,
+  credentials: Credentials,
+): Promise<OpenAccount | undefined> {
+  try {
+    const session = await client.login(credentials);
+    return { credentials, session, masterKey: await session.envelopes.openMasterKey() };
+  } catch (error) {
+    if (error instanceof VaultError && error.status === 404) return undefined;
+    throw error;
+  }
+}

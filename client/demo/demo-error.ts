@@ -1,0 +1,4 @@
+/** Ends the demo with one line for the user. */
+export class DemoError extends Error {
+  override readonly name = 'DemoError';
+}

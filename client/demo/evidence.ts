@@ -1,0 +1,23 @@
+import { stat } from 'node:fs/promises';
+import type { ByteSource } from '../byte-source.ts';
+import { openFileSource } from '../node/file-source.ts';
+import { DemoError } from './demo-error.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'may not be read',
+  ENOENT: 'does not exist',
+};
+
+/** The file to store. Throws DemoError if there is none to read. */
+export async function openEvidence(path: string): Promise<ByteSource & AsyncDisposable> {
+  try {
+    // Opening a pipe would wait for its writer.
+    if (!(await stat(path)).isFile()) throw new DemoError(`${path} is no regular file`);
+    return await openFileSource(path);
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error;
+    throw new DemoError(`${path} ${REASONS[String(error.code)] ?? 'cannot be read'}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,65 @@
+const BAR_CELLS = 30;
+const REDRAW_MS = 100;
+const LINE_EVERY_PERCENT = 10;
+
+export interface Progress {
+  update(doneBytes: number, totalBytes: number): void;
+  /** Leaves the cursor on a new line. May be called twice. */
+  end(): void;
+}
+
+/** A bar on a terminal; elsewhere a line every tenth. */
+export function createProgress(output: NodeJS.WriteStream): Progress {
+  return output.isTTY ? drawBar(output) : writeLines(output);
+}
+
+function drawBar(output: NodeJS.WriteStream): Progress {
+  const startedAt = performance.now();
+  let drawnAt = -Infinity;
+  let drawn = false;
+  return {
+    update(doneBytes, totalBytes) {
+      const now = performance.now();
+      if (now - drawnAt < REDRAW_MS && doneBytes < totalBytes) return;
+      drawnAt = now;
+      drawn = true;
+      const cells = Math.floor((doneBytes / totalBytes) * BAR_CELLS);
+      const bar = '█'.repeat(cells).padEnd(BAR_CELLS, '░');
+      const speed = formatBytes((doneBytes / (now - startedAt)) * 1000);
+      output.write(`\r\u001b[2K  ${bar} ${describe(doneBytes, totalBytes)}, ${speed}/s`);
+    },
+    end() {
+      if (drawn) output.write('\n');
+      drawn = false;
+    },
+  };
+}
+
+function writeLines(output: NodeJS.WriteStream): Progress {
+  let next = 0;
+  return {
+    update(doneBytes, totalBytes) {
+      const percent = (doneBytes / totalBytes) * 100;
+      if (percent < next) return;
+      next = (Math.floor(percent / LINE_EVERY_PERCENT) + 1) * LINE_EVERY_PERCENT;
+      output.write(`  ${describe(doneBytes, totalBytes)}\n`);
+    },
+    end() {},
+  };
+}
+
+function describe(doneBytes: number, totalBytes: number): string {
+  const percent = Math.floor((doneBytes / totalBytes) * 100);
+  return `${percent} % of ${formatBytes(totalBytes)}`;
+}
+
+/** Such as "12.3 MiB". */
+export function formatBytes(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB'];
+  let value = bytes;
+  while (value >= 1024 && units.length > 1) {
+    value /= 1024;
+    units.shift();
+  }
+  return `${units[0] === 'bytes' ? Math.round(value) : value.toFixed(1)} ${units[0]}`;
+}

@@ -1,0 +1,61 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AuditProof } from '../audit-proof.ts';
+import { decodeBase64 } from '../base64.ts';
+import { OPENSSL_ARGUMENTS, verifyWithOpenssl } from '../node/openssl.ts';
+import { readKeyFile, readProofFiles, writeProofFiles } from '../node/proof-files.ts';
+import { keyFingerprint, verifyProof } from '../proof.ts';
+import type { ProofDefect } from '../proof.ts';
+import { DemoError } from './demo-error.ts';
+import { describeFolder } from './folder-readme.ts';
+
+export const OPENSSL_COMMAND = ['openssl', ...OPENSSL_ARGUMENTS].join(' ');
+
+export interface FolderVerdict {
+  /** The first thing that the client library finds wrong. */
+  readonly defect: ProofDefect | undefined;
+  readonly opensslAgrees: boolean;
+}
+
+/** Leaves everything that checking the proof takes, and a README.txt on how. */
+export async function writeProofFolder(proof: AuditProof, directory: string): Promise<void> {
+  await writeProofFiles(proof, directory);
+  await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
+  const fingerprint = keyFingerprint(decodeBase64(proof.publicKey));
+  const readme = describeFolder({ command: OPENSSL_COMMAND, fingerprint });
+  await writeFile(join(directory, 'README.txt'), readme);
+}
+
+/** SHA-256 of the key in the folder, 64 hex digits. Throws DemoError if there is none. */
+export async function readFolderFingerprint(directory: string): Promise<string> {
+  try {
+    return keyFingerprint(decodeBase64(await readKeyFile(directory)));
+  } catch (cause) {
+    throw new DemoError(`${directory} holds no key.pem to check a proof with`, { cause });
+  }
+}
+
+/** Checks the files of a folder, each by itself and against proof.json, without the vault. */
+export async function verifyFolder(
+  directory: string,
+  trustedKeys: readonly string[],
+): Promise<FolderVerdict> {
+  const opensslAgrees = await verifyWithOpenssl(directory);
+  for (const proof of await readProofs(directory)) {
+    const { reason } = verifyProof(proof, { trustedKeys });
+    if (reason !== undefined) return { defect: reason, opensslAgrees };
+  }
+  return { defect: undefined, opensslAgrees };
+}
+
+/** The proof with the three files in place of its members, and as it stands in proof.json. */
+async function readProofs(directory: string): Promise<unknown[]> {
+  try {
+    const whole = AuditProof.parse(
+      JSON.parse(await readFile(join(directory, 'proof.json'), 'utf8')),
+    );
+    return [{ ...whole, ...(await readProofFiles(directory)) }, whole];
+  } catch {
+    return [undefined];
+  }
+}

@@ -1,0 +1,26 @@
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { decodeBase64 } from '../base64.ts';
+import type { Document } from '../documents.ts';
+import { DemoError } from './demo-error.ts';
+
+const SealedEntry = z.object({
+  action: z.literal('document.sealed'),
+  timestamp: z.iso.datetime(),
+  resource: z.object({ type: z.literal('document'), id: z.uuid() }),
+  data: z.object({ fileHash: z.string(), size: z.int(), metadataHash: z.string() }),
+});
+export type SealedEntry = z.output<typeof SealedEntry>;
+
+/** A valid proof may still be of something else. Throws DemoError unless it seals this document. */
+export function readSealedEntry(entryCanonical: string, document: Document): SealedEntry {
+  const entry = SealedEntry.safeParse(JSON.parse(entryCanonical)).data;
+  const metadataHash = bytesToHex(sha3_256(decodeBase64(document.encryptedMetadata)));
+  const isOfDocument =
+    entry?.resource.id === document.id &&
+    entry.data.fileHash === document.fileHash &&
+    entry.data.metadataHash === metadataHash;
+  if (!isOfDocument) throw new DemoError('the signed entry does not seal this document');
+  return entry;
+}

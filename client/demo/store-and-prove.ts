@@ -1,0 +1,114 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { decodeBase64 } from '../base64.ts';
+import type { Document } from '../documents.ts';
+import { decryptMetadata } from '../metadata.ts';
+import { createNodeFileHash } from '../node/file-hash.ts';
+import { keyFingerprint } from '../proof.ts';
+import { DEFAULT_RETRY } from '../retry.ts';
+import { createVaultClient } from '../vault.ts';
+import type { VaultClient } from '../vault.ts';
+import { createAccount, openAccount } from './account.ts';
+import type { OpenAccount } from './account.ts';
+import { DemoError } from './demo-error.ts';
+import { openEvidence } from './evidence.ts';
+import { formatBytes } from './progress.ts';
+import { writeProofFolder } from './proof-folder.ts';
+import { openResumePlace } from './resume-place.ts';
+import type { ResumePlace } from './resume-place.ts';
+import type { Say } from './say.ts';
+import { readSealedEntry } from './sealed-entry.ts';
+import { storeEvidence } from './store-evidence.ts';
+import { requireOpenssl, verifyTwice } from './verification.ts';
+
+export interface StoreAndProveOptions {
+  readonly file: string;
+  /** Where the proof goes; by default a folder named by the document below `outputs`. */
+  readonly out: string | undefined;
+  /** Of all runs; those that were interrupted leave what the next needs in `.resume`. */
+  readonly outputs: string;
+  readonly baseUrl: string;
+  readonly mailDirectory: string;
+  readonly say: Say;
+}
+
+/** From a fresh account to a proof that was checked twice. Throws DemoError on any mismatch. */
+export async function storeAndProve(options: StoreAndProveOptions): Promise<void> {
+  const { file, out, outputs, baseUrl, say } = options;
+  await using source = await openEvidence(file);
+  if (out !== undefined) await requireEmpty(out);
+  await requireOpenssl();
+  const client = createVaultClient({ baseUrl, createFileHash: createNodeFileHash });
+  const trustedKeys = await fetchTrustedKeys(baseUrl);
+  say(`${basename(file)}, ${formatBytes(source.size)}, goes to the vault at ${baseUrl}`);
+
+  await using place = await openResumePlace(join(outputs, '.resume'), file);
+  const account = await enter(client, place, options);
+  const document = await storeEvidence(account, {
+    name: basename(file),
+    source,
+    journal: place.journal,
+    say,
+  });
+  const proof = await account.session.certifyDocument(document.id);
+  const { timestamp } = readSealedEntry(proof.entryCanonical, document);
+  say(`sealed by the HSM's key ${proof.hsmKeyId} at ${timestamp}`);
+
+  await readBack(client, account, document, say);
+  const directory = out ?? join(outputs, document.id);
+  await writeProofFolder(proof, directory);
+  say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
+  await verifyTwice(directory, trustedKeys, say);
+  await place.forgetAccount();
+  say(`the proof is in ${directory}: its README.txt tells what it proves and what not`);
+}
+
+async function requireEmpty(directory: string): Promise<void> {
+  const names = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return [];
+    throw new DemoError(`${directory} is no folder`, { cause });
+  });
+  if (names.length > 0) throw new DemoError(`${directory} is not empty`);
+}
+
+/** The fingerprints of the vault's audit keys, computed here. Does not wait long for a vault. */
+async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
+  const impatient = createVaultClient({ baseUrl, retry: { ...DEFAULT_RETRY, attempts: 3 } });
+  const keys = await impatient.auditKeys();
+  return keys
+    .filter(({ purpose }) => purpose === 'audit')
+    .map(({ publicKey }) => keyFingerprint(decodeBase64(publicKey)));
+}
+
+/** The account of an interrupted run, or a fresh one. */
+async function enter(
+  client: VaultClient,
+  place: ResumePlace,
+  { mailDirectory, say }: StoreAndProveOptions,
+): Promise<OpenAccount> {
+  const saved = await place.loadAccount();
+  const reopened = saved && (await openAccount(client, saved));
+  if (reopened !== undefined) {
+    say(`resuming the interrupted run as ${reopened.credentials.email}`);
+    return reopened;
+  }
+  if (saved !== undefined) say('the vault has forgotten the account of the interrupted run');
+  const account = await createAccount(client, mailDirectory, say);
+  await place.saveAccount(account.credentials);
+  return account;
+}
+
+/** A second login, as on another machine: the password alone opens everything. */
+async function readBack(
+  client: VaultClient,
+  { credentials }: OpenAccount,
+  { id, fileHash }: Document,
+  say: Say,
+): Promise<void> {
+  const account = await openAccount(client, credentials);
+  if (account === undefined) throw new DemoError('the second login found no account');
+  const { encryptedMetadata } = await account.session.documents.get(id);
+  const { metadata } = await decryptMetadata(account.masterKey, encryptedMetadata);
+  if (metadata.fileHash !== fileHash) throw new DemoError('the metadata is of another file');
+  say(`a second login decrypts its metadata: ${metadata.name}, ${formatBytes(metadata.size)}`);
+}

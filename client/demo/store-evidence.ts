@@ -1,0 +1,47 @@
+import type { ByteSource } from '../byte-source.ts';
+import type { Document } from '../documents.ts';
+import { replayRecords } from '../resume.ts';
+import type { ResumeStore } from '../resume.ts';
+import type { OpenAccount } from './account.ts';
+import { createProgress } from './progress.ts';
+import type { Say } from './say.ts';
+
+interface Evidence {
+  readonly name: string;
+  readonly source: ByteSource;
+  readonly journal: ResumeStore;
+  readonly say: Say;
+}
+
+/** Encrypts and uploads a file, or what is missing of it, and makes it a document. */
+export async function storeEvidence(
+  { session, masterKey }: OpenAccount,
+  { name, source, journal, say }: Evidence,
+): Promise<Document> {
+  const saved = replayRecords(await journal.load());
+  say('encrypting and uploading; if this is interrupted, the same command goes on from there');
+  if (saved !== undefined) {
+    say(`${saved.sent.size} of ${saved.start.totalParts} parts are there: only compared, not sent`);
+  }
+  const progress = createProgress(process.stdout);
+  try {
+    const document = await session.storeDocument({
+      name,
+      mediaType: 'application/octet-stream',
+      source,
+      masterKey,
+      resume: journal,
+      onProgress({ sentBytes, totalBytes }) {
+        progress.update(sentBytes, totalBytes);
+        if (sentBytes < totalBytes) return;
+        progress.end();
+        say('uploaded; the vault now computes the SHA3-256 of what it stored');
+      },
+    });
+    say(`stored as document ${document.id}`);
+    say(`its SHA3-256, the same here and there: ${document.fileHash}`);
+    return document;
+  } finally {
+    progress.end();
+  }
+}

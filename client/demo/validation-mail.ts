@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { DemoError } from './demo-error.ts';
+
+const WAIT_SECONDS = 30;
+const POLL_MS = 100;
+
+export interface ValidationMail {
+  readonly token: string;
+  /** 8 hex digits. */
+  readonly fingerprint: string;
+}
+
+export interface Mailbox {
+  /** Waits for the mail to this address. Throws DemoError if none comes. */
+  receive(email: string): Promise<ValidationMail>;
+}
+
+/** Looks at the mails that come into the directory from now on. */
+export async function openMailbox(directory: string): Promise<Mailbox> {
+  const seen = new Set(await listMails(directory));
+
+  async function takeNew(email: string): Promise<ValidationMail | undefined> {
+    for (const name of await listMails(directory)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const mail = parseMail(await readFile(join(directory, name), 'utf8'), email);
+      if (mail !== undefined) return mail;
+    }
+    return undefined;
+  }
+
+  return {
+    async receive(email) {
+      const deadline = performance.now() + WAIT_SECONDS * 1000;
+      while (performance.now() < deadline) {
+        const mail = await takeNew(email);
+        if (mail !== undefined) return mail;
+        await setTimeout(POLL_MS);
+      }
+      throw new DemoError(
+        `no mail came to ${directory} in ${WAIT_SECONDS} s: ` +
+          'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
+      );
+    },
+  };
+}
+
+async function listMails(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => name.endsWith('.eml'));
+  } catch (cause) {
+    throw new DemoError(
+      `cannot read e-mails in ${directory}: ` +
+        'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
+      { cause },
+    );
+  }
+}
+
+function parseMail(text: string, email: string): ValidationMail | undefined {
+  const find = (pattern: RegExp) => pattern.exec(text)?.[1];
+  if (find(/^To: (.*?)\r?$/m) !== email) return undefined;
+  const token = find(/^Token: ([0-9a-f-]{36})\r?$/m);
+  const fingerprint = find(/^Fingerprint: ([0-9a-f]{8})\r?$/m);
+  return token === undefined || fingerprint === undefined ? undefined : { token, fingerprint };
+}

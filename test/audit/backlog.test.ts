@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { createApi, type Api } from '../uploads/api.ts';
+import {
+  abort,
+  bytesOf,
+  complete,
+  fileOf,
+  openSession,
+  putPart,
+  upload,
+} from '../uploads/files.ts';
+import { certify, createDocument, storeDocument } from '../documents/documents.ts';
+import { startVault } from '../vault.ts';
+import { appendEntries, openTrail } from './entries.ts';
+import { startVaultWithSigner } from './own-signer.ts';
+
+const write = (api: Api) =>
+  api.send('POST', '/v1/crypto/keys/master-envelope', {
+    json: { encryptedEnvelope: randomBytes(40).toString('base64') },
+  });
+
+test('over the limit of unsigned entries writes answer 503, and reads go on', async (t) => {
+  const { vault, signer, stop } = await startVaultWithSigner({ AUDIT_BACKLOG_LIMIT: '20' });
+  t.teardown(stop);
+  const [api, reader] = [await createApi(vault), await createApi(vault)];
+  const { id } = await storeDocument(t, api);
+  const { fileKey } = await upload(t, api, bytesOf(10));
+  const sessionId = await openSession(t, api, 10);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+
+  await signer.kill();
+  await appendEntries(open, 21);
+  const write503 = async () => (await write(reader)).status === 503;
+  await until(write503, { what: 'the refusal of writes', timeoutMs: 20_000 });
+  t.is((await putPart(api, sessionId, 1, bytesOf(10))).status, 200);
+  for (let round = 0; round < 10; round += 1) {
+    for (const { status, headers, body } of [
+      await write(api),
+      await api.send('POST', '/v1/uploads', { json: fileOf(10) }),
+      await complete(api, sessionId),
+      await abort(api, sessionId),
+      await createDocument(api, fileKey),
+      await certify(api, id),
+      await api.send('DELETE', `/v1/documents/${id}`),
+    ]) {
+      t.is(status, 503);
+      t.is(body.code, 'audit_backlog_full');
+      t.regex(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    }
+  }
+  for (const path of [
+    '/v1/documents',
+    `/v1/documents/${id}`,
+    `/v1/documents/${id}/hash`,
+    `/v1/uploads/${sessionId}`,
+    '/v1/uploads/config',
+    '/v1/audit/keys',
+  ]) {
+    t.is((await api.send('GET', path)).status, 200, path);
+  }
+
+  await signer.start();
+  await until(async () => (await write(reader)).status !== 503, {
+    what: 'the end of the refusals',
+    timeoutMs: 30_000,
+  });
+  t.is((await complete(api, sessionId)).status, 200);
+});
+
+test('a backlog counts also while the signer works', async (t) => {
+  const vault = await startVault({ AUDIT_BACKLOG_LIMIT: '20' });
+  t.teardown(() => vault.stop());
+  const api = await createApi(vault);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  // Claimed by sealers that are slow: ours find nothing to do, and the entries wait all the same.
+  await open.db.asService(async (tx) => {
+    await appendEntries({ ...open, db: { ...open.db, asUser: (_owner, work) => work(tx) } }, 21);
+    await tx
+      .updateTable('audit_entries')
+      .set({ claimed_until: new Date(Date.now() + 3_600_000) })
+      .execute();
+  });
+  await until(async () => (await write(api)).status === 503, {
+    what: 'the refusal of writes',
+    timeoutMs: 15_000,
+  });
+  t.is((await write(api)).body.code, 'audit_backlog_full');
+});

@@ -1,0 +1,245 @@
+import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
+import { p256 } from '@noble/curves/nist.js';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import type { AuditProof } from '../../client/audit-proof.ts';
+import { createApi, type Api } from '../uploads/api.ts';
+import { sha3 } from '../uploads/files.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+/** The signed proof of something that the caller did. */
+async function obtainProof(
+  { context: { sql } }: Pick<ExecutionContext<{ vault: TestVault; sql: Sql }>, 'context'>,
+  api: Api,
+): Promise<AuditProof> {
+  await api.send('POST', '/v1/crypto/keys/master-envelope', {
+    json: { encryptedEnvelope: randomBytes(40).toString('base64') },
+  });
+  const [entry] = await sql('select id from audit_entries where user_id = $1', [api.caller.userId]);
+  return until(
+    async () => {
+      const { status, body } = await api.send('GET', `/v1/audit/proof/${String(entry?.id)}`);
+      return status === 200 && (body as unknown as AuditProof);
+    },
+    { what: 'the signature', timeoutMs: 15_000 },
+  );
+}
+
+async function verifyExternal(api: Api, proof: object) {
+  const answer = await api.send('POST', '/v1/audit/proof/verify-external', { json: { proof } });
+  const { hashValid, signatureValid, valid, verifiedAt } = answer.body;
+  return { status: answer.status, verdict: { hashValid, signatureValid, valid }, verifiedAt };
+}
+
+const right = { hashValid: true, signatureValid: true, valid: true };
+const wrongHash = { hashValid: false, signatureValid: true, valid: false };
+const wrongSignature = { hashValid: true, signatureValid: false, valid: false };
+const wrong = { hashValid: false, signatureValid: false, valid: false };
+
+interface ListedKey {
+  readonly keyId: string;
+  readonly purpose: string;
+  readonly publicKey: string;
+  readonly fingerprint: string;
+}
+
+async function listKeys(vault: TestVault): Promise<ListedKey[]> {
+  const response = await fetch(`${vault.baseUrl}/v1/audit/keys`);
+  return ((await response.json()) as { keys: ListedKey[] }).keys;
+}
+
+test('a proof is its owner’s and the auditors’, and is not there for others', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const proof = await obtainProof(t, api);
+  const path = `/v1/audit/proof/${proof.id}`;
+  for (const role of ['auditor', 'probatio_admin']) {
+    const reader = await createApi(vault, { roles: ['user', role] });
+    t.deepEqual((await reader.send('GET', path)).body as unknown, proof);
+    t.is((await reader.send('GET', `${path}/verify`)).body.valid, true);
+  }
+  for (const stranger of [
+    await createApi(vault),
+    await createApi(vault, { userId: api.caller.userId, tenantId: 'other' }),
+    await createApi(vault, { roles: ['user', 'operator'] }),
+  ]) {
+    for (const url of [path, `${path}/verify`]) {
+      const { status, body } = await stranger.send('GET', url);
+      t.is(status, 404);
+      t.is(body.code, 'not_found');
+    }
+  }
+  t.is((await api.send('GET', `/v1/audit/proof/${randomUUID()}`)).status, 404);
+  t.is((await api.send('GET', '/v1/audit/proof/7')).status, 400);
+  t.is((await fetch(vault.baseUrl + path)).status, 401);
+});
+
+test('a proof has the six fields that anyone needs, and verifies', async (t) => {
+  const api = await createApi(t.context.vault);
+  const proof = await obtainProof(t, api);
+  t.deepEqual(Object.keys(proof).sort(), [
+    'entryCanonical',
+    'entryHash',
+    'hsmKeyId',
+    'hsmSignature',
+    'id',
+    'publicKey',
+  ]);
+  t.is(proof.entryHash, sha3(Buffer.from(proof.entryCanonical)));
+  const der = Buffer.from(proof.publicKey, 'base64');
+  t.is(proof.hsmKeyId, createHash('sha256').update(der).digest('hex').slice(0, 32));
+
+  const { status, body } = await api.send('GET', `/v1/audit/proof/${proof.id}/verify`);
+  t.is(status, 200);
+  const { verifiedAt, ...verdict } = body;
+  t.deepEqual(verdict as unknown, { entryId: proof.id, ...right });
+  t.regex(String(verifiedAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  const external = await verifyExternal(api, proof);
+  t.deepEqual(external.verdict as unknown, right);
+  t.is(typeof external.verifiedAt, 'string');
+});
+
+test('any change of a proof is found out, and so is what it was', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const [proof, other] = [await obtainProof(t, api), await obtainProof(t, await createApi(vault))];
+  const token = (await listKeys(vault)).find(({ purpose }) => purpose === 'token');
+  const changed = proof.entryCanonical.replace('envelope.created', 'envelope.removed');
+  const forged = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const forgedDer = forged.publicKey.export({ type: 'spki', format: 'der' });
+  const forgedKey = {
+    hsmKeyId: createHash('sha256').update(forgedDer).digest('hex').slice(0, 32),
+    publicKey: forgedDer.toString('base64'),
+    hsmSignature: sign('sha3-256', Buffer.from(proof.entryCanonical), forged.privateKey).toString(
+      'base64',
+    ),
+  };
+  const changes: [object, object][] = [
+    [{ id: other.id }, wrongHash],
+    [{ entryCanonical: changed }, wrong],
+    [{ entryCanonical: changed, entryHash: sha3(Buffer.from(changed)) }, wrongSignature],
+    [{ entryCanonical: `${proof.entryCanonical} ` }, wrong],
+    [{ entryCanonical: 'null' }, wrong],
+    [{ entryCanonical: 'no JSON' }, wrong],
+    [{ entryHash: other.entryHash }, wrongHash],
+    [{ hsmSignature: other.hsmSignature }, wrongSignature],
+    [{ hsmSignature: randomBytes(70).toString('base64') }, wrongSignature],
+    [{ hsmSignature: 'MAA=' }, wrongSignature],
+    [{ hsmSignature: '' }, wrongSignature],
+    [{ hsmKeyId: '0'.repeat(32) }, wrongSignature],
+    [{ hsmKeyId: token?.keyId }, wrongSignature],
+    [{ hsmKeyId: token?.keyId, publicKey: token?.publicKey }, wrongSignature],
+    [{ publicKey: token?.publicKey }, wrongSignature],
+    [{ publicKey: forgedKey.publicKey }, wrongSignature],
+    [forgedKey, wrongSignature],
+    [{ ...forgedKey, hsmKeyId: proof.hsmKeyId }, wrongSignature],
+    [{ ...other, id: proof.id }, wrongHash],
+  ];
+  for (const [change, expected] of changes) {
+    const { status, verdict } = await verifyExternal(api, { ...proof, ...change });
+    t.is(status, 200, JSON.stringify(change));
+    t.deepEqual(verdict as unknown, expected, JSON.stringify(change));
+  }
+});
+
+test('the other of a pair of signatures, with high or low s, is as valid', async (t) => {
+  const api = await createApi(t.context.vault);
+  const proof = await obtainProof(t, api);
+  const { r, s } = p256.Signature.fromBytes(Buffer.from(proof.hsmSignature, 'base64'), 'der');
+  const twin = new p256.Signature(r, p256.Point.Fn.neg(s));
+  const hsmSignature = Buffer.from(twin.toBytes('der')).toString('base64');
+  t.deepEqual((await verifyExternal(api, { ...proof, hsmSignature })).verdict as unknown, right);
+});
+
+test('what is no proof is refused', async (t) => {
+  const api = await createApi(t.context.vault);
+  const proof = await obtainProof(t, api);
+  const changes: object[] = [
+    ...Object.keys(proof).map((field) => ({ [field]: undefined })),
+    ...Object.keys(proof).map((field) => ({ [field]: null })),
+    { entryHash: proof.entryHash.toUpperCase() },
+    { entryHash: proof.entryHash.slice(2) },
+    { hsmKeyId: proof.hsmKeyId.toUpperCase() },
+    { hsmSignature: `${proof.hsmSignature}\n` },
+    { publicKey: 'PEM' },
+    { valid: true },
+  ];
+  for (const change of changes) {
+    const { status } = await verifyExternal(api, { ...proof, ...change });
+    t.is(status, 400, JSON.stringify(change));
+  }
+  const bare = await api.send('POST', '/v1/audit/proof/verify-external', { json: proof });
+  t.is(bare.status, 400);
+});
+
+test('a stored entry that was tampered with no longer verifies', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const proof = await obtainProof(t, api);
+  const verify = async () => {
+    const { body } = await api.send('GET', `/v1/audit/proof/${proof.id}/verify`);
+    return { hashValid: body.hashValid, signatureValid: body.signatureValid, valid: body.valid };
+  };
+  await sql(
+    `update audit_entries set canonical = replace(canonical, 'MASTER', 'DEVICE') where id = $1`,
+    [proof.id],
+  );
+  t.deepEqual((await verify()) as unknown, wrong);
+  await sql('update audit_entries set canonical = $2, hash = $3 where id = $1', [
+    proof.id,
+    proof.entryCanonical,
+    '0'.repeat(64),
+  ]);
+  t.deepEqual((await verify()) as unknown, wrongHash);
+});
+
+test('the registry names every key with the fingerprint to compare', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const proof = await obtainProof(t, api);
+  const keys = await listKeys(vault);
+  t.deepEqual([...new Set(keys.map(({ purpose }) => purpose))].sort(), ['audit', 'token']);
+  for (const { keyId, publicKey, fingerprint } of keys) {
+    const der = Buffer.from(publicKey, 'base64');
+    t.is(fingerprint, createHash('sha256').update(der).digest('hex'));
+    t.is(keyId, fingerprint.slice(0, 32));
+  }
+  const used = keys.find(({ keyId }) => keyId === proof.hsmKeyId);
+  t.like(used, { purpose: 'audit', publicKey: proof.publicKey });
+});
+
+test('a proof made with a key that another process has just registered is given at once', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const proof = await obtainProof(t, api);
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  const keyId = createHash('sha256').update(der).digest('hex').slice(0, 32);
+  const signature = sign('sha3-256', Buffer.from(proof.entryCanonical), privateKey);
+  // Both read the registry, and the one that is not there yet makes this process remember so.
+  await listKeys(vault);
+  await verifyExternal(api, { ...proof, hsmKeyId: keyId });
+  await sql(
+    `insert into signing_keys (key_id, purpose, algorithm, public_key, generation)
+     values ($1, 'audit', 'ECDSA-P256-SHA3-256', $2, 99)`,
+    [keyId, der.toString('base64')],
+  );
+  await sql('update audit_entries set key_id = $2, signature = $3 where id = $1', [
+    proof.id,
+    keyId,
+    signature.toString('base64'),
+  ]);
+  const { status, body } = await api.send('GET', `/v1/audit/proof/${proof.id}`);
+  t.is(status, 200, JSON.stringify(body));
+  t.is(body.hsmKeyId, keyId);
+  t.is((await api.send('GET', `/v1/audit/proof/${proof.id}/verify`)).body.valid, true);
+});

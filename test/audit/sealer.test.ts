@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { startServices } from '../../app/services.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { appendEntries, eventOf, openTrail } from './entries.ts';
+import { startVaultWithSigner } from './own-signer.ts';
+
+async function untilSealed(sql: Sql, what: string): Promise<void> {
+  await until(
+    async () => (await sql(`select 1 from audit_entries where state = 'PENDING'`)).length === 0,
+    { what, timeoutMs: 30_000 },
+  );
+}
+
+/** Writes down every change of an entry's seal, for those that say it never changes. */
+async function watchSeals(vault: TestVault): Promise<() => Promise<Record<string, unknown>[]>> {
+  const sql = createSql(vault);
+  await sql(`
+    create table seals (entry_id uuid, signature text);
+    create function write_seal() returns trigger security definer language plpgsql as $$
+      begin
+        if new.signature is distinct from old.signature then
+          insert into public.seals values (new.id, new.signature);
+        end if;
+        return null;
+      end $$;
+    create trigger write_seal after update on audit_entries for each row execute function write_seal();`);
+  return () => sql('select entry_id, count(*)::int as times from seals group by 1');
+}
+
+test('sealers side by side seal every entry, and each once', async (t) => {
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const other = await startServices(vault.config, createLog('silent'));
+  t.teardown(() => other.stop());
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const readSeals = await watchSeals(vault);
+
+  const appended = Array.from({ length: 12 }, () => appendEntries(open, 100));
+  const ids = (await Promise.all(appended)).flat();
+  await untilSealed(createSql(vault), 'the seals');
+  const seals = await readSeals();
+  const sealed = new Set(seals.map(({ entry_id }) => entry_id));
+  t.deepEqual(
+    ids.filter((id) => !sealed.has(id)),
+    [],
+  );
+  t.true(seals.every(({ times }) => times === 1));
+});
+
+test('an entry that can never be sealed is set aside after five attempts and holds up no other', async (t) => {
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const sql = createSql(vault);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const [poison] = await open.db.asService(async (tx) => {
+    const id = await open.trail.append(tx, eventOf(open.owner, randomUUID()));
+    await tx
+      .updateTable('audit_entries')
+      .set({ canonical: `{"b":1,"a":2,"id":"${id}"}` })
+      .where('id', '=', id)
+      .execute();
+    return [id];
+  });
+  await appendEntries(open, 20);
+  await until(
+    async () => {
+      // Its pauses of 1, 2, 4 and 8 seconds need not be waited for.
+      await sql(
+        `update audit_entries set claimed_until = now() where state = 'PENDING' and claim_id is null and attempts > 0`,
+      );
+      const [entry] = await sql('select state from audit_entries where id = $1', [poison]);
+      return entry?.state === 'DEAD';
+    },
+    { what: 'the dead letter', timeoutMs: 30_000, intervalMs: 100 },
+  );
+  t.deepEqual(await sql('select entry_id, reason, attempts from audit_dead_letters'), [
+    { entry_id: poison, reason: 'not_canonical', attempts: 5 },
+  ]);
+  await appendEntries(open, 20);
+  await untilSealed(sql, 'the other entries');
+  t.is((await sql(`select 1 from audit_entries where state = 'SEALED'`)).length, 40);
+});
+
+test('with the signer away entries wait, lose no attempt, and are all sealed when it is back', async (t) => {
+  const { vault, signer, stop } = await startVaultWithSigner();
+  t.teardown(stop);
+  const sql = createSql(vault);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  await signer.kill();
+  await appendEntries(open, 700);
+  await until(() => vault.logLines.some((line) => line.includes('sealing pauses')), {
+    what: 'a failed batch',
+    timeoutMs: 15_000,
+  });
+  t.deepEqual(await sql(`select state, attempts, count(*)::int from audit_entries group by 1, 2`), [
+    { state: 'PENDING', attempts: 0, count: 700 },
+  ]);
+  await signer.start();
+  await untilSealed(sql, 'the backlog to drain');
+  t.deepEqual(await sql(`select state, attempts, count(*)::int from audit_entries group by 1, 2`), [
+    { state: 'SEALED', attempts: 0, count: 700 },
+  ]);
+  t.deepEqual(await sql('select 1 from audit_dead_letters'), []);
+});
+
+test('what a dead sealer had claimed is left alone until its lease ends, then sealed by another', async (t) => {
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const sql = createSql(vault);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const claimed = await open.db.asService(async (tx) => {
+    const id = await open.trail.append(tx, eventOf(open.owner, randomUUID()));
+    await tx
+      .updateTable('audit_entries')
+      .set({ claim_id: randomUUID(), claimed_until: new Date(Date.now() + 3_600_000) })
+      .where('id', '=', id)
+      .execute();
+    return id;
+  });
+  const [later] = await appendEntries(open, 1);
+  const stateOf = async (id: string | undefined) =>
+    (await sql('select state from audit_entries where id = $1', [id]))[0]?.state;
+  await until(async () => (await stateOf(later)) === 'SEALED', {
+    what: 'the later entry',
+    timeoutMs: 15_000,
+  });
+  t.is(await stateOf(claimed), 'PENDING');
+  await sql('update audit_entries set claimed_until = now() where id = $1', [claimed]);
+  await untilSealed(sql, 'the claimed entry');
+  t.is(await stateOf(claimed), 'SEALED');
+});

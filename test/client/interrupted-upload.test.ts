@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { blobSource } from '../../client/byte-source.ts';
+import type { Bytes } from '../../client/bytes.ts';
+import { openResumeFile } from '../../client/node/resume-file.ts';
+import { replayRecords } from '../../client/resume.ts';
+import type { UploadOptions } from '../../client/send-parts.ts';
+import type { VaultSession } from '../../client/session.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { recordingFetch, storedParts } from './recording-fetch.ts';
+import { connect, createUser } from './user.ts';
+
+const vault = await startReadyVault();
+test.after.always(() => vault.stop());
+
+/** Three parts. */
+const FILE_BYTES = 36 * 2 ** 20;
+
+async function createFixture() {
+  const { fetch, sent } = recordingFetch();
+  const { session, masterKey } = await createUser(vault, connect(vault, fetch));
+  const directory = await mkdtemp(join(tmpdir(), 'resume-'));
+  const journal = await openResumeFile(join(directory, 'evidence.resume'));
+  const evidence = { name: 'evidence.bin', mediaType: 'application/octet-stream', masterKey };
+  const store = (bytes: Bytes, options: Partial<UploadOptions> = {}) =>
+    session.storeDocument({
+      ...evidence,
+      ...options,
+      source: blobSource(new Blob([bytes])),
+      resume: journal,
+    });
+  return { sent, session, journal, store };
+}
+
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
+
+/** Breaks the upload off once one part is stored and another is under way. */
+async function interrupt({ store }: Fixture, bytes: Bytes): Promise<unknown> {
+  const user = new AbortController();
+  const reason = new Error('the user left');
+  const storing = store(bytes, {
+    concurrency: 2,
+    signal: user.signal,
+    onProgress: () => user.abort(reason),
+  });
+  return storing.then(
+    () => undefined,
+    (error: unknown) => error === reason,
+  );
+}
+
+async function countDocuments(session: VaultSession): Promise<number> {
+  let count = 0;
+  for await (const _ of session.documents.list()) count += 1;
+  return count;
+}
+
+test('an upload that was interrupted goes on, and no part is stored twice', async (t) => {
+  const fixture = await createFixture();
+  const { sent, session, journal, store } = fixture;
+  const bytes = randomBytes(FILE_BYTES);
+  t.true(await interrupt(fixture, bytes));
+  const before = storedParts(sent);
+  t.true(before.length > 0 && before.length < 3);
+
+  await store(bytes);
+  t.deepEqual(storedParts(sent), [1, 2, 3]);
+  const sessions = sent.filter(({ method, path }) => method === 'POST' && path === '/v1/uploads');
+  t.is(sessions.length, 1);
+  t.is(await countDocuments(session), 1);
+  t.deepEqual(await journal.load(), []);
+});
+
+test('a file that changed since the interruption gets a new key and a new session', async (t) => {
+  const fixture = await createFixture();
+  const { sent, session, journal, store } = fixture;
+  const bytes = randomBytes(FILE_BYTES);
+  t.true(await interrupt(fixture, bytes));
+  const first = replayRecords(await journal.load())?.start ?? t.fail();
+
+  bytes[0] = (bytes[0] ?? 0) ^ 1;
+  sent.length = 0;
+  let second: typeof first | undefined;
+  await store(bytes, {
+    async onProgress() {
+      second ??= replayRecords(await journal.load())?.start;
+    },
+  });
+  t.not(second?.sessionId, first.sessionId);
+  t.not(second?.wrappedKey, first.wrappedKey);
+  t.not(second?.header, first.header);
+  t.false(sent.some(({ method, path }) => method === 'PUT' && path.includes(first.sessionId)));
+  t.is((await session.uploads.status(first.sessionId)).status, 'ABORTED');
+  t.is(await countDocuments(session), 1);
+});

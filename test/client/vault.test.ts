@@ -1,0 +1,93 @@
+import test from 'ava';
+import { blobSource } from '../../client/byte-source.ts';
+import { openAccount } from '../../client/demo/account.ts';
+import { HEADER_BYTES } from '../../client/file-header.ts';
+import { TAG_BYTES } from '../../client/file-layout.ts';
+import { decryptMetadata } from '../../client/metadata.ts';
+import { verifyProof } from '../../client/proof.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { pathOf } from './recording-fetch.ts';
+import { connect, createUser } from './user.ts';
+
+const vault = await startReadyVault();
+const { session, masterKey, credentials } = await createUser(vault);
+test.after.always(() => vault.stop());
+
+const evidence = {
+  source: blobSource(new Blob(['what was agreed'])),
+  name: 'Vertrag über Nüsse.pdf',
+  mediaType: 'application/pdf',
+};
+
+test('a sealed document has a proof that holds without the vault', async (t) => {
+  const document = await session.storeDocument({ ...evidence, masterKey });
+  t.is(await session.documents.hash(document.id), document.fileHash);
+  const proof = await session.certifyDocument(document.id);
+
+  const keys = await connect(vault).auditKeys();
+  const trustedKeys = keys
+    .filter(({ purpose }) => purpose === 'audit')
+    .map(({ fingerprint }) => fingerprint);
+  t.true(verifyProof(proof, { trustedKeys }).valid);
+  t.like(JSON.parse(proof.entryCanonical), {
+    action: 'document.sealed',
+    resource: { id: document.id },
+    data: { fileHash: document.fileHash },
+  });
+  t.true((await session.proofs.verify(proof.id)).valid);
+  t.true((await session.proofs.verifyExternal(proof)).valid);
+});
+
+test('a second login opens the metadata with nothing but the password', async (t) => {
+  const { id } = await session.storeDocument({ ...evidence, masterKey });
+
+  const account = (await openAccount(connect(vault), credentials)) ?? t.fail();
+  const { encryptedMetadata } = await account.session.documents.get(id);
+  const { metadata } = await decryptMetadata(account.masterKey, encryptedMetadata);
+  t.like(metadata, { name: evidence.name, mediaType: evidence.mediaType, size: 15 });
+});
+
+test('a wrong password is refused', async (t) => {
+  const login = connect(vault).login({ ...credentials, password: 'a guess' });
+  await t.throwsAsync(login, { name: 'VaultError', code: 'invalid_proof' });
+});
+
+test('a server that cannot prove that it knows the verifier is not believed', async (t) => {
+  const client = connect(vault, async (input, init) => {
+    const response = await fetch(input, init);
+    if (pathOf(input) !== '/v1/auth/login/verify') return response;
+    const body = (await response.json()) as object;
+    return Response.json({ ...body, M2: '00'.repeat(32) });
+  });
+  await t.throwsAsync(client.login(credentials), { code: 'server_proof_invalid' });
+});
+
+test('a document whose answer was lost is found again, not made twice', async (t) => {
+  let lost = 0;
+  const client = connect(vault, async (input, init) => {
+    const response = await fetch(input, init);
+    const isCreation = init?.method === 'POST' && pathOf(input) === '/v1/documents';
+    if (!isCreation || response.status !== 201) return response;
+    lost += 1;
+    throw new TypeError('the connection broke');
+  });
+  const { session, masterKey } = await createUser(vault, client);
+  const document = await session.storeDocument({ ...evidence, masterKey });
+  t.is(lost, 1);
+  const ids = [];
+  for await (const { id } of session.documents.list()) ids.push(id);
+  t.deepEqual(ids, [document.id]);
+});
+
+test('certifying again gives the same proof', async (t) => {
+  const { id } = await session.storeDocument({ ...evidence, masterKey });
+  const proof = await session.certifyDocument(id);
+  t.deepEqual(await session.certifyDocument(id), proof);
+});
+
+test('an empty file is evidence too', async (t) => {
+  const source = blobSource(new Blob([]));
+  const document = await session.storeDocument({ ...evidence, source, masterKey });
+  const { entryCanonical } = await session.certifyDocument(document.id);
+  t.like(JSON.parse(entryCanonical), { data: { size: HEADER_BYTES + TAG_BYTES } });
+});

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { rm, truncate } from 'node:fs/promises';
+import anyTest, { type TestFn } from 'ava';
+import { startVault, type TestVault } from '../vault.ts';
+import { createApi } from '../uploads/api.ts';
+import {
+  bytesOf,
+  complete,
+  countStatuses,
+  openSession,
+  putPart,
+  sha3,
+  upload,
+} from '../uploads/files.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { objectDirectory, partFile } from '../uploads/stored-files.ts';
+import { createDocument, documentAt, metadata, storeDocument } from './documents.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+test('a document carries the server’s own hash of the stored file', async (t) => {
+  const api = await createApi(t.context.vault);
+  const bytes = bytesOf(100_000);
+  const { fileKey } = await upload(t, api, bytes);
+  const { status, body } = await createDocument(api, fileKey);
+  t.is(status, 201);
+  t.deepEqual(Object.keys(body).sort(), [
+    'createdAt',
+    'encryptedMetadata',
+    'fileHash',
+    'id',
+    'status',
+    'userId',
+  ]);
+  t.like(body, {
+    userId: api.caller.userId,
+    encryptedMetadata: metadata,
+    fileHash: sha3(bytes),
+    status: 'PENDING',
+  });
+  const id = String(body.id);
+  t.deepEqual((await api.send('GET', `/v1/documents/${id}`)).body, body);
+  t.deepEqual((await api.send('GET', `/api/v1/documents/${id}/hash`)).body, {
+    hash: sha3(bytes),
+    algorithm: 'SHA3-256',
+  });
+});
+
+test('only a completed upload of the caller becomes a document', async (t) => {
+  const { sql, vault } = t.context;
+  const [api, other] = [await createApi(vault), await createApi(vault)];
+  const elsewhere = await createApi(vault, { userId: api.caller.userId, tenantId: 'other' });
+  const open = await openSession(t, api, 10);
+  await putPart(api, open, 1, bytesOf(10));
+  const [session] = await sql('select storage_key from upload_sessions where id = $1', [open]);
+  const paths = [
+    (await upload(t, other, bytesOf(10))).fileKey,
+    (await upload(t, elsewhere, bytesOf(10))).fileKey,
+    String(session?.storage_key),
+    `${randomUUID()}/evidence.bin`,
+    '../../etc/passwd',
+    (await storeDocument(t, api)).fileKey,
+  ];
+  for (const path of paths) {
+    const { status, body } = await createDocument(api, path);
+    t.is(status, 400, path);
+    t.is(body.code, 'stored_file_not_found', path);
+  }
+  t.is((await complete(api, open)).status, 200);
+  t.is((await createDocument(api, String(session?.storage_key))).status, 201);
+});
+
+test('a completed upload can become a document for a day', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { fileKey, sessionId } = await upload(t, api, bytesOf(10));
+  const age = (interval: string) =>
+    sql(`update upload_sessions set completed_at = now() - $2::interval where id = $1`, [
+      sessionId,
+      interval,
+    ]);
+  await age('24 hours 1 second');
+  t.is((await createDocument(api, fileKey)).body.code, 'stored_file_not_found');
+  await age('23 hours 59 minutes');
+  t.is((await createDocument(api, fileKey)).status, 201);
+});
+
+test('a file whose bytes are not those of the upload becomes no document', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const changes = [
+    async (key: string) => truncate(await partFile(vault, key), 10),
+    (key: string) => rm(objectDirectory(vault, key), { recursive: true }),
+  ];
+  for (const change of changes) {
+    const { fileKey, sessionId } = await upload(t, api, bytesOf(100));
+    await change(fileKey);
+    // As if the process had died before it had hashed the file.
+    await sql('update upload_sessions set file_hash = null where id = $1', [sessionId]);
+    const { status, body } = await createDocument(api, fileKey);
+    t.is(status, 400);
+    t.is(body.code, 'stored_file_not_found');
+  }
+});
+
+test('the same bytes are one document of a user, and may be another user’s', async (t) => {
+  const { vault } = t.context;
+  const [api, other] = [await createApi(vault), await createApi(vault)];
+  const bytes = bytesOf(100);
+  await storeDocument(t, api, bytes);
+  await storeDocument(t, other, bytes);
+  const { fileKey } = await upload(t, api, bytes);
+  const { status, body } = await createDocument(api, fileKey);
+  t.is(status, 409);
+  t.is(body.code, 'duplicate_hash');
+});
+
+test('of fifty parallel documents of one upload one is made', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { fileKey } = await upload(t, api, bytesOf(100));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => createDocument(api, fileKey)));
+  t.deepEqual(countStatuses(answers), { 201: 1, 400: 49 });
+  const made = answers.find(({ status }) => status === 201);
+  const entries = await sql(
+    `select resource_id from audit_entries where action = 'document.created' and user_id = $1`,
+    [api.caller.userId],
+  );
+  t.deepEqual(entries, [{ resource_id: made?.body.id }]);
+});
+
+test('of ten parallel documents of equal uploads one is made', async (t) => {
+  const api = await createApi(t.context.vault);
+  const bytes = bytesOf(100);
+  const uploads = await Promise.all(Array.from({ length: 10 }, () => upload(t, api, bytes)));
+  const answers = await Promise.all(uploads.map(({ fileKey }) => createDocument(api, fileKey)));
+  t.deepEqual(countStatuses(answers), { 201: 1, 409: 9 });
+  for (const { status, body } of answers) if (status === 409) t.is(body.code, 'duplicate_hash');
+});
+
+test('no document is made of an upload that is being deleted', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  for (let round = 0; round < 10; round += 1) {
+    const { id, fileKey } = await storeDocument(t, api);
+    const [removed, ...created] = await Promise.all([
+      api.send('DELETE', `/v1/documents/${id}`),
+      ...Array.from({ length: 5 }, () => createDocument(api, fileKey)),
+    ]);
+    t.is(removed?.status, 204);
+    t.deepEqual(countStatuses(created), { 400: 5 });
+  }
+  t.deepEqual(await sql('select id from documents where user_id = $1', [api.caller.userId]), []);
+});
+
+test('what a document says is checked before its file is', async (t) => {
+  const api = await createApi(t.context.vault);
+  const keyword = 'ab'.repeat(32);
+  const { fileKey } = await upload(t, api, bytesOf(100));
+  const refused: object[] = [
+    { encryptedMetadata: '' },
+    { encryptedMetadata: 'QQ' },
+    { encryptedMetadata: 'QR==' },
+    { encryptedMetadata: 'QQ==\n' },
+    { encryptedMetadata: '-_-_' },
+    { encryptedMetadata: Buffer.alloc(65_537).toString('base64') },
+    { encryptedMetadata: 7 },
+    { encryptedMetadata: undefined },
+    { keywordDeterministic: undefined },
+    { keywordDeterministic: 'abc' },
+    { keywordDeterministic: ['abc'] },
+    { keywordDeterministic: [keyword.toUpperCase()] },
+    { keywordDeterministic: [`${keyword}00`] },
+    { keywordDeterministic: Array.from({ length: 201 }, () => keyword) },
+    { storagePath: '' },
+    { storagePath: 'x'.repeat(1025) },
+    { storagePath: undefined },
+    { fileHash: '00'.repeat(32) },
+  ];
+  for (const change of refused) {
+    const { status, body } = await api.send('POST', '/v1/documents', {
+      json: { ...documentAt(fileKey), ...change },
+    });
+    t.is(status, 400, JSON.stringify(change).slice(0, 80));
+    t.is(body.code, 'validation_failed');
+  }
+  const { status } = await api.send('POST', '/v1/documents', {
+    json: {
+      encryptedMetadata: Buffer.alloc(65_536).toString('base64'),
+      keywordDeterministic: Array.from({ length: 200 }, (_, i) =>
+        (i % 150).toString(16).padStart(64, '0'),
+      ),
+      storagePath: fileKey,
+    },
+  });
+  t.is(status, 201);
+});
+
+test('keywords are kept once each, of their owner alone', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { fileKey } = await upload(t, api, bytesOf(100));
+  const keywords = ['aa'.repeat(32), 'bb'.repeat(32), 'aa'.repeat(32)];
+  const { body } = await api.send('POST', '/v1/documents', {
+    json: { ...documentAt(fileKey), keywordDeterministic: keywords },
+  });
+  const rows = await sql(
+    'select keyword_hash, user_id from document_keywords where document_id = $1 order by 1',
+    [body.id],
+  );
+  t.deepEqual(
+    rows,
+    ['aa', 'bb'].map((pair) => ({ keyword_hash: pair.repeat(32), user_id: api.caller.userId })),
+  );
+});

@@ -1,0 +1,128 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { createApi } from '../uploads/api.ts';
+import { bytesOf, countStatuses, fileOf, upload } from '../uploads/files.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { hasObject, storeDirectory } from '../uploads/stored-files.ts';
+import { certify, createDocument, storeDocument } from './documents.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+const remove = (api: Awaited<ReturnType<typeof createApi>>, id: string) =>
+  api.send('DELETE', `/v1/documents/${id}`);
+
+test('a deleted document takes its object, its path and its quota along', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const bytes = bytesOf(100);
+  const { id, fileKey } = await storeDocument(t, api, bytes);
+  await sql('update upload_sessions set file_size = $2 where user_id = $1', [
+    api.caller.userId,
+    50 * 2 ** 30,
+  ]);
+  t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 429);
+  t.true(await hasObject(vault, fileKey));
+
+  t.is((await remove(api, id)).status, 204);
+  await until(async () => !(await hasObject(vault, fileKey)), {
+    what: 'the object to go',
+    timeoutMs: 10_000,
+  });
+  t.is((await api.send('GET', `/v1/documents/${id}`)).status, 404);
+  t.is((await remove(api, id)).status, 404);
+  t.is((await createDocument(api, fileKey)).body.code, 'stored_file_not_found');
+  t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 201);
+  await storeDocument(t, api, bytes);
+  t.deepEqual(
+    await readdir(path.join(storeDirectory(vault), 'scratch')).then((names) => names.length),
+    0,
+  );
+});
+
+test('of ten parallel deletions one finds the document, and one entry tells of it', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => remove(api, id)));
+  t.deepEqual(countStatuses(answers), { 204: 1, 404: 9 });
+  const entries = await sql(
+    'select action from audit_entries where resource_id = $1 order by seq',
+    [id],
+  );
+  t.deepEqual(entries, [{ action: 'document.created' }, { action: 'document.deleted' }]);
+});
+
+test('of deletion and certification exactly one wins', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  for (let round = 0; round < 10; round += 1) {
+    const { id } = await storeDocument(t, api);
+    const [certified, removed] = await Promise.all([certify(api, id), remove(api, id)]);
+    const { status, body } = await api.send('GET', `/v1/documents/${id}`);
+    if (certified.status === 200) {
+      t.is(removed.status, 403);
+      t.is(body.status, 'SEALED');
+    } else {
+      // The file may go between the look at the document and the look at its file.
+      t.true([404, 409].includes(certified.status), String(certified.status));
+      t.is(removed.status, 204);
+      t.is(status, 404);
+    }
+  }
+});
+
+test('a sealed document is not its owner’s to delete', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const { id, fileKey } = await storeDocument(t, api);
+  const { proofId } = (await certify(api, id)).body;
+  const { status, body } = await remove(api, id);
+  t.is(status, 403);
+  t.is(body.code, 'document_sealed');
+  t.is((await api.send('GET', `/v1/documents/${id}`)).body.status, 'SEALED');
+
+  const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
+  t.is((await remove(admin, id)).status, 204);
+  await until(async () => !(await hasObject(vault, fileKey)), {
+    what: 'the object to go',
+    timeoutMs: 10_000,
+  });
+  const proof = await api.send('GET', `/v1/audit/proof/${String(proofId)}`);
+  t.is(proof.status, 200);
+  const deletion = await t.context.sql(
+    `select canonical from audit_entries where resource_id = $1 and action = 'document.deleted'`,
+    [id],
+  );
+  t.like(JSON.parse(String(deletion[0]?.canonical)), {
+    actor: { type: 'user', id: admin.caller.userId },
+    resource: { type: 'document', id, owner: api.caller.userId },
+    seq: 3,
+    data: { status: 'SEALED' },
+  });
+});
+
+test('an expired document may be deleted', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  await sql(`update documents set status = 'EXPIRED' where id = $1`, [id]);
+  t.is((await remove(api, id)).status, 204);
+});
+
+test('an upload of another document is not touched', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  const other = await upload(t, api, bytesOf(50));
+  t.is((await remove(api, id)).status, 204);
+  t.is((await createDocument(api, other.fileKey)).status, 201);
+});

@@ -1,0 +1,70 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { freePort } from '../../app/dev/free-port.ts';
+import { temporaryDirectory } from '../dev/processes.ts';
+import { startReadyVault } from '../http/ready-vault.ts';
+import { runDemo } from './run-demo.ts';
+
+const vault = await startReadyVault();
+test.after.always(() => vault.stop());
+
+const PROOF_FILES = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
+
+test('a file goes through the vault, and both verifications hold until one bit is changed', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
+  const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
+  t.is(code, 0, text);
+  t.regex(text, /a second login decrypts its metadata: agreement\.txt, 15 bytes/);
+  t.regex(text, /^client library: valid$/m);
+  t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
+
+  const [document = '', ...others] = await readdir(join(directory, 'demo-output'));
+  t.deepEqual(others, []);
+  const proof = join(directory, 'demo-output', document);
+  t.deepEqual(await readdir(proof), PROOF_FILES);
+
+  const entry = await readFile(join(proof, 'entry.json'));
+  entry[100] = (entry[100] ?? 0) ^ 1;
+  await writeFile(join(proof, 'entry.json'), entry);
+  const check = await runDemo(t, { vault, directory, args: ['--verify', proof] });
+  t.is(check.code, 1);
+  t.regex(check.text, /^client library: NOT VALID/m);
+  t.regex(check.text, /^openssl dgst .*: NOT VERIFIED$/m);
+});
+
+test('an empty file goes through too, to the folder asked for', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await writeFile(join(directory, 'empty'), '');
+  const args = ['empty', '--out', 'proof'];
+  const { code, text } = await runDemo(t, { vault, directory, args });
+  t.is(code, 0, text);
+  t.deepEqual(await readdir(directory), ['empty', 'proof']);
+  t.deepEqual(await readdir(join(directory, 'proof')), PROOF_FILES);
+
+  const again = await runDemo(t, { vault, directory, args });
+  t.is(again.code, 1);
+  t.regex(again.text, /is not empty/);
+});
+
+test('what cannot be stored is one clear line', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await writeFile(join(directory, 'evidence'), 'x');
+  const nowhere = `http://127.0.0.1:${await freePort()}`;
+  const refusals: [args: string[], message: RegExp, baseUrl?: string][] = [
+    [[], /which FILE\?/],
+    [['missing'], /missing does not exist$/],
+    [['.'], /is no regular file$/],
+    [['evidence', 'evidence'], /one FILE at a time$/],
+    [['evidence', '--out', 'evidence'], /evidence is no folder$/],
+    [['evidence'], /no vault answers at .* \(connect ECONNREFUSED/, nowhere],
+    [['--verify', '.'], /holds no key\.pem/],
+  ];
+  for (const [args, message, baseUrl = vault.baseUrl] of refusals) {
+    const { code, text } = await runDemo(t, { vault, directory, args, baseUrl });
+    t.is(code, 1);
+    t.regex(text.split('\n')[0] ?? '', message);
+  }
+  t.deepEqual(await readdir(directory), ['evidence']);
+});

@@ -1,0 +1,38 @@
+import type { ExecutionContext } from 'ava';
+import { once } from 'node:events';
+import { createServer, request as send } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream';
+
+/**
+ * Passes requests on to the vault, but those that `passes` refuses hang without an answer. Resolves
+ * to its own base URL; the test's end stops it.
+ */
+export async function startStallingProxy(
+  t: ExecutionContext,
+  vaultUrl: string,
+  passes: (request: IncomingMessage) => boolean,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    if (!passes(request)) {
+      request.resume();
+      return;
+    }
+    const { method, headers, url = '/' } = request;
+    const onward = send(new URL(url, vaultUrl), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      pipeline(answer, response, () => {});
+    });
+    pipeline(request, onward, (error) => {
+      if (error) response.destroy();
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return `http://127.0.0.1:${port}`;
+}

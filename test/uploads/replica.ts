@@ -1,0 +1,39 @@
+import { freePort } from '../../app/dev/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
+import { untilReady } from '../../app/dev/ready.ts';
+import { testStack } from '../stack.ts';
+import type { TestVault } from '../vault.ts';
+import { storeDirectory } from './stored-files.ts';
+
+export interface Replica {
+  readonly baseUrl: string;
+  readonly process: GuardedProcess;
+}
+
+/** Another process of the same vault: same database, same objects, same tokens. */
+export async function startReplica(vault: TestVault): Promise<Replica> {
+  const port = await freePort();
+  const { redisUrl, signerSocketPath } = testStack();
+  const spec = nodeProcess('replica', ['app/main.ts'], {
+    ...inheritedEnvironment(),
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'warn',
+    PORT: String(port),
+    HTTP_PUBLIC_URL: vault.config.http.publicUrl,
+    DATABASE_URL: vault.databases.app,
+    DATABASE_SERVICE_URL: vault.databases.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DIRECTORY: storeDirectory(vault),
+    SIGNER_SOCKET_PATH: signerSocketPath,
+    MAIL_DIRECTORY: storeDirectory(vault),
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const process = await spawnGuarded(spec, { onLine: () => undefined });
+  const isReady = async () => {
+    const response = await fetch(`${baseUrl}/health/ready`);
+    if (!response.ok) throw new Error(`not ready: ${response.status}`);
+  };
+  await untilReady(process, isReady, { timeoutMs: 60_000, intervalMs: 100 });
+  return { baseUrl, process };
+}

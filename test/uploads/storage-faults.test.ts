@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { createApi, type Answer } from './api.ts';
+import { abort, bytesOf, complete, fileOf, MiB, openSession, progress, putPart } from './files.ts';
+import { startPart } from './slow-part.ts';
+import { sessionDirectory, storeDirectory } from './stored-files.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault }>;
+const run = promisify(execFile);
+
+test.beforeEach(async (t) => {
+  t.context = { vault: await startVault() };
+});
+test.afterEach.always((t) => t.context.vault.stop());
+
+/** Puts a file where the store has a directory; answers how to mend it. */
+async function breakDirectory(directory: string): Promise<() => Promise<void>> {
+  const aside = `${directory}-${randomUUID()}`;
+  await rename(directory, aside);
+  await writeFile(directory, '');
+  return async () => {
+    await rm(directory);
+    await rename(aside, directory);
+  };
+}
+
+const isAway = ({ status, headers, body }: Answer) =>
+  status === 503 && body.code === 'storage_unavailable' && headers.get('retry-after') !== null;
+
+test('with the store away every step of an upload answers 503 and can be done again', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const open = () => api.send('POST', '/v1/uploads', { json: fileOf(10) });
+
+  let mend = await breakDirectory(uploads);
+  t.true(isAway(await open()));
+  await mend();
+  const sessionId = String((await open()).body.sessionId);
+
+  mend = await breakDirectory(uploads);
+  t.true(isAway(await putPart(api, sessionId, 1, bytesOf(10))));
+  t.like((await progress(api, sessionId)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
+  await mend();
+  t.is((await putPart(api, sessionId, 1, bytesOf(10))).status, 200);
+
+  mend = await breakDirectory(uploads);
+  t.true(isAway(await complete(api, sessionId)));
+  t.like((await progress(api, sessionId)).body, { status: 'IN_PROGRESS', uploadedParts: 1 });
+  await mend();
+  t.is((await complete(api, sessionId)).status, 200);
+});
+
+test('an abort while the store is away is done, and the parts go when it is back', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const sessionId = await openSession(t, api, 10);
+  await putPart(api, sessionId, 1, bytesOf(10));
+  const mend = await breakDirectory(uploads);
+  t.is((await abort(api, sessionId)).status, 200);
+  await until(() => vault.logLines.some((line) => line.includes('tried again later')), {
+    what: 'the removal to fail',
+    timeoutMs: 10_000,
+  });
+  await mend();
+  await until(async () => (await readdir(uploads)).length === 0, {
+    what: 'the removal of the parts',
+    timeoutMs: 30_000,
+  });
+  t.is((await progress(api, sessionId)).body.status, 'ABORTED');
+});
+
+test('a store that breaks in the middle of a part answers while the client still sends', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const file = bytesOf(20 * MiB);
+  const sessionId = await openSession(t, api, file.length);
+  const directory = await sessionDirectory(vault, sessionId);
+  const send = () =>
+    startPart(vault, api, `/v1/uploads/${sessionId}/parts/1`, { 'content-length': file.length });
+
+  const mend = await breakDirectory(directory);
+  const part = send();
+  part.request.end(file);
+  const { status, body } = await part.answer;
+  t.is(status, 503);
+  t.is(body.code, 'storage_unavailable');
+  await until(() => part.request.writableFinished, {
+    what: 'the rest of the body to be taken or refused',
+    timeoutMs: 10_000,
+  });
+  await mend();
+  const again = send();
+  again.request.end(file);
+  t.is((await again.answer).status, 200);
+});
+
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
+(mayMount ? test : test.skip)(
+  'a full disk in the middle of a part leaves nothing behind',
+  async (t) => {
+    const { vault } = t.context;
+    const api = await createApi(vault);
+    const uploads = path.join(storeDirectory(vault), 'uploads');
+    await mkdir(uploads, { recursive: true });
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', storeDirectory(vault)]);
+    t.teardown(() => run('umount', ['-l', storeDirectory(vault)]));
+    for (const name of ['uploads', 'objects', 'scratch']) {
+      await mkdir(path.join(storeDirectory(vault), name));
+    }
+    const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];
+    t.true(isAway(await putPart(api, big, 1, bytesOf(20 * MiB))));
+    t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
+    t.deepEqual(await readdir(await sessionDirectory(vault, big)), ['upload.json']);
+    t.is((await putPart(api, small, 1, bytesOf(4 * MiB))).status, 200);
+    t.is((await complete(api, small)).status, 200);
+  },
+);
