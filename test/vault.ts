@@ -10,6 +10,7 @@ import {
   dropDatabase,
   type DatabaseUrls,
 } from '../app/dev/database.ts';
+import { until } from '../app/dev/until.ts';
 import { listen } from '../app/http/server.ts';
 import { startServices, type Services } from '../app/services.ts';
 import { createLog } from '../app/telemetry/log.ts';
@@ -26,7 +27,10 @@ export interface TestVault {
   stop(): Promise<void>;
 }
 
-/** @param settings environment variables over the test's own. */
+/**
+ * Resolves as soon as it listens, ready or not.
+ * @param settings environment variables over the test's own.
+ */
 export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
   const { postgres, templateDatabase, redisUrl, signerSocketPath } = testStack();
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-vault-'));
@@ -63,4 +67,19 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A vault that has its keys from the signer and takes every request. */
+export async function startReadyVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
+  const vault = await startVault(settings);
+  await untilReady(vault.baseUrl);
+  return vault;
+}
+
+export async function untilReady(baseUrl: string): Promise<void> {
+  const isReady = async () => (await fetch(`${baseUrl}/health/ready`)).ok;
+  await until(() => isReady().catch(() => false), {
+    what: 'the vault to be ready',
+    timeoutMs: 30_000,
+  });
 }

@@ -2,7 +2,7 @@ import test from 'ava';
 import { startOwnSigner } from '../health/own-signer.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { startVault } from '../vault.ts';
 import { createAccount, inventAccount, register } from './test-account.ts';
 

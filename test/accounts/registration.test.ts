@@ -2,7 +2,7 @@ import test from 'ava';
 import { RFC5054_3072 } from '../../client/srp-group.ts';
 import { until } from '../../app/dev/until.ts';
 import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';
 import type { TestVault } from '../vault.ts';
 import { mailsTo, validationMails } from './mails.ts';

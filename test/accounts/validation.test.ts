@@ -3,7 +3,7 @@ import test from 'ava';
 import { until } from '../../app/dev/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';
 import type { TestVault } from '../vault.ts';
 import { validationMails } from './mails.ts';

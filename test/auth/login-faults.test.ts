@@ -5,7 +5,7 @@ import { startOwnSigner } from '../health/own-signer.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { startTcpProxy } from '../health/tcp-proxy.ts';
 import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { getJson, postJson } from '../http/send.ts';
 import { testStack } from '../stack.ts';
 

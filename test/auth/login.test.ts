@@ -3,7 +3,7 @@ import test from 'ava';
 import { ClientError } from '../../client/client-error.ts';
 import { RFC5054_3072 } from '../../client/srp-group.ts';
 import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';
 import {
   beginLogin,

@@ -9,7 +9,7 @@ import { openResumeFile } from '../../client/node/resume-file.ts';
 import { replayRecords } from '../../client/resume.ts';
 import type { UploadOptions } from '../../client/send-parts.ts';
 import type { VaultSession } from '../../client/session.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { recordingFetch, storedParts } from './recording-fetch.ts';
 import { connect, createUser } from './user.ts';
 

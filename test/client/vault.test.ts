@@ -5,7 +5,7 @@ import { HEADER_BYTES } from '../../client/file-header.ts';
 import { TAG_BYTES } from '../../client/file-layout.ts';
 import { decryptMetadata } from '../../client/metadata.ts';
 import { verifyProof } from '../../client/proof.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { pathOf } from './recording-fetch.ts';
 import { connect, createUser } from './user.ts';
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Client } from 'pg';
 import { startVault, type TestVault } from '../vault.ts';
 import { connectAs, createTenant } from './two-tenants.ts';
-import { untilReady } from '../http/ready-vault.ts';
+import { untilReady } from '../vault.ts';
 
 let vault: TestVault;
 let admin: Client;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { escapeIdentifier, type Client } from 'pg';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import type { TestVault } from '../vault.ts';
 import { connectAs, createTenant, type Tenant } from './two-tenants.ts';
 

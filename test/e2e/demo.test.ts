@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { freePort } from '../../app/dev/free-port.ts';
 import { temporaryDirectory } from '../dev/processes.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { runDemo } from './run-demo.ts';
 
 const vault = await startReadyVault();

@@ -3,7 +3,7 @@ import { readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { temporaryDirectory, untilLine } from '../dev/processes.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { runDemo, startDemo } from './run-demo.ts';
 import { startStallingProxy } from './stalling-proxy.ts';
 

@@ -6,7 +6,7 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/databa
 import { freePort } from '../../app/dev/free-port.ts';
 import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process.ts';
 import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
-import { untilReady } from '../http/ready-vault.ts';
+import { untilReady } from '../vault.ts';
 import { testStack } from '../stack.ts';
 
 /** The app as a process of its own, as a container runs it. */

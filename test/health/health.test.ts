@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
 import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
 import { assertError, assertSecurityHeaders } from '../http/error-body.ts';
-import { startReadyVault } from '../http/ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { getJson, postJson } from '../http/send.ts';
 import { testStack } from '../stack.ts';
 import { startVault, type TestVault } from '../vault.ts';

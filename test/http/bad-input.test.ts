@@ -3,7 +3,7 @@ import test from 'ava';
 import { createAccount, logIn } from '../accounts/test-account.ts';
 import type { TestVault } from '../vault.ts';
 import { assertError } from './error-body.ts';
-import { startReadyVault } from './ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { send, type SendOptions } from './send.ts';
 
 let vault: TestVault;

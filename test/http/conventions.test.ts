@@ -3,7 +3,7 @@ import { createAccount, logIn } from '../accounts/test-account.ts';
 import type { TestVault } from '../vault.ts';
 import { assertError, assertSecurityHeaders } from './error-body.ts';
 import { exchange } from './raw-http.ts';
-import { startReadyVault } from './ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { send } from './send.ts';
 
 let vault: TestVault;

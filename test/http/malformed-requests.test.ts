@@ -2,7 +2,7 @@ import test from 'ava';
 import type { TestVault } from '../vault.ts';
 import { assertError, assertSecurityHeaders } from './error-body.ts';
 import { exchange } from './raw-http.ts';
-import { startReadyVault } from './ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 
 let vault: TestVault;
 

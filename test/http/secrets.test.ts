@@ -16,7 +16,7 @@ import { startTcpProxy } from '../health/tcp-proxy.ts';
 import { testStack } from '../stack.ts';
 import { until } from '../../app/dev/until.ts';
 import { startVault, type TestVault } from '../vault.ts';
-import { startReadyVault } from './ready-vault.ts';
+import { startReadyVault } from '../vault.ts';
 import { send, type JsonAnswer, type SendOptions } from './send.ts';
 
 /** Everything that anyone but the caller might get to see. */

@@ -13,7 +13,11 @@ test('every operation documents its errors, and every protected one its token', 
     for (const [method, operation] of Object.entries(item ?? {})) {
       const { responses, security } = operation as { responses: object; security: unknown[] };
       const statuses = Object.keys(responses);
-      t.is(security.length > 0, statuses.includes('401') && statuses.includes('403'), `${method} ${path}`);
+      t.is(
+        security.length > 0,
+        statuses.includes('401') && statuses.includes('403'),
+        `${method} ${path}`,
+      );
     }
   }
 });

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase } from '../../app/dev/database.ts';
+import { migrate } from '../../app/dev/migrate.ts';
+import { startServices } from '../../app/dev/services.ts';
+import type { TestStack } from '../stack.ts';
+
+const TEMPLATE = 'probatio_template';
+
+/** The services as in production: what is written survives a crash. */
+export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
+  await using resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-bench-'));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const services = await startServices({ directory, durable: true, log: () => undefined });
+  resources.defer(() => services.stop());
+  await createDatabase(services.postgres.access, TEMPLATE);
+  await migrate(services.postgres.access, TEMPLATE);
+  const running = resources.move();
+  return {
+    postgres: services.postgres.access,
+    templateDatabase: TEMPLATE,
+    redisUrl: services.redis.url,
+    signerSocketPath: services.signerSocketPath,
+    signerEnvironment: services.signerEnvironment,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

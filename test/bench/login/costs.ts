@@ -1,0 +1,46 @@
+/** Answers what one login, or a part of it, costs in milliseconds of processor time. */
+import { randomBytes } from 'node:crypto';
+import { exponentKey, power } from '../../../app/srp/modular-power.ts';
+import { toBigInt } from '../../../app/srp/group.ts';
+import { answerParent } from '../child.ts';
+import { createCpuMeter } from './cpu-meter.ts';
+import { openRs256 } from './softhsm-rs256.ts';
+import {
+  createOwnLogin,
+  createSecureRemotePasswordLogin,
+  createTssrp6aLogin,
+  type MeasuredLogin,
+} from './srp-peers.ts';
+
+export interface CostQuestion {
+  of: 'reference' | 'ownSrp' | 'secureRemotePassword' | 'tssrp6a';
+  times: number;
+}
+
+const warmUps = 20;
+const base = toBigInt(randomBytes(383));
+const exponent = randomBytes(32);
+
+const logins: Record<CostQuestion['of'], MeasuredLogin> = {
+  reference: await createReference(),
+  ownSrp: await createOwnLogin(),
+  secureRemotePassword: await createSecureRemotePasswordLogin(),
+  tssrp6a: await createTssrp6aLogin(),
+};
+
+answerParent(async ({ of, times }: CostQuestion): Promise<number> => {
+  for (let run = 0; run < warmUps; run++) await logins[of](createCpuMeter());
+  const meter = createCpuMeter();
+  for (let run = 0; run < times; run++) await logins[of](meter);
+  return meter.ms / times;
+});
+
+/** The arithmetic that no login can do without: three modular powers and one signature. */
+async function createReference(): Promise<MeasuredLogin> {
+  const sign = openRs256(process.env);
+  return (meter) =>
+    meter.run(async () => {
+      for (let powers = 0; powers < 3; powers++) await power(base, exponentKey(exponent));
+      sign();
+    });
+}

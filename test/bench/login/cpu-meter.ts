@@ -1,0 +1,21 @@
+/** Adds up the processor time of this process, all threads, over the pieces of work it is given. */
+export interface CpuMeter {
+  readonly ms: number;
+  run<T>(work: () => T | Promise<T>): Promise<T>;
+}
+
+export function createCpuMeter(): CpuMeter {
+  let microseconds = 0;
+  return {
+    get ms() {
+      return microseconds / 1000;
+    },
+    async run(work) {
+      const before = process.cpuUsage();
+      const result = await work();
+      const { user, system } = process.cpuUsage(before);
+      microseconds += user + system;
+      return result;
+    },
+  };
+}

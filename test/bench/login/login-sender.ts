@@ -1,0 +1,86 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { generator, pad, prime, primeBytes, toBigInt } from '../../../app/srp/group.ts';
+import { exponentKey, power } from '../../../app/srp/modular-power.ts';
+import { untilMail } from '../../faults/mailbox.ts';
+import type { VaultProcesses } from '../../faults/vault-processes.ts';
+
+/**
+ * Logs one account in, as cheaply as a client can: its secrets are small numbers and its public
+ * values made beforehand. To the server every login is like any other.
+ */
+export interface LoginSender {
+  /** Throws unless the server logs the account in and proves that it knows the verifier. */
+  readonly login: () => Promise<void>;
+  readonly close: () => void;
+}
+
+interface Ephemeral {
+  readonly a: bigint;
+  readonly A: bigint;
+}
+
+const secretBytes = 8;
+const ephemerals = 256;
+const multiplier = sha3(primeBytes, pad(generator));
+
+export async function createLoginSender(vault: VaultProcesses): Promise<LoginSender> {
+  const agent = new Agent({ keepAlive: true });
+  const post = async (path: string, body: object) => {
+    const outgoing = request(`${vault.baseUrl}/v1/auth/${path}`, {
+      agent,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    }).end(JSON.stringify(body));
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const answer = (await json(response)) as Record<string, string>;
+    if (response.statusCode !== 200) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+
+  const x = toBigInt(randomBytes(secretBytes));
+  const verifier = await powerOf(generator, x);
+  const email = `${randomUUID()}@vault.test`;
+  const salt = randomBytes(32).toString('hex');
+  await post('register', { email, salt, verifier: pad(verifier).toString('hex') });
+  await post('validate-email', { token: (await untilMail(vault.mailDirectory, email)).token });
+
+  const made = await Promise.all(Array.from({ length: ephemerals }, createEphemeral));
+  let next = 0;
+
+  return {
+    async login() {
+      const { a, A } = made[next++ % made.length] as Ephemeral;
+      const paddedA = pad(A);
+      const hexA = paddedA.toString('hex');
+      const { sessionId, B = '' } = await post('login/challenge', { email, A: hexA });
+      const paddedB = Buffer.from(B, 'hex');
+      const scrambler = toBigInt(sha3(paddedA, paddedB));
+      const blinded = (toBigInt(paddedB) - toBigInt(multiplier) * verifier) % prime;
+      const base = blinded < 0n ? blinded + prime : blinded;
+      const key = sha3(pad(await powerOf(base, a + scrambler * x)));
+      const M1 = sha3(paddedA, paddedB, key);
+      const answer = await post('login/verify', { sessionId, A: hexA, M1: M1.toString('hex') });
+      const expected = sha3(paddedA, M1, key).toString('hex');
+      if (answer['M2'] !== expected) throw new Error('the server does not know the verifier');
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function createEphemeral(): Promise<Ephemeral> {
+  const a = toBigInt(randomBytes(secretBytes));
+  return { a, A: await powerOf(generator, a) };
+}
+
+function powerOf(base: bigint, exponent: bigint): Promise<bigint> {
+  return power(base, exponentKey(pad(exponent)));
+}
+
+function sha3(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash('sha3-256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}

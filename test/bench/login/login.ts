@@ -1,0 +1,103 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { projectFile } from '../../../app/dev/project.ts';
+import { until } from '../../../app/dev/until.ts';
+import { processorMs } from '../../faults/process-figures.ts';
+import { startVaultProcesses, type VaultProcesses } from '../../faults/vault-processes.ts';
+import { median, round, type Bench } from '../bench.ts';
+import { startBenchStack } from '../bench-stack.ts';
+import { startChild } from '../child.ts';
+import type { CostQuestion } from './costs.ts';
+import type { EventLoopReport } from './event-loop-probe.ts';
+import { createLoginSender } from './login-sender.ts';
+import { runAtFullRate, runAtRate } from './rates.ts';
+
+const rounds = 7;
+const perRound = { times: 400, concurrency: 16 };
+const halfRateSeconds = 10;
+/** The last entries are sealed after the last answer, which belongs to the price. */
+const sealingMs = 500;
+
+/**
+ * Processor milliseconds of app and signer for a login, against the three modular powers and the
+ * RS256 signature in it. Beside it: the rate, the event loop at half of it, and the SRP part against
+ * npm's packages.
+ */
+export const benchLogin: Bench = async (progress) => {
+  await using stack = await startBenchStack();
+  await using resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-bench-'));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const reportFile = join(directory, 'event-loop.json');
+  await using vault = await startVaultProcesses(stack, {
+    nodeArguments: ['--import', projectFile('test/bench/login/event-loop-probe.ts')],
+    settings: { EVENT_LOOP_REPORT: reportFile },
+  });
+  await using costs = startChild<CostQuestion, number>(
+    'test/bench/login/costs.ts',
+    stack.signerEnvironment,
+  );
+  const sender = await createLoginSender(vault);
+  resources.defer(sender.close);
+
+  await runAtFullRate(sender.login, perRound);
+  const found = { ours: [], reference: [], rate: [] } as Record<string, number[]>;
+  for (let turn = 1; turn <= rounds; turn++) {
+    const before = costOf(vault);
+    const rate = await runAtFullRate(sender.login, perRound);
+    await delay(sealingMs);
+    const ours = (costOf(vault) - before) / perRound.times;
+    const reference = await costs.ask({ of: 'reference', times: perRound.times });
+    progress(
+      `round ${turn}: ours ${round(ours)} ms, reference ${round(reference)} ms, ${round(rate, 0)}/s`,
+    );
+    found['ours']?.push(ours);
+    found['reference']?.push(reference);
+    found['rate']?.push(rate);
+  }
+
+  const rate = median(found['rate'] ?? []);
+  await readEventLoop(vault, reportFile);
+  await runAtRate(sender.login, { perSecond: rate / 2, seconds: halfRateSeconds });
+  const eventLoop = await readEventLoop(vault, reportFile);
+  progress(`event loop at ${round(rate / 2, 0)}/s: ${JSON.stringify(eventLoop)}`);
+
+  const srp = await costs.ask({ of: 'ownSrp', times: 200 });
+  const secureRemotePassword = await costs.ask({ of: 'secureRemotePassword', times: 50 });
+  const tssrp6a = await costs.ask({ of: 'tssrp6a', times: 100 });
+
+  const ours = median(found['ours'] ?? []);
+  const reference = median(found['reference'] ?? []);
+  return {
+    ours: round(ours),
+    reference: round(reference),
+    unit: 'CPU-ms/login',
+    ratio: round(reference / ours),
+    loginsPerSecond: round(rate, 1),
+    eventLoopP99Ms: round(eventLoop.p99, 1),
+    eventLoopMaxMs: round(eventLoop.max, 1),
+    srpMs: round(srp),
+    secureRemotePasswordMs: round(secureRemotePassword),
+    tssrp6aMs: round(tssrp6a),
+    vsSecureRemotePassword: round(secureRemotePassword / srp),
+    vsTssrp6a: round(tssrp6a / srp),
+    rounds,
+  };
+};
+
+function costOf({ app, signer }: VaultProcesses): number {
+  return processorMs(app.pid) + processorMs(signer.pid);
+}
+
+/** Since it was last read. */
+async function readEventLoop({ app }: VaultProcesses, file: string): Promise<EventLoopReport> {
+  process.kill(app.pid, 'SIGUSR2');
+  const text = await until(() => readFile(file, 'utf8').catch(() => undefined), {
+    what: 'the event loop report',
+    timeoutMs: 10_000,
+  });
+  await rm(file);
+  return JSON.parse(text) as EventLoopReport;
+}

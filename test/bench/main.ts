@@ -1,0 +1,19 @@
+/**
+ * `npm run bench -- NAME`: measures against a limit or a peer in the same run and prints one line of
+ * JSON. Needs a Linux machine with nothing else to do.
+ */
+import type { Bench } from './bench.ts';
+import { benchLogin } from './login/login.ts';
+import { benchUpload } from './upload/upload.ts';
+
+const benches: Record<string, Bench> = { login: benchLogin, upload: benchUpload };
+
+const name = process.argv[2] ?? '';
+const bench = benches[name];
+if (bench === undefined) {
+  console.error(`usage: npm run bench -- ${Object.keys(benches).join('|')}`);
+  process.exitCode = 2;
+} else {
+  const figures = await bench((line) => console.error(line));
+  console.log(JSON.stringify({ bench: name, ...figures }));
+}

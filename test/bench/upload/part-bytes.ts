@@ -1,0 +1,2 @@
+/** Of every part sent. */
+export const partBytes = 16 * 2 ** 20;

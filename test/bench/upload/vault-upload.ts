@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { VaultSession } from '../../../client/session.ts';
+import type { Child } from '../child.ts';
+import { partBytes } from './part-bytes.ts';
+import type { Shipment } from './sender.ts';
+
+export type Sender = Child<Shipment, number>;
+
+export interface VaultTarget {
+  readonly baseUrl: string;
+  readonly session: VaultSession;
+  readonly accessToken: string;
+}
+
+/** Opens a session and sends all parts of it. Gives the milliseconds until the last part's answer. */
+export async function sendToVault(
+  sender: Sender,
+  { baseUrl, session, accessToken }: VaultTarget,
+  { parts, concurrency }: { parts: number; concurrency: number },
+): Promise<{ sessionId: string; ms: number }> {
+  const { sessionId } = await session.uploads.create({
+    fileName: 'random.bin',
+    fileSize: parts * partBytes,
+    mimeType: 'application/octet-stream',
+    totalParts: parts,
+  });
+  const headers = {
+    authorization: `Bearer ${accessToken}`,
+    'content-type': 'application/octet-stream',
+  };
+  const deliveries = Array.from({ length: parts }, (_, index) => ({
+    method: 'PUT' as const,
+    url: `${baseUrl}/v1/uploads/${sessionId}/parts/${index + 1}`,
+    headers,
+    copies: 1,
+  }));
+  return { sessionId, ms: await sender.ask({ deliveries, concurrency }) };
+}
+
+/** Milliseconds of the completion, and from its answer until the server knows the file's hash. */
+export async function finishUpload(
+  { session: { uploads, documents } }: VaultTarget,
+  sessionId: string,
+): Promise<{ completeMs: number; hashMs: number }> {
+  const startedAt = performance.now();
+  const storagePath = await uploads.complete(sessionId);
+  const completedAt = performance.now();
+  const encryptedMetadata = randomBytes(64).toString('base64');
+  await documents.create({ encryptedMetadata, keywordDeterministic: [], storagePath });
+  return { completeMs: completedAt - startedAt, hashMs: performance.now() - completedAt };
+}

@@ -1,0 +1,34 @@
+import test from 'ava';
+import { testStack } from '../stack.ts';
+import { peakMemoryBytes } from './process-figures.ts';
+import { createAccount, logIn } from './user.ts';
+import { storeParts } from './store-parts.ts';
+import { startVaultProcesses } from './vault-processes.ts';
+
+const mebibyte = 2 ** 20;
+const partBytes = 16 * mebibyte;
+const smallParts = Number(process.env['SMALL_MEBIBYTES'] || 128) / 16;
+const largeParts = Number(process.env['LARGE_MEBIBYTES'] || 512) / 16;
+const slackBytes = 32 * mebibyte;
+
+/** Of a fresh app that takes one file of that many parts, four at a time, and hashes it. */
+async function peakOfUpload(parts: number): Promise<number> {
+  await using vault = await startVaultProcesses(testStack());
+  const { session } = await logIn(vault, await createAccount(vault));
+  await storeParts(session, { parts, partBytes, concurrency: 4 });
+  return peakMemoryBytes(vault.app.pid);
+}
+
+test('the memory of the app does not grow with the file', async (t) => {
+  t.timeout(600_000);
+  const small = await peakOfUpload(smallParts);
+  const large = await peakOfUpload(largeParts);
+  t.log(
+    `${smallParts * 16} MiB: ${toMebibytes(small)}; ${largeParts * 16} MiB: ${toMebibytes(large)}`,
+  );
+  t.true(large - small <= slackBytes);
+});
+
+function toMebibytes(bytes: number): string {
+  return `${Math.round(bytes / mebibyte)} MiB of memory`;
+}

@@ -1,0 +1,14 @@
+/** How often a fault is made, and the seed of every random moment. ROUNDS and SEED set them. */
+export const rounds = Number(process.env['ROUNDS'] || 1);
+export const seed = Number(process.env['SEED'] || 1);
+
+/** A repeatable sequence of numbers from 0 to 1 (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

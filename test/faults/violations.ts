@@ -1,0 +1,41 @@
+/** Each selects what must not be in the database once every action is over and sealed. */
+export const violations = {
+  'an entry that is not sealed': `
+    select id from audit_entries where state <> 'SEALED' or signature is null`,
+  'an entry in the dead letters': 'select entry_id from audit_dead_letters',
+  'a gap in the numbers of a resource': `
+    select user_id, resource_type, resource_id from audit_entries
+    group by user_id, resource_type, resource_id
+    having min(seq) <> 1 or max(seq) <> count(*)`,
+  'a number that was given and not used': `
+    select s.user_id, s.resource_type, s.resource_id from audit_sequences s
+    where last_seq <> (
+      select count(*) from audit_entries e
+      where (e.user_id, e.resource_type, e.resource_id) = (s.user_id, s.resource_type, s.resource_id)
+    )`,
+  'an action recorded twice': `
+    select resource_id, action from audit_entries where action <> 'account.registered'
+    group by user_id, resource_type, resource_id, action having count(*) > 1`,
+  'an upload without its entry': `
+    select id from upload_sessions s where not exists (
+      select from audit_entries where action = 'upload.created' and resource_id = s.id::text)`,
+  'a completed upload without its entry, or an entry without its completion': `
+    select id from upload_sessions s where (status = 'COMPLETED') <> exists (
+      select from audit_entries where action = 'upload.completed' and resource_id = s.id::text)`,
+  'a document without its entry': `
+    select id from documents d where not exists (
+      select from audit_entries where action = 'document.created' and resource_id = d.id::text)`,
+  'an entry of a document that does not exist': `
+    select resource_id from audit_entries where action = 'document.created' and not exists (
+      select from documents where id::text = resource_id)`,
+  'a sealed document without its proof, or a proof of one that is not sealed': `
+    select id from documents d where (status = 'SEALED') <> exists (
+      select from audit_entries e
+      where action = 'document.sealed' and resource_id = d.id::text and e.id = d.proof_id)`,
+  'an active account without its entry': `
+    select id from accounts a where (status = 'ACTIVE') <> exists (
+      select from audit_entries where action = 'account.activated' and resource_id = a.id::text)`,
+  'an envelope without its entry': `
+    select id from key_envelopes k where not exists (
+      select from audit_entries where action = 'envelope.created' and resource_id = k.id::text)`,
+};

@@ -1,0 +1,37 @@
+/** `npm run soak -- NAME`: one fault test for longer, under the same run as `npm test`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { projectFile } from '../app/dev/project.ts';
+
+interface Soak {
+  file: string;
+  environment: Record<string, string>;
+}
+
+const soaks: Record<string, Soak> = {
+  signer: { file: 'signer', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
+  'upload-client': { file: 'upload-client', environment: { ROUNDS: '50', FAULTS_S3: 'true' } },
+  app: { file: 'app', environment: { ROUNDS: '30' } },
+  memory: { file: 'memory', environment: { SMALL_MEBIBYTES: '128', LARGE_MEBIBYTES: '1024' } },
+};
+
+const soak = soaks[process.argv[2] ?? ''];
+if (soak === undefined) {
+  console.error(`usage: npm run soak -- ${Object.keys(soaks).join('|')}`);
+  console.error('ROUNDS and SEED in the environment win over the defaults.');
+  process.exitCode = 2;
+} else {
+  process.exitCode = await run(soak);
+}
+
+async function run({ file, environment }: Soak): Promise<number> {
+  const args = ['test/run.ts', '--timeout=1h', `test/faults/${file}.test.ts`];
+  const child = spawn(process.execPath, args, {
+    cwd: projectFile('.'),
+    env: { SEED: String(Date.now() % 2 ** 31), ...environment, ...process.env },
+    stdio: 'inherit',
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
