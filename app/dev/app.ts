@@ -1,4 +1,5 @@
 import { defaultVariables, fixedVariables, localUrl, type Listen } from './app-environment.ts';
+import { appFlags } from './app-flags.ts';
 import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
 import { lockFile } from './layout.ts';
 import { inheritedEnvironment, nodeProcess } from './node-process.ts';
@@ -14,11 +15,12 @@ export async function startApp(
 ): Promise<GuardedProcess> {
   // The owner's login is for migrations alone.
   const { DATABASE_OWNER_URL: _owner, ...inherited } = inheritedEnvironment();
-  const spec = nodeProcess('app', ['app/main.ts'], {
+  const environment = {
     ...defaultVariables(services, listen),
     ...inherited,
     ...fixedVariables(services, listen),
-  });
+  };
+  const spec = nodeProcess('app', ['app/main.ts'], environment, appFlags);
   const process = await spawnGuarded(
     { ...spec, lockFile: lockFile(services.layout, 'app') },
     { onLine },

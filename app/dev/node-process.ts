@@ -15,11 +15,12 @@ export function nodeProcess(
   name: string,
   [file, ...args]: [file: string, ...args: string[]],
   env: Record<string, string>,
+  flags: readonly string[] = [],
 ): ProcessSpec {
   return {
     name,
     command: process.execPath,
-    args: [projectFile(file), ...args],
+    args: [...flags, projectFile(file), ...args],
     cwd: projectFile('.'),
     env,
     stopSignal: 'SIGTERM',

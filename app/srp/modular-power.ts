@@ -71,7 +71,7 @@ const algorithm = sequence(
 );
 
 /** The INTEGER at the end of an SPKI. It has no leading zeros: its length varies. */
-function readPublicValue(spki: Buffer): bigint {
+export function readPublicValue(spki: Buffer): bigint {
   const afterAlgorithm = readTlv(readTlv(spki).value).rest;
   const bits = readTlv(afterAlgorithm).value;
   return toBigInt(readTlv(bits.subarray(1)).value);

@@ -1,5 +1,6 @@
 import { Transform, finished } from 'node:stream';
 import type { Readable, TransformCallback } from 'node:stream';
+import type { PutPartOptions } from './object-store.ts';
 import { StorageError } from './storage-error.ts';
 
 type Push = (chunk: Buffer | string) => unknown;
@@ -23,12 +24,14 @@ class ExactBody extends Transform {
   #missing: number;
   #last: Buffer | undefined;
   readonly #encoding: BodyEncoding;
+  readonly #beforeEnd: () => void;
   readonly #push: Push = (chunk) => this.push(chunk);
 
-  constructor(size: number, encoding: BodyEncoding) {
+  constructor(size: number, encoding: BodyEncoding, beforeEnd: () => void) {
     super();
     this.#missing = size;
     this.#encoding = encoding;
+    this.#beforeEnd = beforeEnd;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -47,22 +50,32 @@ class ExactBody extends Transform {
       done(new StorageError('body_incomplete'));
       return;
     }
+    try {
+      this.#beforeEnd();
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
     if (this.#last) this.#encoding.write(this.#last, this.#push);
     this.#encoding.end(this.#push);
     done();
   }
 }
 
+export interface ExactBodyOptions extends PutPartOptions {
+  encoding?: BodyEncoding;
+}
+
 /**
  * `body` as a stream that ends only after exactly `size` bytes and otherwise fails: body_incomplete (also when `body`
- * breaks), body_too_long, or the reason of `signal`. Destroying it lets go of `body` without destroying that.
+ * breaks), body_too_long, the reason of `signal`, or what `beforeEnd` throws. Destroying it lets go of `body` without destroying that.
  */
 export function exactBody(
   body: Readable,
   size: number,
-  { signal, encoding = identity }: { signal?: AbortSignal; encoding?: BodyEncoding } = {},
+  { signal, beforeEnd = () => undefined, encoding = identity }: ExactBodyOptions = {},
 ): Readable {
-  const exact = new ExactBody(size, encoding);
+  const exact = new ExactBody(size, encoding, beforeEnd);
   const onAbort = () => exact.destroy(signal?.reason as Error);
   exact.once('close', () => {
     body.unpipe(exact);

@@ -8,6 +8,13 @@ export interface PartTarget {
   size: number;
 }
 
+export interface PutPartOptions {
+  /** Gives the part up. */
+  signal?: AbortSignal | undefined;
+  /** Called when all of the body was read and before its last bytes leave: what it throws refuses the part. */
+  beforeEnd?: (() => void) | undefined;
+}
+
 /** A part as the store acknowledged it. `etag` is opaque. */
 export interface StoredPart {
   partNumber: number;
@@ -51,9 +58,10 @@ export interface ObjectStore {
    * Streams exactly `size` bytes and resolves only once the part is durable. A body that breaks, ends early or goes on
    * leaves nothing behind. The same part number again replaces the part. `body` is never destroyed, only let go:
    * its owner may still want to answer.
-   * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`.
+   * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`; what `beforeEnd` throws is
+   * the error itself or its cause.
    */
-  putPart(part: PartTarget, body: Readable, signal?: AbortSignal): Promise<{ etag: string }>;
+  putPart(part: PartTarget, body: Readable, options?: PutPartOptions): Promise<{ etag: string }>;
 
   /**
    * Publishes the object at once or not at all, from these parts in the order of their numbers. A repeat after a lost

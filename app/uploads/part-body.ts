@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { finished, Transform } from 'node:stream';
-import { finished as end } from 'node:stream/promises';
+import { finished } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
 
 /** A client that sends nothing for this long is let go. */
@@ -14,66 +13,37 @@ export function declaredLength(request: IncomingMessage): number {
   return Number(header);
 }
 
-/** The body of a part on its way. */
+/** The body of a part, hashed as it passes through the request's own stream. */
 export interface HashedBody {
-  /** Fails when the client goes away, and at its end when it is not the expected body. */
-  readonly stream: Transform;
-  /** SHA-256 of the whole body, base64; once the stream has ended. */
+  /** SHA-256 of the whole body, base64. Call it once, when all of it has passed. */
   readonly sha256: () => string;
   /** Lets the rest of the body run off, so that the client hears the answer. */
   readonly discard: () => void;
 }
 
-/**
- * Lets the request's body through as it is and hashes it; at most a few chunks are held. A body with
- * another SHA-256 (base64) than the expected one fails before a store can have all of it.
- */
-export function hashBody(request: IncomingMessage, expected: string | undefined): HashedBody {
+/** Hashes whatever is read of the request from now on; reading it is up to the caller. */
+export function hashBody(request: IncomingMessage): HashedBody {
   const hash = createHash('sha256');
-  let sha256 = '';
-  const stream = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-    flush(done) {
-      sha256 = hash.digest('base64');
-      const isExpected = expected === undefined || expected === sha256;
-      done(isExpected ? null : new AppError('digest_mismatch'));
-    },
-  });
+  request.pause();
+  request.on('data', (chunk: Buffer) => hash.update(chunk));
+  request.on('error', () => undefined);
   request.setTimeout(idleMs, () => request.destroy(new Error('the client stopped sending')));
-  // Also of a request that was over before it came here.
-  finished(request, { writable: false }, (cause) => {
-    if (cause) stream.destroy(cause);
-  });
-  // Whoever reads the stream hears its errors; nobody reads it any more after `discard`.
-  stream.on('error', () => undefined);
-  request.pipe(stream);
   return {
-    stream,
-    sha256: () => sha256,
+    sha256: () => hash.digest('base64'),
     discard() {
-      request.unpipe(stream);
-      stream.destroy();
+      request.unpipe();
       request.resume();
     },
   };
 }
 
-/**
- * Reads the body to its end and keeps only its SHA-256 (base64).
- * Throws incomplete_body or digest_mismatch.
- */
-export async function drainBody(
-  request: IncomingMessage,
-  expected: string | undefined,
-): Promise<string> {
-  const { stream, sha256 } = hashBody(request, expected);
+/** Reads the body to its end and keeps only its SHA-256 (base64). Throws incomplete_body. */
+export async function drainBody(request: IncomingMessage): Promise<string> {
+  const body = hashBody(request);
   try {
-    await end(stream.resume());
+    await finished(request.resume(), { writable: false });
   } catch (cause) {
-    throw cause instanceof AppError ? cause : new AppError('incomplete_body', { cause });
+    throw new AppError('incomplete_body', { cause });
   }
-  return sha256();
+  return body.sha256();
 }

@@ -36,6 +36,8 @@ export async function claimPart(
   { sessionId, partNumber }: PartTarget,
   size: number,
 ): Promise<PartClaim | RecordedPart> {
+  // A claim lost in a crash of Postgres costs a retry: it need not wait for the disk.
+  await sql`set local synchronous_commit = off`.execute(tx);
   const claimId = randomUUID();
   const claimed = await tx
     .insertInto('upload_parts')

@@ -28,12 +28,10 @@ export interface Parts {
    * Receives one part. A part that is recorded already is hashed and compared, never stored again.
    * A body that breaks leaves nothing behind.
    */
-  receive(
-    caller: Caller,
-    target: PartTarget,
-    request: IncomingMessage,
-  ): Promise<z.input<typeof StoredPart>>;
+  receive(caller: Caller, target: PartTarget, request: IncomingMessage): Promise<Answer>;
 }
+
+type Answer = z.input<typeof StoredPart>;
 
 interface PartsOptions {
   readonly db: Database;
@@ -48,10 +46,11 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
     session: SessionRow,
     claim: PartClaim,
     request: IncomingMessage,
-  ): Promise<RecordedPart> {
+  ): Promise<Answer> {
     const size = declaredLength(request);
     const kept = keepClaim(db, caller, claim);
-    const body = hashBody(request, expectedDigest(request));
+    const body = hashBody(request);
+    let sha256 = '';
     try {
       const { etag } = await store.putPart(
         {
@@ -60,12 +59,20 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
           partNumber: claim.partNumber,
           size,
         },
-        body.stream,
-        kept.lost,
+        request,
+        {
+          signal: kept.lost,
+          beforeEnd() {
+            sha256 = body.sha256();
+            assertDigest(request, sha256);
+          },
+        },
       );
-      const part = { size, etag, sha256: body.sha256() };
-      await db.asUser(caller, (tx) => recordPart(tx, claim, part, clock()));
-      return part;
+      const part = { size, etag, sha256 };
+      return await db.asUser(caller, async (tx) => {
+        await recordPart(tx, claim, part, clock());
+        return toAnswer(claim.partNumber, part, await countParts(tx, claim.sessionId));
+      });
     } catch (error) {
       body.discard();
       await releaseClaim(db, caller, claim).catch(() => undefined);
@@ -79,7 +86,7 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
     async receive(caller, target, request) {
       const { sessionId, partNumber } = target;
       const size = declaredLength(request);
-      expectedDigest(request);
+      parseContentDigest(request.headers['content-digest']);
       const { session, part } = await db.asUser(caller, async (tx) => {
         const session = await lockOpenSession(tx, sessionId, clock());
         assertPart(partNumber, size, session.total_parts);
@@ -87,18 +94,10 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
         if ('claimId' in part) await assertRoom(tx, sessionId, session.file_size);
         return { session, part };
       });
-      const recorded =
-        'claimId' in part
-          ? await storeBody(caller, session, part, request)
-          : await compareBody(part, request);
+      if ('claimId' in part) return storeBody(caller, session, part, request);
+      await compareBody(part, request);
       const progress = await db.asUser(caller, (tx) => countParts(tx, sessionId));
-      return {
-        partNumber,
-        size: recorded.size,
-        etag: recorded.etag,
-        checksumSha256: recorded.sha256,
-        ...progress,
-      };
+      return toAnswer(partNumber, part, progress);
     },
   };
 }
@@ -111,22 +110,29 @@ async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<Se
 }
 
 /** Throws part_conflict unless the body is the one recorded. */
-async function compareBody(
-  recorded: RecordedPart,
-  request: IncomingMessage,
-): Promise<RecordedPart> {
-  const sha256 = await drainBody(request, expectedDigest(request));
+async function compareBody(recorded: RecordedPart, request: IncomingMessage): Promise<void> {
+  const sha256 = await drainBody(request);
+  assertDigest(request, sha256);
   if (sha256 !== recorded.sha256) throw new AppError('part_conflict');
-  return recorded;
 }
 
-/** Throws digest_mismatch. */
-function expectedDigest(request: IncomingMessage): string | undefined {
-  return parseContentDigest(request.headers['content-digest']);
+/** Throws digest_mismatch unless the body is the one that Content-Digest states, if it states one. */
+function assertDigest(request: IncomingMessage, sha256: string): void {
+  const stated = parseContentDigest(request.headers['content-digest']);
+  if (stated !== undefined && stated !== sha256) throw new AppError('digest_mismatch');
+}
+
+function toAnswer(
+  partNumber: number,
+  { size, etag, sha256 }: RecordedPart,
+  progress: { uploadedParts: number; uploadedBytes: number },
+): Answer {
+  return { partNumber, size, etag, checksumSha256: sha256, ...progress };
 }
 
 function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
+  // What `beforeEnd` threw.
   if (error.cause instanceof AppError) return error.cause;
   if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
   const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';

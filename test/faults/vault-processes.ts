@@ -1,3 +1,4 @@
+import { appFlags } from '../../app/dev/app-flags.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -107,9 +108,9 @@ interface AppOptions {
 
 async function startApp(options: AppOptions): Promise<GuardedProcess> {
   const { environment, baseUrl, logFile, nodeArguments } = options;
-  const spec = nodeProcess('app', ['app/main.ts'], environment);
-  const args = [...nodeArguments, ...spec.args];
-  const app = await spawnGuarded({ ...spec, args }, { file: logFile });
+  const flags = [...appFlags, ...nodeArguments];
+  const spec = nodeProcess('app', ['app/main.ts'], environment, flags);
+  const app = await spawnGuarded(spec, { file: logFile });
   await untilReady(app, () => askReadiness(baseUrl), { timeoutMs: 60_000, logFile });
   return app;
 }

@@ -94,12 +94,12 @@ export function uploadContract(guarantee: Guarantee): void {
       const body = new PassThrough();
       const abort = new AbortController();
       const part = { ...upload, partNumber: 1, size: partBytes };
-      const stalled = store.putPart(part, body, abort.signal);
+      const stalled = store.putPart(part, body, { signal: abort.signal });
       const reason = new Error('gone');
       body.write(testBytes(100_000, 2), () => abort.abort(reason));
       t.is(await t.throwsAsync(stalled), reason);
       t.false(body.destroyed);
-      t.is(await t.throwsAsync(store.putPart(part, body, abort.signal)), reason);
+      t.is(await t.throwsAsync(store.putPart(part, body, { signal: abort.signal })), reason);
     },
   );
 

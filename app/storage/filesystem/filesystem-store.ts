@@ -62,8 +62,8 @@ export async function createFilesystemStore({ directory }: FilesystemConfig): Pr
   return {
     createMultipart: (key) => orStorageError(createMultipart(key), 'storage_unavailable'),
 
-    putPart: (part, body, signal) =>
-      writePart(layout.uploadDirectory(part.key, part.uploadId), part, body, signal),
+    putPart: (part, body, options) =>
+      writePart(layout.uploadDirectory(part.key, part.uploadId), part, body, options),
 
     completeMultipart: (key, uploadId, parts) =>
       orStorageError(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { exactBody } from '../exact-body.ts';
-import type { PartTarget } from '../object-store.ts';
+import type { PartTarget, PutPartOptions } from '../object-store.ts';
 import { syncDirectory } from './durable.ts';
 import { toStorageError } from './file-error.ts';
 import { partFileName } from './manifest.ts';
@@ -17,11 +17,11 @@ export async function writePart(
   directory: string,
   { partNumber, size }: PartTarget,
   body: Readable,
-  signal?: AbortSignal,
+  options: PutPartOptions = {},
 ): Promise<{ etag: string }> {
   const etag = randomBytes(16).toString('hex');
   const partial = join(directory, `${etag}.partial`);
-  const exact = exactBody(body, size, { signal });
+  const exact = exactBody(body, size, options);
   try {
     await pipeline(
       exact,
@@ -37,6 +37,6 @@ export async function writePart(
     return { etag };
   } catch (error) {
     await rm(partial, { force: true }).catch(() => undefined);
-    throw error === signal?.reason ? error : toStorageError(error, 'upload_not_found');
+    throw error === options.signal?.reason ? error : toStorageError(error, 'upload_not_found');
   }
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { ListPartsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { exactBody } from '../exact-body.ts';
-import type { PartTarget } from '../object-store.ts';
+import type { PartTarget, PutPartOptions } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toStorageError } from './s3-error.ts';
@@ -54,10 +54,10 @@ export async function sendPart(
   client: S3Client,
   target: Target,
   body: Readable,
-  signal?: AbortSignal,
+  options?: PutPartOptions,
 ): Promise<{ etag: string }> {
   const encoding = target.withTrailer ? awsChunked(target.size) : undefined;
-  const exact = exactBody(body, target.size, { signal, encoding });
+  const exact = exactBody(body, target.size, { ...options, encoding });
   // The SDK does not notice a body that fails: without this its request would wait for the rest.
   const request = new AbortController();
   exact.once('error', (error) => request.abort(error));

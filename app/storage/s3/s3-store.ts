@@ -99,8 +99,8 @@ export function createS3Store(config: S3Config): ObjectStore {
       return UploadId;
     },
 
-    putPart: (part, body, signal) =>
-      sendPart(client, { ...part, Bucket, withTrailer }, body, signal),
+    putPart: (part, body, options) =>
+      sendPart(client, { ...part, Bucket, withTrailer }, body, options),
 
     completeMultipart: (key, uploadId, parts) =>
       complete(client, { Bucket, Key: key, UploadId: uploadId }, parts),
