@@ -1,5 +1,5 @@
 /**
- * How Node runs `app/main.ts`, here and in the image (docs/adr/0004-garbage-collection.md): bodies
+ * How Node runs `app/main.ts`, here as elsewhere (docs/adr/0004-garbage-collection.md): bodies
  * that pass through are external memory, and V8 would otherwise mark the whole heap every 30 MB.
  */
 export const appFlags: readonly string[] = [
