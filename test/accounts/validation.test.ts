@@ -78,7 +78,7 @@ test('a token is good for an hour and not longer', async (t) => {
   await t.throwsAsync(logIn(vault, account), undefined, 'the account is not active');
 });
 
-test('a token is nowhere in the database but in the mail that waits to be sent', async (t) => {
+test.serial('a token is nowhere in the database but in the mail that waits to be sent', async (t) => {
   const admin = await connectAs(vault.databases.admin);
   t.teardown(() => admin.end());
   const { rows: tables } = await admin.query<{ name: string }>(
@@ -95,7 +95,7 @@ test('a token is nowhere in the database but in the mail that waits to be sent',
     return texts;
   };
 
-  // Held back by a lock, so that the unsent mail can be seen.
+  // Held back, so that the unsent mail can be seen; alone, since it holds back every mail.
   await admin.query('begin');
   await admin.query(
     "create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at = now() + interval '1 day'; return new; end $$",
