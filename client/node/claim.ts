@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { ClientError } from '../client-error.ts';
 
 const heldHere = new Set<string>();
 
+/** A process that was killed may take a moment to be gone. */
+const patience = { waitMs: 3_000, stepMs: 100 };
+
 /**
  * Claims a path for this process until disposed of. A claim is a file of its own beside the path,
  * written before the others are looked for: of two claims at once at least one sees the other.
- * Those of dead processes are removed. Throws resume_in_use.
+ * Those of dead processes are removed. Throws resume_in_use, after three seconds of patience.
  */
 export async function claimPath(path: string): Promise<AsyncDisposable> {
   const prefix = `${basename(path)}.claim-`;
@@ -25,7 +29,7 @@ export async function claimPath(path: string): Promise<AsyncDisposable> {
     await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
     for (const other of await readdir(directory)) {
       if (!other.startsWith(prefix) || other === name) continue;
-      if (isHeld(other, prefix)) throw new ClientError('resume_in_use');
+      if (!(await isGivenUp(other, prefix))) throw new ClientError('resume_in_use');
       await rm(join(directory, other), { force: true });
     }
   } catch (error) {
@@ -33,6 +37,15 @@ export async function claimPath(path: string): Promise<AsyncDisposable> {
     throw error;
   }
   return { [Symbol.asyncDispose]: release };
+}
+
+/** Whether the claim's process is gone, or goes within the time we wait for it. */
+async function isGivenUp(name: string, prefix: string): Promise<boolean> {
+  for (let waited = 0; isHeld(name, prefix); waited += patience.stepMs) {
+    if (waited >= patience.waitMs || heldHere.has(name)) return false;
+    await setTimeout(patience.stepMs);
+  }
+  return true;
 }
 
 /** Process ids come again: a claim with ours is live only if we know it. */
