@@ -26,6 +26,9 @@ export interface ObjectHasher {
   close(): Promise<void>;
 }
 
+/** Small, so that what has been read is collected soon: a large file must not cost more memory. */
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 };
+
 interface Job extends HashRequest {
   resolve(hash: ObjectHash): void;
   reject(error: StorageError): void;
@@ -60,7 +63,7 @@ export function createObjectHasher(
 
   function startWorker(): Worker {
     const url = new URL('./object-hash-worker.ts', import.meta.url);
-    const worker = new Worker(url, { workerData: storeConfig });
+    const worker = new Worker(url, { workerData: storeConfig, resourceLimits });
     worker.on('message', (reply: HashReply) => settle(worker, reply));
     worker.on('error', (error) => discard(worker, error));
     worker.on('exit', (code) => discard(worker, new Error(`hash worker exited with ${code}`)));
