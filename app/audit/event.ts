@@ -24,3 +24,11 @@ export interface AuditEvent {
   /** No secret and no plaintext personal data: e-mails only as keyed hashes. */
   readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+/** What all events of users acting on what is their own have in common. */
+export function byOwner(
+  { userId, tenantId }: Owner,
+  requestId: string,
+): Pick<AuditEvent, 'actor' | 'owner' | 'requestId'> {
+  return { actor: { type: 'user', id: userId }, owner: { userId, tenantId }, requestId };
+}

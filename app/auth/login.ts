@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Accounts, ActiveAccount } from '../accounts/service.ts';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
@@ -94,10 +95,8 @@ export function createLogin(options: LoginOptions): Login {
       await db.asUser(account, (tx) =>
         audit.append(tx, {
           action: 'auth.login',
-          actor: { type: 'user', id: account.userId },
-          owner: account,
+          ...byOwner(account, requestId),
           resource: { type: 'session', id: loginId },
-          requestId,
           data: { method: 'srp' },
         }),
       );

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Proofs } from '../audit/proofs.ts';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
@@ -59,10 +60,8 @@ export function createCertification(options: CertificationOptions): Certificatio
         tx,
         {
           action: 'document.sealed',
-          actor: { type: 'user', id: caller.userId },
-          owner: caller,
+          ...byOwner(caller, requestId),
           resource: { type: 'document', id },
-          requestId,
           data: {
             fileHash: row.file_hash,
             size: row.file_size,

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
@@ -75,10 +76,8 @@ export function createDocuments(options: DocumentsOptions): Documents {
     }
     await audit.append(tx, {
       action: 'document.created',
-      actor: { type: 'user', id: caller.userId },
-      owner: caller,
+      ...byOwner(caller, requestId),
       resource: { type: 'document', id: row.id },
-      requestId,
       data: { fileHash: row.file_hash, size: row.file_size },
     });
   }

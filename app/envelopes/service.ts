@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Database } from '../db/database.ts';
 import { violatesUnique } from '../db/pg-error.ts';
@@ -48,10 +49,8 @@ export function createEnvelopes({ db, audit }: EnvelopesOptions): Envelopes {
             .execute();
           await audit.append(tx, {
             action: 'envelope.created',
-            actor: { type: 'user', id: caller.userId },
-            owner: caller,
+            ...byOwner(caller, requestId),
             resource: { type: 'envelope', id },
-            requestId,
             data: { kind: 'MASTER', version: 1 },
           });
         });

@@ -20,7 +20,7 @@ export function Base64(maxBytes: number) {
 }
 
 /** False where unused trailing bits are set, so that one byte string has one text. */
-export function isCanonicalBase64(text: string): boolean {
+function isCanonicalBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }
 

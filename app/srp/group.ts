@@ -4,7 +4,7 @@ import { getDiffieHellman } from 'node:crypto';
 const group = getDiffieHellman('modp15');
 
 /** Length of N, and of every padded group element, in bytes. */
-export const elementBytes = 384;
+const elementBytes = 384;
 export const primeBytes: Buffer = group.getPrime();
 export const primeHex = primeBytes.toString('hex');
 export const prime = BigInt(`0x${primeHex}`);

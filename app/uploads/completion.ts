@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
@@ -77,10 +78,8 @@ export function createCompletion(options: CompletionOptions): Completion {
         .execute();
       await audit.append(tx, {
         action: 'upload.completed',
-        actor: { type: 'user', id: caller.userId },
-        owner: caller,
+        ...byOwner(caller, requestId),
         resource: { type: 'upload', id: session.id },
-        requestId,
         data: { fileSize: session.file_size, totalParts: session.total_parts },
       });
       return completedAt;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { v7 as uuidv7 } from 'uuid';
+import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
@@ -87,10 +88,8 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
             .execute();
           await audit.append(tx, {
             action: 'upload.created',
-            actor: { type: 'user', id: caller.userId },
-            owner: caller,
+            ...byOwner(caller, requestId),
             resource: { type: 'upload', id },
-            requestId,
             data: { fileSize: file.fileSize, totalParts: file.totalParts },
           });
         });
@@ -139,10 +138,8 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
         });
         await audit.append(tx, {
           action: 'upload.aborted',
-          actor: { type: 'user', id: caller.userId },
-          owner: caller,
+          ...byOwner(caller, requestId),
           resource: { type: 'upload', id: sessionId },
-          requestId,
           data: {},
         });
         return { sessionId, status: 'ABORTED' as const, abortedAt };
