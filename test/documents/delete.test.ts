@@ -42,10 +42,11 @@ test('a deleted document takes its object, its path and its quota along', async 
   t.is((await createDocument(api, fileKey)).body.code, 'stored_file_not_found');
   t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 201);
   await storeDocument(t, api, bytes);
-  t.deepEqual(
-    await readdir(path.join(storeDirectory(vault), 'scratch')).then((names) => names.length),
-    0,
-  );
+  const scratch = path.join(storeDirectory(vault), 'scratch');
+  await until(async () => (await readdir(scratch)).length === 0, {
+    what: 'what lies between here and gone to be freed',
+    timeoutMs: 10_000,
+  });
 });
 
 test('of ten parallel deletions one finds the document, and one entry tells of it', async (t) => {
