@@ -78,54 +78,57 @@ test('a token is good for an hour and not longer', async (t) => {
   await t.throwsAsync(logIn(vault, account), undefined, 'the account is not active');
 });
 
-test.serial('a token is nowhere in the database but in the mail that waits to be sent', async (t) => {
-  const admin = await connectAs(vault.databases.admin);
-  t.teardown(() => admin.end());
-  const { rows: tables } = await admin.query<{ name: string }>(
-    "select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
-  );
-  const dump = async (): Promise<Map<string, string>> => {
-    const texts = new Map<string, string>();
-    for (const { name } of tables) {
-      const { rows } = await admin.query<{ text: string }>(
-        `select coalesce(string_agg(row_to_json(x)::text, ''), '') as text from ${name} x`,
-      );
-      texts.set(name, rows[0]?.text ?? '');
-    }
-    return texts;
-  };
+test.serial(
+  'a token is nowhere in the database but in the mail that waits to be sent',
+  async (t) => {
+    const admin = await connectAs(vault.databases.admin);
+    t.teardown(() => admin.end());
+    const { rows: tables } = await admin.query<{ name: string }>(
+      "select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
+    );
+    const dump = async (): Promise<Map<string, string>> => {
+      const texts = new Map<string, string>();
+      for (const { name } of tables) {
+        const { rows } = await admin.query<{ text: string }>(
+          `select coalesce(string_agg(row_to_json(x)::text, ''), '') as text from ${name} x`,
+        );
+        texts.set(name, rows[0]?.text ?? '');
+      }
+      return texts;
+    };
 
-  // Held back, so that the unsent mail can be seen; alone, since it holds back every mail.
-  await admin.query('begin');
-  await admin.query(
-    "create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at = now() + interval '1 day'; return new; end $$",
-  );
-  await admin.query(
-    'create trigger hold before insert on outbox for each row execute function hold()',
-  );
-  await admin.query('commit');
-  const account = inventAccount();
-  await register(vault, account);
-  const waiting = await dump();
-  const token = /token\W+([0-9a-f-]{36})/.exec(waiting.get('outbox') ?? '')?.[1] ?? '';
-  t.regex(token, /^[0-9a-f-]{36}$/);
-  for (const [name, text] of waiting) t.is(text.includes(token), name === 'outbox', name);
+    // Held back, so that the unsent mail can be seen; alone, since it holds back every mail.
+    await admin.query('begin');
+    await admin.query(
+      "create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at = now() + interval '1 day'; return new; end $$",
+    );
+    await admin.query(
+      'create trigger hold before insert on outbox for each row execute function hold()',
+    );
+    await admin.query('commit');
+    const account = inventAccount();
+    await register(vault, account);
+    const waiting = await dump();
+    const token = /token\W+([0-9a-f-]{36})/.exec(waiting.get('outbox') ?? '')?.[1] ?? '';
+    t.regex(token, /^[0-9a-f-]{36}$/);
+    for (const [name, text] of waiting) t.is(text.includes(token), name === 'outbox', name);
 
-  await admin.query('drop trigger hold on outbox');
-  await admin.query('update outbox set available_at = now()');
-  const [mail] = await validationMails(vault, account.email, 1);
-  t.is(mail?.token, token);
-  const sent = await until(
-    async () => {
-      const texts = await dump();
-      return texts.get('outbox') === '' && texts;
-    },
-    { what: 'the row to be erased', timeoutMs: 20_000 },
-  );
-  for (const [name, text] of sent) t.false(text.includes(token), name);
-  await validate(vault, token);
-  t.truthy(await logIn(vault, account));
-});
+    await admin.query('drop trigger hold on outbox');
+    await admin.query('update outbox set available_at = now()');
+    const [mail] = await validationMails(vault, account.email, 1);
+    t.is(mail?.token, token);
+    const sent = await until(
+      async () => {
+        const texts = await dump();
+        return texts.get('outbox') === '' && texts;
+      },
+      { what: 'the row to be erased', timeoutMs: 20_000 },
+    );
+    for (const [name, text] of sent) t.false(text.includes(token), name);
+    await validate(vault, token);
+    t.truthy(await logIn(vault, account));
+  },
+);
 
 test('an address is nowhere in the audit log', async (t) => {
   const { account, token } = await pendingAccount();
