@@ -11,6 +11,7 @@ import { createEnvelopeRoutes } from './envelopes/routes.ts';
 import { AppError } from './errors.ts';
 import { createHealthRoutes } from './health/routes.ts';
 import { createProxyTrust } from './http/client-address.ts';
+import type { Access } from './http/caller.ts';
 import { cors } from './http/cors.ts';
 import { errorBoundary } from './http/error-boundary.ts';
 import { explorer } from './http/explorer.ts';
@@ -29,11 +30,21 @@ const { version, description } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string; description: string };
 
+/** `internal` serves what holders of internal API keys may call, `public` the rest. */
+type Listener = 'public' | 'internal';
+
 /** The whole HTTP application over its services; it listens nowhere. */
-export function createApp(config: Config, services: Services, log: Log): Koa {
+export function createApp(config: Config, services: Services, log: Log, listener: Listener): Koa {
   const trust = createProxyTrust(config.http.trustedProxies);
-  const routes = createRoutes(config, services);
-  const router = createRouter(routes, (token) => services.tokens.verify(token));
+  const takesKeys = listener === 'internal' || config.http.internalRoutes === 'both';
+  const routes = createRoutes(config, services).filter(({ access }) =>
+    listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
+  );
+  const router = createRouter(routes, {
+    authenticate: (token) => services.authenticate(token),
+    verifyReauth: (token, caller) => services.reauth.verify(token, caller),
+    ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
+  });
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
@@ -47,11 +58,15 @@ export function createApp(config: Config, services: Services, log: Log): Koa {
   return app;
 }
 
+function isInternal(access: Access): boolean {
+  return access === 'internal' || (access !== 'public' && access.orInternal === true);
+}
+
 /** The OpenAPI 3.1 document of the whole API. */
 export function describeApi() {
   // Definitions do not depend on the services: only handlers do, and none is called here.
   const routes = createRoutes(
-    { auth: { issuer: '', audience: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
+    { auth: { issuer: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
     {} as Services,
   );
   return createOpenApi(routes, { title: 'Probatio', version: '1.0.0', description });
@@ -59,7 +74,7 @@ export function describeApi() {
 
 /** Every route, in the order of the documentation. */
 export function createRoutes(
-  config: Pick<Config, 'auth' | 'uploads'>,
+  config: { readonly auth: Pick<Config['auth'], 'issuer'>; readonly uploads: Config['uploads'] },
   services: Services,
 ): Route[] {
   return [

@@ -1,23 +1,34 @@
 import { createApp } from './app.ts';
-import { ConfigError, loadConfig, type Config } from './config.ts';
+import { loadConfig, type Config } from './config.ts';
+import { ConfigError } from './environment.ts';
 import { listen } from './http/server.ts';
-import { startServices } from './services.ts';
-import { createLog } from './telemetry/log.ts';
+import { startServices, type Services } from './services.ts';
+import { createLog, type Log } from './telemetry/log.ts';
 
 /** config → services → Koa → listen → drain */
 async function main(config: Config): Promise<void> {
   const log = createLog(config.logLevel);
   const services = await startServices(config, log);
-  const app = createApp(config, services, log);
-  const server = await listen(app, config.http.host, config.http.port);
-  log.info({ host: config.http.host, port: server.port }, 'listening');
+  const { http } = config;
+  const server = await listen(createApp(config, services, log, 'public'), http.host, http.port);
+  log.info({ host: http.host, port: server.port }, 'listening');
+  const internal = await listenInternally(config, services, log);
 
   const signal = await nextStopSignal();
   log.info({ signal }, 'draining');
   services.beginDrain();
-  await server.drain(config.http.drainSeconds);
+  await Promise.all([server.drain(http.drainSeconds), internal?.drain(http.drainSeconds)]);
   await services.stop();
   log.info('stopped');
+}
+
+/** The second listener, where the public one does not serve the internal routes. */
+async function listenInternally(config: Config, services: Services, log: Log) {
+  const { internalRoutes, internalHost: host, internalPort } = config.http;
+  if (internalRoutes === 'both') return undefined;
+  const server = await listen(createApp(config, services, log, 'internal'), host, internalPort);
+  log.info({ host, port: server.port }, 'listening for internal requests');
+  return server;
 }
 
 function nextStopSignal(): Promise<string> {

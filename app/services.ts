@@ -8,6 +8,9 @@ import { createSealerStore } from './audit/sealer-store.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import { createAccessTokens } from './auth/access-token.ts';
 import { createLogin } from './auth/login.ts';
+import { createOwnKeys } from './auth/own-keys.ts';
+import { createReauthTokens } from './auth/reauth-token.ts';
+import { createSrpExchange } from './auth/srp-exchange.ts';
 import { createSrpSessions } from './auth/srp-sessions.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -15,6 +18,7 @@ import { openDatabase } from './db/database.ts';
 import { createCertification } from './documents/certification.ts';
 import { createDocuments } from './documents/service.ts';
 import { createEnvelopes } from './envelopes/service.ts';
+import { createInternalKeys } from './internal/api-keys.ts';
 import { createCacheProbe } from './health/cache.ts';
 import { createHealth } from './health/service.ts';
 import { createFileMailer } from './mail/mailer.ts';
@@ -70,10 +74,14 @@ export async function startServices(config: Config, log: Log) {
   const outbox = createOutbox({ onCommitted: outboxWorker.wake });
   const proofs = createProofs({ db, registry, sealer });
 
-  const tokens = createAccessTokens({ ...config.auth, signer, registry, clock });
+  const findOwnKey = createOwnKeys(registry);
+  const tokens = createAccessTokens({ ...config.auth, signer, findOwnKey, clock });
+  const reauth = createReauthTokens({ ...config.auth, signer, findOwnKey, clock });
+  const internalKeys = createInternalKeys({ ...config.internalKeys, log });
   const accounts = createAccounts({ db, audit, outbox, keys, clock });
   const sessions = createSrpSessions(redis);
-  const login = createLogin({ accounts, sessions, tokens, db, audit, clock });
+  const exchange = createSrpExchange({ accounts, sessions, clock });
+  const login = createLogin({ exchange, tokens, db, audit });
 
   const hashes = createFileHashes({ db, hasher, log });
   const uploads = createUploads({ db, hashes, clock });
@@ -107,16 +115,20 @@ export async function startServices(config: Config, log: Log) {
 
   return {
     accounts,
+    authenticate: (token: string) => tokens.verify(token),
     cache,
     certification,
     clock,
     completion,
     documents,
     envelopes,
+    exchange,
     health,
+    internalKeys,
     login,
     parts,
     proofs,
+    reauth,
     registry,
     tokens,
     uploadSessions,

@@ -16,9 +16,21 @@ const AccessTokenClaims = z.looseObject({
   jti: Text,
 });
 
+/** Shows that its subject proved who they are a moment ago. */
+const ReauthTokenClaims = z.strictObject({
+  iss: Text,
+  sub: Text,
+  aud: Text,
+  exp: NumericDate,
+  iat: NumericDate,
+  jti: Text,
+  purpose: z.literal('reauth'),
+});
+
 /** What the token key signs: each `typ` with its claims and longest life. */
 const tokenTypes = {
   'at+jwt': { claims: AccessTokenClaims, maxLifetimeSeconds: 15 * 60 },
+  'reauth+jwt': { claims: ReauthTokenClaims, maxLifetimeSeconds: 5 * 60 },
 } as const;
 
 export type TokenType = keyof typeof tokenTypes;

@@ -49,7 +49,7 @@ export type TokenRequest = z.output<typeof TokenRequest>;
 export const TokenResponse = z.strictObject({ token: z.string() });
 
 /** What a MAC may be asked for. The MAC of a label is itself a key of the application. */
-export const MacLabel = z.enum(['email-hash', 'decoy']);
+export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy']);
 export type MacLabel = z.output<typeof MacLabel>;
 
 export const MacRequest = z.strictObject({ label: z.string() });

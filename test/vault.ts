@@ -53,7 +53,11 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
   const logLines: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
   const services = await startServices(config, log);
-  const server = await listen(createApp(config, services, log), config.http.host, config.http.port);
+  const server = await listen(
+    createApp(config, services, log, 'public'),
+    config.http.host,
+    config.http.port,
+  );
   return {
     baseUrl: `http://${config.http.host}:${server.port}`,
     config,

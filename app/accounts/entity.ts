@@ -2,24 +2,43 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../db/columns.ts';
 import { ownedByService } from '../db/policies.ts';
 
-/** A person, by e-mail address. Usable once a registration of theirs has been validated. */
+export type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
+
+/**
+ * A person, by e-mail address. Usable once a registration of theirs has been validated; a closed
+ * account keeps its id, which sealed documents and proofs name, and forgets the address.
+ */
 export const Account = defineEntity({
   name: 'Account',
   tableName: 'accounts',
   rowLevelSecurity: 'force',
   policies: ownedByService('accounts'),
   uniques: [{ name: 'accounts_email', properties: ['email'] }],
-  checks: [{ name: 'accounts_status', expression: "status in ('PENDING_VALIDATION', 'ACTIVE')" }],
+  indexes: [
+    {
+      name: 'accounts_unvalidated',
+      expression:
+        "create index accounts_unvalidated on accounts (created_at) where status = 'PENDING_VALIDATION'",
+    },
+  ],
+  checks: [
+    {
+      name: 'accounts_status',
+      expression: "status in ('PENDING_VALIDATION', 'ACTIVE', 'CLOSED')",
+    },
+    { name: 'accounts_closed', expression: "(status = 'CLOSED') = (email is null)" },
+  ],
   properties: {
     id: p.uuid().primary(),
     tenantId: p.text(),
-    email: p.text(),
-    status: p.text().$type<'PENDING_VALIDATION' | 'ACTIVE'>(),
+    email: p.text().nullable(),
+    status: p.text().$type<AccountStatus>(),
     plan: p.text(),
     roles: p.array().columnType('text[]'),
     scopes: p.array().columnType('text[]'),
     createdAt: createdAt(),
     activatedAt: timestamp().nullable(),
+    closedAt: timestamp().nullable(),
   },
 });
 
@@ -54,5 +73,25 @@ export const Credential = defineEntity({
     salt: p.text(),
     verifier: p.text(),
     createdAt: createdAt(),
+  },
+});
+
+/** One run of the purge of accounts that were never validated. */
+export const PurgeRun = defineEntity({
+  name: 'PurgeRun',
+  tableName: 'purge_runs',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('purge_runs'),
+  properties: {
+    id: p.uuid().primary(),
+    /** The name of the internal API key. */
+    requestedBy: p.text(),
+    dryRun: p.boolean(),
+    purgedAccounts: p.integer().default(0),
+    removedAuditTraces: p.integer().default(0),
+    removedEmails: p.integer().default(0),
+    startedAt: timestamp(),
+    /** Null while it runs, or where the process died. */
+    completedAt: timestamp().nullable(),
   },
 });

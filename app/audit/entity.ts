@@ -31,6 +31,11 @@ export const AuditEntry = defineEntity({
       expression:
         "(state = 'SEALED') = (hash is not null and signature is not null and key_id is not null and sealed_at is not null)",
     },
+    {
+      name: 'audit_entries_erased',
+      expression:
+        "(canonical is null) = (erased_at is not null) and (erased_at is null or state = 'SEALED')",
+    },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -41,13 +46,15 @@ export const AuditEntry = defineEntity({
     resourceId: p.text(),
     seq: p.bigint('number'),
     action: p.text(),
-    canonical: p.text(),
+    /** Null once erased; hash and signature stay. */
+    canonical: p.text().nullable(),
     state: p.text().$type<'PENDING' | 'SEALED' | 'DEAD'>().default('PENDING'),
     hash: p.text().nullable(),
     signature: p.text().nullable(),
     keyId: p.text().nullable(),
     createdAt: createdAt(),
     sealedAt: timestamp().nullable(),
+    erasedAt: timestamp().nullable(),
     attempts: p.integer().default(0),
     /** Fencing token of the sealer that has the entry, and until when. */
     claimId: p.uuid().nullable(),
@@ -81,5 +88,29 @@ export const AuditDeadLetter = defineEntity({
     reason: p.text(),
     attempts: p.integer(),
     createdAt: createdAt(),
+  },
+});
+
+/**
+ * Events that come in numbers (failed logins, reads of proofs), counted a minute; a worker makes one
+ * entry of each row.
+ */
+export const AuditTally = defineEntity({
+  name: 'AuditTally',
+  tableName: 'audit_tallies',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('audit_tallies'),
+  properties: {
+    minute: timestamp().primary(),
+    userId: p.uuid().primary(),
+    action: p.text().primary(),
+    /** '' for strangers. */
+    actorId: p.text().primary(),
+    resourceType: p.text().primary(),
+    resourceId: p.text().primary(),
+    /** JSON text of what the events have in common. */
+    detail: p.text().primary(),
+    tenantId: p.text(),
+    count: p.integer(),
   },
 });

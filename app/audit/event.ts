@@ -4,7 +4,15 @@ import type { Owner } from '../db/database.ts';
 export type AuditAction =
   | 'account.registered'
   | 'account.activated'
+  | 'account.closed'
+  | 'account.granted'
+  | 'account.revoked'
+  | 'account.purged'
   | 'auth.login'
+  | 'auth.login_failed'
+  | 'auth.reauthenticated'
+  | 'auth.session_revoked'
+  | 'auth.refresh_reused'
   | 'envelope.created'
   | 'upload.created'
   | 'upload.completed'
@@ -18,6 +26,8 @@ export interface AuditEvent {
   readonly action: AuditAction;
   readonly actor: { readonly type: 'user' | 'system' | 'anonymous'; readonly id: string | null };
   readonly owner: Owner;
+  /** `success` unless said. */
+  readonly outcome?: 'failure';
   readonly resource: { readonly type: string; readonly id: string };
   /** The server's own request id; null for what no request caused. */
   readonly requestId: string | null;

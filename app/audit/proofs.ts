@@ -6,7 +6,7 @@ import { verifyProof, type AuditProof, type Verdict } from './proof.ts';
 import type { Sealer } from './sealer.ts';
 
 export interface Proofs {
-  /** Throws not_found for entries of others, proof_not_ready until signed. */
+  /** Throws not_found for entries of others, proof_not_ready until signed, entry_erased. */
   get(caller: Caller, entryId: string): Promise<AuditProof>;
   verify(caller: Caller, entryId: string): Promise<Verdict>;
   verifyExternal(proof: AuditProof): Promise<Verdict>;
@@ -30,7 +30,8 @@ export function createProofs({ db, registry, sealer }: ProofsOptions): Proofs {
       ? await db.asService(read)
       : await db.asUser(caller, read);
     if (entry === undefined) throw new AppError('not_found');
-    const { hash, signature, key_id: keyId } = entry;
+    const { canonical, hash, signature, key_id: keyId } = entry;
+    if (canonical === null) throw new AppError('entry_erased');
     if (hash === null || signature === null || keyId === null) {
       throw new AppError('proof_not_ready', { retryAfterSeconds: 1 });
     }
@@ -40,7 +41,7 @@ export function createProofs({ db, registry, sealer }: ProofsOptions): Proofs {
     if (key === undefined) throw new Error(`audit key ${keyId} is not in the registry`);
     return {
       id: entryId,
-      entryCanonical: entry.canonical,
+      entryCanonical: canonical,
       entryHash: hash,
       hsmSignature: signature,
       hsmKeyId: keyId,

@@ -84,7 +84,7 @@ function canonicalEntry(id: string, seq: number, event: AuditEvent, at: Date): s
     action: event.action,
     resource: { ...event.resource, owner: event.owner.userId },
     seq,
-    outcome: 'success',
+    outcome: event.outcome ?? 'success',
     requestId: event.requestId,
     data: event.data,
     salt: randomBytes(32).toString('base64'),

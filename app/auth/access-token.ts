@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import type { SignerClient } from '../../signer/client.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import type { FindOwnKey } from './own-keys.ts';
 
 export const accessTokenSeconds = 900;
-const clockSkewSeconds = 30;
+export const clockSkewSeconds = 30;
 
 /** The claims of our access tokens beside the registered ones (RFC 9068). */
 const Claims = z.object({
@@ -19,9 +19,12 @@ const Claims = z.object({
   authz: z.object({ roles: z.array(z.string()), scopes: z.array(z.string()) }),
 });
 
+/** Whom an access token is for. */
+export type TokenSubject = Omit<Caller, 'issuer' | 'sessionId'> & { readonly sessionId: string };
+
 export interface AccessTokens {
   /** RS256, `typ: at+jwt`, signed in the HSM. Throws SignerUnavailable. */
-  issue(caller: Caller): Promise<string>;
+  issue(subject: TokenSubject): Promise<string>;
   /** Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. */
   verify(token: string): Promise<Caller>;
 }
@@ -30,49 +33,33 @@ interface AccessTokensOptions {
   readonly issuer: string;
   readonly audience: string;
   readonly signer: SignerClient;
-  readonly registry: KeyRegistry;
+  readonly findOwnKey: FindOwnKey;
   readonly clock: Clock;
 }
 
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
-  const { issuer, audience, signer, registry, clock } = options;
-
-  /** Fails closed: a key that cannot be looked up is no unknown key. */
-  async function lookUp(keyId: string) {
-    try {
-      return await registry.find(keyId);
-    } catch (cause) {
-      throw new AppError('jwks_unavailable', { cause });
-    }
-  }
-
-  async function findKey(header: { kid?: string }) {
-    const key = header.kid === undefined ? undefined : await lookUp(header.kid);
-    if (key?.purpose !== 'token') throw new AppError('invalid_token');
-    return key.key;
-  }
-
+  const { issuer, audience, signer, findOwnKey, clock } = options;
   return {
-    async issue(caller) {
+    async issue(subject) {
       const issuedAt = Math.floor(clock().getTime() / 1000);
       const claims = {
         iss: issuer,
-        sub: caller.userId,
+        sub: subject.userId,
         aud: audience,
         exp: issuedAt + accessTokenSeconds,
         iat: issuedAt,
         jti: randomUUID(),
-        authz: { roles: [...caller.roles], scopes: [...caller.scopes] },
-        tenant_id: caller.tenantId,
-        plan: caller.plan,
-        sid: caller.sessionId,
+        authz: { roles: [...subject.roles], scopes: [...subject.scopes] },
+        tenant_id: subject.tenantId,
+        plan: subject.plan,
+        sid: subject.sessionId,
       };
       return signer.signToken({ typ: 'at+jwt', claims });
     },
     async verify(token) {
       if (unverifiedIssuer(token) !== issuer) throw new AppError('invalid_issuer');
       try {
-        const { payload } = await jwtVerify(token, findKey, {
+        const { payload } = await jwtVerify(token, findOwnKey, {
           algorithms: ['RS256'],
           typ: 'at+jwt',
           issuer,
@@ -81,7 +68,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
           currentDate: clock(),
           requiredClaims: ['sub', 'exp', 'iat', 'jti'],
         });
-        return toCaller(payload);
+        return { ...parseClaims(payload), issuer };
       } catch (error) {
         throw toAppError(error);
       }
@@ -98,7 +85,7 @@ function unverifiedIssuer(token: string): string | undefined {
   }
 }
 
-function toCaller(payload: JWTPayload): Caller {
+function parseClaims(payload: JWTPayload): Omit<Caller, 'issuer'> {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw new AppError('invalid_token');
   const { sub, tenant_id: tenantId, plan, sid, authz } = claims.data;

@@ -1,11 +1,17 @@
 import { route, type Route } from '../http/route.ts';
 import type { Login } from './login.ts';
+import type { SrpExchange } from './srp-exchange.ts';
 import { Challenge, ChallengeRequest, LoggedIn, ProofRequest, SrpParams } from './schema.ts';
 import { primeHex } from '../srp/group.ts';
 
 const tag = 'Authentication';
 
-export function createLoginRoutes({ login }: { readonly login: Login }): Route[] {
+interface LoginRoutesOptions {
+  readonly exchange: SrpExchange;
+  readonly login: Login;
+}
+
+export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Route[] {
   return [
     route({
       method: 'get',
@@ -34,7 +40,7 @@ export function createLoginRoutes({ login }: { readonly login: Login }): Route[]
       response: Challenge,
       noStore: true,
       errors: ['invalid_public_value', 'user_not_found', 'cache_unavailable'],
-      handler: ({ body }) => login.challenge(body),
+      handler: ({ body }) => exchange.challenge(body),
     }),
     route({
       method: 'post',
@@ -51,10 +57,12 @@ export function createLoginRoutes({ login }: { readonly login: Login }): Route[]
         'invalid_public_value',
         'srp_session_expired',
         'invalid_proof',
+        'rate_limited',
         'cache_unavailable',
         'signer_unavailable',
       ],
-      handler: ({ body, request }) => login.verify(body, request.serverId),
+      handler: ({ body, request }) =>
+        login.verify(body, { address: request.clientAddress, requestId: request.serverId }),
     }),
   ];
 }

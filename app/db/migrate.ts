@@ -4,12 +4,14 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Migration0001Tables } from './migrations/0001-tables.ts';
 import { Migration0002RowSecurity } from './migrations/0002-row-security.ts';
+import { Migration0003Access } from './migrations/0003-access.ts';
 import { entities } from './schema.ts';
 
 /** In the order they run; forward only, never edited once released. */
 const migrations: readonly Constructor<Migration>[] = [
   Migration0001Tables,
   Migration0002RowSecurity,
+  Migration0003Access,
 ];
 
 /** Any constant of ours: the advisory lock that lets one process migrate at a time. */

@@ -1,6 +1,7 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
-import { Account, Credential, Registration } from '../accounts/entity.ts';
-import { AuditDeadLetter, AuditEntry, AuditSequence } from '../audit/entity.ts';
+import { Account, Credential, PurgeRun, Registration } from '../accounts/entity.ts';
+import { AuditDeadLetter, AuditEntry, AuditSequence, AuditTally } from '../audit/entity.ts';
+import { Identity, KnownAddress, LoginSession, RefreshToken } from '../auth/entity.ts';
 import { Document, DocumentKeyword } from '../documents/entity.ts';
 import { KeyEnvelope } from '../envelopes/entity.ts';
 import { SigningKey } from '../keys/entity.ts';
@@ -13,11 +14,17 @@ export const entities = [
   AuditDeadLetter,
   AuditEntry,
   AuditSequence,
+  AuditTally,
   Credential,
   Document,
   DocumentKeyword,
+  Identity,
   KeyEnvelope,
+  KnownAddress,
+  LoginSession,
   OutboxMessage,
+  PurgeRun,
+  RefreshToken,
   Registration,
   SigningKey,
   UploadPart,

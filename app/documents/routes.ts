@@ -12,8 +12,9 @@ import {
 import type { Documents } from './service.ts';
 
 const tag = 'Documents';
-const mayRead = { scopes: ['documents:read'] };
-const mayWrite = { scopes: ['documents:write'] };
+const withoutTenant = 'user_context_missing';
+const mayRead = { scopes: ['documents:read'], withoutTenant } as const;
+const mayWrite = { scopes: ['documents:write'], withoutTenant } as const;
 
 interface DocumentRoutesOptions {
   readonly documents: Documents;

@@ -1,21 +1,44 @@
+import type { ErrorCode } from '../errors.ts';
+
 /** What a verified access token says about who is calling. */
 export interface Caller {
-  /** Internal user id (UUID). */
+  /** Internal user id (UUID), whoever issued the token. */
   readonly userId: string;
   readonly tenantId: string;
   readonly plan: string;
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
-  /** The token's `sid`: one login. */
-  readonly sessionId: string;
+  /** The token's `sid`: one login. Other issuers may not name one. */
+  readonly sessionId: string | undefined;
+  /** The token's `iss`. */
+  readonly issuer: string;
 }
 
-/** Who may call a route: everyone, or a token with one of `roles` (if named) and all of `scopes`. */
-export type Access =
-  | 'public'
-  | { readonly roles?: readonly string[]; readonly scopes?: readonly string[] };
+/** A caller whose token may name no tenant, as those of other issuers may. */
+export type Identified = Omit<Caller, 'tenantId'> & { readonly tenantId: string | undefined };
 
-export function mayAccess(caller: Caller, access: Exclude<Access, 'public'>): boolean {
+/** Who holds an internal API key with the admin right. */
+export interface InternalCaller {
+  /** The key's name. */
+  readonly internalKey: string;
+}
+
+/** A token with one of `roles` (if named) and all of `scopes`. */
+export interface TokenAccess {
+  readonly roles?: readonly string[];
+  readonly scopes?: readonly string[];
+  /** Needs a fresh X-Reauth-Token beside. */
+  readonly reauth?: true;
+  /** An internal API key does as well, where the listener takes one. */
+  readonly orInternal?: true;
+  /** The answer to a valid token without a tenant; invalid_token unless named. */
+  readonly withoutTenant?: ErrorCode;
+}
+
+/** Who may call a route: everyone, holders of an internal API key, or of a token. */
+export type Access = 'public' | 'internal' | TokenAccess;
+
+export function mayAccess(caller: Identified, access: TokenAccess): boolean {
   const hasRole = access.roles === undefined || access.roles.some((r) => caller.roles.includes(r));
   const hasScopes = (access.scopes ?? []).every((scope) => caller.scopes.includes(scope));
   return hasRole && hasScopes;

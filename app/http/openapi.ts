@@ -5,6 +5,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { describeError, type ErrorCode } from '../errors.ts';
+import type { Access } from './caller.ts';
 import type { Route } from './route.ts';
 
 const ErrorBody = z
@@ -40,7 +41,11 @@ export function createOpenApi(routes: readonly Route[], info: ApiInfo) {
     info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'at+jwt' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'at+jwt' },
+        reauth: { type: 'apiKey', in: 'header', name: 'X-Reauth-Token' },
+        internalKey: { type: 'apiKey', in: 'header', name: 'X-Internal-Api-Key' },
+      },
     },
   });
 }
@@ -50,7 +55,7 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
     operationId: operationId(route.method, path),
     tags: [route.tag],
     summary: route.summary,
-    security: route.access === 'public' ? [] : [{ bearer: [...(route.access.scopes ?? [])] }],
+    security: security(route.access),
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
@@ -58,6 +63,15 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
     ...requestBody(route),
     responses: { ...success(route), ...failures(route) },
   };
+}
+
+/** The ways in, one of which is enough. */
+function security(access: Access): Record<string, string[]>[] {
+  if (access === 'public') return [];
+  if (access === 'internal') return [{ internalKey: [] }];
+  const bearer = { bearer: [...(access.scopes ?? [])] };
+  const token = access.reauth === true ? { ...bearer, reauth: [] } : bearer;
+  return access.orInternal === true ? [token, { internalKey: [] }] : [token];
 }
 
 function operationId(method: string, path: string): string {
@@ -87,6 +101,24 @@ function success(route: Route) {
   return { [String(route.status)]: { description, ...content } };
 }
 
+/** Codes that the guards answer. */
+function accessCodes(access: Access): ErrorCode[] {
+  if (access === 'public') return [];
+  if (access === 'internal') return ['invalid_api_key', 'access_denied'];
+  return [
+    ...tokenCodes,
+    ...(access.withoutTenant === undefined ? [] : [access.withoutTenant]),
+    ...(access.reauth === true ? reauthCodes : []),
+    ...(access.orInternal === true ? (['invalid_api_key'] as const) : []),
+  ];
+}
+
+const reauthCodes = [
+  'reauth_required',
+  'reauth_expired',
+  'reauth_invalid',
+] as const satisfies readonly ErrorCode[];
+
 const tokenCodes = [
   'invalid_token',
   'token_expired',
@@ -105,7 +137,7 @@ function failures(route: Route) {
       codes.add(code);
     }
   }
-  if (route.access !== 'public') for (const code of tokenCodes) codes.add(code);
+  for (const code of accessCodes(route.access)) codes.add(code);
   const byStatus = Map.groupBy(codes, (code) => describeError(code).status);
   return Object.fromEntries(
     [...byStatus].map(([status, of]) => [

@@ -1,15 +1,24 @@
 import type { z } from 'zod';
 import { AppError, type ErrorCode } from '../errors.ts';
-import type { Access, Caller } from './caller.ts';
+import type { Access, Caller, InternalCaller } from './caller.ts';
 import type { Reply, RequestInfo } from './request.ts';
 import { parseInput } from './validation.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;
 
+/** Whom the guards let through to a route of this access. */
+type Admitted<A extends Access> = A extends 'public'
+  ? undefined
+  : A extends 'internal'
+    ? InternalCaller
+    : A extends { orInternal: true }
+      ? Caller | InternalCaller
+      : Caller;
+
 /** What a handler is given: typed by the route's own schemas. */
 export interface Input<A extends Access, P, Q, B> {
-  readonly caller: A extends 'public' ? undefined : Caller;
+  readonly caller: Admitted<A>;
   readonly params: Output<P>;
   readonly query: Output<Q>;
   readonly body: Output<B>;
@@ -47,7 +56,7 @@ export interface RawRequest {
   readonly params: Record<string, string>;
   readonly query: Record<string, unknown>;
   readonly body: unknown;
-  readonly caller: Caller | undefined;
+  readonly caller: Caller | InternalCaller | undefined;
   readonly request: RequestInfo;
   readonly reply: Reply;
 }
@@ -87,7 +96,7 @@ export function route<
       }
       options.guardBody?.(raw.body);
       const result = await handler({
-        caller: raw.caller as Input<A, P, Q, B>['caller'],
+        caller: raw.caller as Admitted<A>,
         params: parseInput(options.params, raw.params, 'path') as Output<P>,
         query: parseInput(options.query, raw.query, 'query') as Output<Q>,
         body: parseInput(options.body, raw.body, 'body') as Output<B>,

@@ -1,29 +1,26 @@
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../errors.ts';
-import { mayAccess, type Caller } from './caller.ts';
+import { admit, type Guards } from './guards.ts';
 import { readJsonBody } from './json-body.ts';
 import { requestInfo } from './request-context.ts';
 import type { Route } from './route.ts';
 import { isSafeString } from './safe-text.ts';
 
-/** Verifies a bearer token. Throws invalid_token, token_expired, invalid_issuer and their like. */
-export type Authenticate = (token: string) => Promise<Caller>;
-
 /** Mounts the routes: guard, then body, then the route's own validation and handler. */
-export function createRouter(routes: readonly Route[], authenticate: Authenticate): Router {
+export function createRouter(routes: readonly Route[], guards: Guards): Router {
   const router = new Router({ strict: true, sensitive: true });
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, authenticate));
+      router[route.method](path, serve(route, guards));
     }
   }
   return router;
 }
 
-function serve(route: Route, authenticate: Authenticate) {
+function serve(route: Route, guards: Guards) {
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
-    const caller = await admit(ctx, route, authenticate);
+    const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
     const body = route.body === undefined ? undefined : await readJsonBody(ctx.req);
     ctx.status = route.status;
@@ -43,19 +40,6 @@ function serve(route: Route, authenticate: Authenticate) {
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
   };
-}
-
-async function admit(
-  ctx: Context,
-  route: Route,
-  authenticate: Authenticate,
-): Promise<Caller | undefined> {
-  if (route.access === 'public') return undefined;
-  const token = /^Bearer ([\w.~+/=-]+)$/i.exec(ctx.get('Authorization'))?.[1];
-  if (token === undefined) throw new AppError('invalid_token');
-  const caller = await authenticate(token);
-  if (!mayAccess(caller, route.access)) throw new AppError('access_denied');
-  return caller;
 }
 
 /** Percent-encoded NUL or broken UTF-8 in the path or query is malformed, whatever the route. */

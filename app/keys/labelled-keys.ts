@@ -1,5 +1,5 @@
 import type { SignerClient } from '../../signer/client.ts';
-import type { MacLabel } from '../../signer/protocol.ts';
+import { MacLabel } from '../../signer/protocol.ts';
 import { AppError } from '../errors.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -13,7 +13,7 @@ export interface LabelledKeys {
 }
 
 const retryMs = 1_000;
-const labels: readonly MacLabel[] = ['email-hash', 'decoy'];
+const labels = MacLabel.options;
 
 interface FetchOptions {
   readonly signer: SignerClient;

@@ -14,10 +14,18 @@ export const OutboxMessage = defineEntity({
     { name: 'outbox_append', command: 'insert', roles: ['probatio_app'], check: 'true' },
     servicePolicy('outbox'),
   ],
-  indexes: [{ name: 'outbox_due', properties: ['availableAt'] }],
+  indexes: [
+    { name: 'outbox_due', properties: ['availableAt'] },
+    {
+      name: 'outbox_user',
+      expression: 'create index outbox_user on outbox (user_id) where user_id is not null',
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
     kind: p.text(),
+    /** Whom it concerns, where that is somebody who may be purged. */
+    userId: p.uuid().nullable(),
     /** JSON text; its form is the kind's. */
     payload: p.text(),
     attempts: p.integer().default(0),

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { ConfigError, loadConfig } from '../../app/config.ts';
+import { loadConfig } from '../../app/config.ts';
+import { ConfigError } from '../../app/environment.ts';
 
 const minimal = {
   DATABASE_URL: 'postgresql://app:secret-a@db/vault',

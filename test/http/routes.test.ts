@@ -23,7 +23,7 @@ test.after.always(() => vault.stop());
 
 // No handler is called to list them.
 const routes = createRoutes(
-  { auth: { issuer: '', audience: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
+  { auth: { issuer: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
   {} as Services,
 ).flatMap(({ path, aliases = [], method, access }) =>
   [path, ...aliases].map((name) => ({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '../../app/dev/until.ts';
-import type { Caller } from '../../app/http/caller.ts';
+import type { TokenSubject } from '../../app/auth/access-token.ts';
 import type { TestVault } from '../vault.ts';
 
 export interface Answer {
@@ -18,7 +18,7 @@ export interface SendOptions {
 
 /** Someone with an access token who sends exactly what a test wants sent, once. */
 export interface Api {
-  readonly caller: Caller;
+  readonly caller: TokenSubject;
   readonly token: string;
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
@@ -26,8 +26,8 @@ export interface Api {
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'keys:manage', 'audit:read'];
 
 /** A token of the vault's own for any user, tenant and roles, without the cost of a login. */
-export async function createApi(vault: TestVault, as: Partial<Caller> = {}): Promise<Api> {
-  const caller: Caller = {
+export async function createApi(vault: TestVault, as: Partial<TokenSubject> = {}): Promise<Api> {
+  const caller: TokenSubject = {
     userId: randomUUID(),
     tenantId: 'default',
     plan: 'standard',

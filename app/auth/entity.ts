@@ -1,0 +1,77 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, owner, timestamp } from '../db/columns.ts';
+import { ownedByService, ownedByUser } from '../db/policies.ts';
+
+/** One login and the refresh tokens that came of it: the `sid` of its access tokens. */
+export const LoginSession = defineEntity({
+  name: 'LoginSession',
+  tableName: 'login_sessions',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('login_sessions'),
+  indexes: [
+    { name: 'login_sessions_user', properties: ['userId', 'id'] },
+    {
+      name: 'login_sessions_revoked',
+      expression:
+        'create index login_sessions_revoked on login_sessions (revoked_at) where revoked_at is not null',
+    },
+    { name: 'login_sessions_expiry', properties: ['expiresAt'] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    ...owner(),
+    /** Null until the session is bound to a device. */
+    deviceId: p.uuid().nullable(),
+    createdAt: createdAt(),
+    lastUsedAt: timestamp(),
+    /** When its newest refresh token ends. */
+    expiresAt: timestamp(),
+    revokedAt: timestamp().nullable(),
+  },
+});
+
+/** A refresh token, kept as its SHA-256. A used one stays, so that its reuse is seen. */
+export const RefreshToken = defineEntity({
+  name: 'RefreshToken',
+  tableName: 'refresh_tokens',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('refresh_tokens'),
+  indexes: [{ name: 'refresh_tokens_session', properties: ['session'] }],
+  properties: {
+    tokenHash: p.text().primary(),
+    session: () =>
+      p.manyToOne(LoginSession).mapToPk().deleteRule('cascade').updateRule('no action'),
+    createdAt: createdAt(),
+    expiresAt: timestamp(),
+    usedAt: timestamp().nullable(),
+  },
+});
+
+/** A user of another issuer: an equal subject of another issuer is another user. */
+export const Identity = defineEntity({
+  name: 'Identity',
+  tableName: 'identities',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('identities'),
+  uniques: [{ name: 'identities_subject', properties: ['issuer', 'subject'] }],
+  properties: {
+    userId: p.uuid().primary(),
+    issuer: p.text(),
+    subject: p.text(),
+    createdAt: createdAt(),
+  },
+});
+
+/** An address from which an account logged in: a lock of the account does not hit it. */
+export const KnownAddress = defineEntity({
+  name: 'KnownAddress',
+  tableName: 'known_addresses',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('known_addresses'),
+  properties: {
+    accountId: p.uuid().primary(),
+    /** HMAC-SHA-256 of the network, hex. */
+    addressHash: p.text().primary(),
+    lastLoginAt: timestamp(),
+  },
+});
