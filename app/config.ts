@@ -1,4 +1,5 @@
 import { parseEnvironment, type Environment } from './environment.ts';
+import type { MailConfig } from './mail/create-mailer.ts';
 
 /** Reads the environment once into a frozen object. Throws ConfigError with every problem at once. */
 export function loadConfig(env: NodeJS.ProcessEnv) {
@@ -27,7 +28,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     redis: { url: e.REDIS_URL },
     storage: storageConfig(e),
     signer: { socketPath: e.SIGNER_SOCKET_PATH },
-    mail: { directory: e.MAIL_DIRECTORY, from: e.MAIL_FROM },
+    mail: mailConfig(e),
     auth: {
       issuer: e.HTTP_PUBLIC_URL,
       audience: e.AUTH_AUDIENCE,
@@ -44,11 +45,27 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         storageBytes: e.PLANS_STANDARD_STORAGE_BYTES,
       },
     },
-    audit: { backlogLimit: e.AUDIT_BACKLOG_LIMIT },
+    limits: {
+      'register-address': e.LIMITS_REGISTER_ADDRESS,
+      'register-email': e.LIMITS_REGISTER_EMAIL,
+      'validate-address': e.LIMITS_VALIDATE_ADDRESS,
+      'challenge-address': e.LIMITS_CHALLENGE_ADDRESS,
+      'proof-address': e.LIMITS_PROOF_ADDRESS,
+      'proof-account': e.LIMITS_PROOF_ACCOUNT,
+      'totp-account': e.LIMITS_TOTP_ACCOUNT,
+    },
+    audit: { backlogLimit: e.AUDIT_BACKLOG_LIMIT, tallyLimit: e.AUDIT_TALLY_LIMIT },
   });
 }
 
 export type Config = ReturnType<typeof loadConfig>;
+
+function mailConfig(e: Environment): MailConfig {
+  const common = { from: e.MAIL_FROM, validateUrl: e.MAIL_VALIDATE_URL };
+  return e.MAIL_URL === undefined
+    ? { ...common, driver: 'file', directory: e.MAIL_DIRECTORY ?? '' }
+    : { ...common, driver: 'smtp', url: e.MAIL_URL, caFile: e.MAIL_CA_FILE };
+}
 
 function storageConfig(e: Environment) {
   return e.STORAGE_DRIVER === 'filesystem'

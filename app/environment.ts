@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { Rate } from './limits/rate.ts';
+import { Sender } from './mail/sender.ts';
+import { SmtpUrl } from './mail/smtp-url.ts';
 
 const Boolean = z.enum(['true', 'false']).transform((value) => value === 'true');
 const List = z.string().transform((value) =>
@@ -10,6 +13,11 @@ const List = z.string().transform((value) =>
 const Count = z.coerce.number().int().positive();
 const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+
+/** A rate such as 5/1h, or `off`. */
+function limit(rate: string) {
+  return z.string().default(rate).pipe(Rate);
+}
 
 /** The environment variables of the app. A setting `a.bC` is the variable `A_B_C`. */
 const Environment = z.object({
@@ -39,16 +47,30 @@ const Environment = z.object({
   STORAGE_FORCE_PATH_STYLE: Boolean.default(false),
   STORAGE_CHECKSUMS: z.enum(['when_supported', 'when_required']).default('when_supported'),
   SIGNER_SOCKET_PATH: z.string().min(1),
-  MAIL_DIRECTORY: z.string().min(1),
-  MAIL_FROM: z.string().min(3).default('Probatio <no-reply@probatio.invalid>'),
+  MAIL_DIRECTORY: z.string().min(1).optional(),
+  MAIL_URL: SmtpUrl.optional(),
+  MAIL_CA_FILE: z.string().min(1).optional(),
+  MAIL_VALIDATE_URL: Url.refine((url) => !url.includes('#'), 'must have no fragment').optional(),
+  MAIL_FROM: z
+    .string()
+    .refine((text) => Sender.safeParse(text).success, 'must be an address, or a name and <address>')
+    .default('Probatio <no-reply@probatio.invalid>'),
   AUTH_AUDIENCE: z.string().min(1).default('probatio'),
   AUTH_UNKNOWN_USER: z.enum(['reveal', 'decoy']).default('reveal'),
   AUTH_REAUTH_PASSWORD: z.enum(['allow', 'refuse']).default('allow'),
+  LIMITS_REGISTER_ADDRESS: limit('5/1h'),
+  LIMITS_REGISTER_EMAIL: limit('3/1h'),
+  LIMITS_VALIDATE_ADDRESS: limit('60/1m'),
+  LIMITS_CHALLENGE_ADDRESS: limit('30/1m'),
+  LIMITS_PROOF_ADDRESS: limit('10/15m'),
+  LIMITS_PROOF_ACCOUNT: limit('10/15m'),
+  LIMITS_TOTP_ACCOUNT: limit('5/10m'),
   UPLOADS_SESSION_TTL_SECONDS: Count.default(86_400),
   UPLOADS_ALLOWED_MIME_TYPES: List.default(['application/octet-stream']),
   PLANS_STANDARD_OPEN_UPLOADS: Count.default(20),
   PLANS_STANDARD_STORAGE_BYTES: Count.default(50 * 2 ** 30),
   AUDIT_BACKLOG_LIMIT: Count.default(100_000),
+  AUDIT_TALLY_LIMIT: Count.default(10_000),
 });
 
 export type Environment = z.output<typeof Environment>;
@@ -66,6 +88,7 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const problems = [
     ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
     ...missingStorageSettings(set),
+    ...mailTransportProblems(set),
   ];
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
@@ -75,6 +98,17 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
 
 function describe(issue: z.core.$ZodIssue): string {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is not set' : issue.message;
+}
+
+/** Mails go to a server or into a directory. */
+function mailTransportProblems(env: Partial<Record<string, string>>): string[] {
+  const { MAIL_URL: url, MAIL_DIRECTORY: directory } = env;
+  if (url === undefined && directory === undefined) {
+    return ['MAIL_DIRECTORY: is not set, and neither is MAIL_URL'];
+  }
+  return url !== undefined && directory !== undefined
+    ? ['MAIL_URL: is set beside MAIL_DIRECTORY']
+    : [];
 }
 
 /** What only one driver needs. An unknown driver is a problem of its own. */

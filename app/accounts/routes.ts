@@ -1,11 +1,17 @@
+import type { RequestInfo } from '../http/request.ts';
 import { route, type Route } from '../http/route.ts';
 import { forbidPassword } from './forbid-password.ts';
 import { Registered, RegisterRequest, Validated, ValidateEmailRequest } from './schema.ts';
-import type { Accounts } from './service.ts';
+import type { Registration } from './registration.ts';
+import { steadily } from './steady-answer.ts';
 
 const tag = 'Accounts';
 
-export function createAccountRoutes({ accounts }: { readonly accounts: Accounts }): Route[] {
+interface AccountRoutesOptions {
+  readonly registration: Registration;
+}
+
+export function createAccountRoutes({ registration }: AccountRoutesOptions): Route[] {
   return [
     route({
       method: 'post',
@@ -18,9 +24,9 @@ export function createAccountRoutes({ accounts }: { readonly accounts: Accounts 
       body: RegisterRequest,
       status: 200,
       response: Registered,
-      errors: ['password_forbidden', 'signer_unavailable', 'audit_backlog_full'],
+      errors: ['password_forbidden', 'rate_limited', 'signer_unavailable', 'audit_backlog_full'],
       handler: async ({ body, request }) => {
-        await accounts.register(body, request.serverId);
+        await registration.request(body, fromRequest(request));
         return {
           status: 'PENDING_VALIDATION' as const,
           message: 'If the address is new, a message with a token is on its way to it.',
@@ -37,9 +43,9 @@ export function createAccountRoutes({ accounts }: { readonly accounts: Accounts 
       body: ValidateEmailRequest,
       status: 200,
       response: Validated,
-      errors: [],
+      errors: ['rate_limited', 'audit_backlog_full'],
       handler: async ({ body, request }) => {
-        await accounts.validateEmail(body.token, request.serverId);
+        await steadily(() => registration.validateEmail(body.token, fromRequest(request)));
         return {
           status: 'OK' as const,
           message: 'If the token was valid, the account can now be used.',
@@ -47,4 +53,8 @@ export function createAccountRoutes({ accounts }: { readonly accounts: Accounts 
       },
     }),
   ];
+}
+
+function fromRequest({ clientAddress, serverId }: RequestInfo) {
+  return { address: clientAddress, requestId: serverId };
 }

@@ -1,14 +1,13 @@
-import { createHmac } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { networkOf } from '../limits/network.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
+import { hashAddress } from './address-hash.ts';
 
 /** One proof, from before it is checked. Unless one of these is called, it counts as failed. */
 export interface ProofAttempt {
   /** The proof was right: it counts nowhere, and the account knows the address from now on. */
   succeeded(): Promise<void>;
-  /** Something else failed before the proof was judged: it counts nowhere. */
+  /** Something else failed before the proof was judged: it counts nowhere. Does nothing twice. */
   withdraw(): Promise<void>;
 }
 
@@ -42,9 +41,7 @@ export function createProofLimits(options: ProofLimitsOptions): ProofLimits {
 
   return {
     async admit({ accountId, address }) {
-      const addressHash = createHmac('sha256', addressKey())
-        .update(networkOf(address))
-        .digest('hex');
+      const addressHash = hashAddress(addressKey(), address);
 
       await limits.consume('proof-address', address);
       const { ageMs, accountKey } = await orTakeBack(
@@ -59,7 +56,10 @@ export function createProofLimits(options: ProofLimitsOptions): ProofLimits {
         () => limits.giveBack('proof-address', address),
       );
 
+      let isCounted = true;
       async function withdraw(): Promise<void> {
+        if (!isCounted) return;
+        isCounted = false;
         await Promise.all([
           limits.giveBack('proof-address', address),
           limits.giveBack('proof-account', accountKey),

@@ -1,8 +1,13 @@
 import type { Accounts, ActiveAccount } from '../accounts/service.ts';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
+import type { LabelledKeys } from '../keys/labelled-keys.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
 import { pad } from '../srp/group.ts';
-import { answerProof, createChallenge, parseClientPublic } from '../srp/srp.ts';
+import { answerProof, createChallenge, parseClientPublic, type ServerSession } from '../srp/srp.ts';
+import { decoyById, decoyFor } from './decoy.ts';
+import type { LoginFailures } from './login-failures.ts';
+import type { ProofLimits } from './proof-limits.ts';
 import { srpSessionSeconds, type SrpSessions } from './srp-sessions.ts';
 
 export interface Challenge {
@@ -30,8 +35,8 @@ export interface Proven {
 
 /** SRP-6a between a client and an account, whatever the proof is for. */
 export interface SrpExchange {
-  /** Throws invalid_public_value, user_not_found or cache_unavailable. */
-  challenge(input: { email: string; A: string }): Promise<Challenge>;
+  /** Throws invalid_public_value, user_not_found, rate_limited or cache_unavailable. */
+  challenge(input: { email: string; A: string }, clientAddress: string): Promise<Challenge>;
   /** One attempt a session. Throws srp_session_expired, invalid_proof or rate_limited. */
   prove(proof: ClientProof, clientAddress: string): Promise<Proven>;
 }
@@ -39,41 +44,80 @@ export interface SrpExchange {
 interface SrpExchangeOptions {
   readonly accounts: Accounts;
   readonly sessions: SrpSessions;
+  readonly keys: LabelledKeys;
+  readonly limits: RateLimits;
+  readonly proofLimits: ProofLimits;
+  readonly failures: LoginFailures;
+  /** `decoy` answers for addresses without an account as if there were one. */
+  readonly unknownUser: 'reveal' | 'decoy';
   readonly clock: Clock;
 }
 
-export function createSrpExchange({ accounts, sessions, clock }: SrpExchangeOptions): SrpExchange {
+export function createSrpExchange(options: SrpExchangeOptions): SrpExchange {
+  const { accounts, sessions, keys, limits, proofLimits, failures, clock } = options;
+  const hidesUnknown = options.unknownUser === 'decoy';
+
+  async function findByEmail(email: string): Promise<Credentials> {
+    // Made for known addresses too: what only one of the two costs would tell them apart.
+    const decoy = hidesUnknown ? decoyFor(keys.get('decoy'), email, 'password') : undefined;
+    const credentials = (await accounts.findActiveByEmail(email)) ?? decoy;
+    if (credentials === undefined) throw new AppError('user_not_found');
+    return credentials;
+  }
+
+  /** No account where it was closed meanwhile, and for a decoy; no proof of ours for a wrong one. */
+  async function judge(accountId: string, session: ServerSession, { A, M1 }: ClientProof) {
+    const decoy = hidesUnknown ? decoyById(keys.get('decoy'), accountId) : undefined;
+    const account = await accounts.findActiveById(accountId);
+    const verifier = (account ?? decoy)?.verifier;
+    if (verifier === undefined || session.clientPublic !== parseClientPublic(A)) {
+      return { account, serverProof: undefined };
+    }
+    const clientProof = Buffer.from(M1, 'hex');
+    const serverProof = await answerProof(session, BigInt(`0x${verifier}`), clientProof);
+    return { account, serverProof };
+  }
+
   return {
-    async challenge({ email, A }) {
+    async challenge({ email, A }, clientAddress) {
       const clientPublic = parseClientPublic(A);
-      const account = await accounts.findActiveByEmail(email);
-      if (account === undefined) throw new AppError('user_not_found');
-      const session = await createChallenge(clientPublic, BigInt(`0x${account.verifier}`));
+      await limits.consume('challenge-address', clientAddress);
+      const { userId, salt, verifier } = await findByEmail(email);
+      const session = await createChallenge(clientPublic, BigInt(`0x${verifier}`));
       const expiresAt = new Date(clock().getTime() + srpSessionSeconds * 1000);
       return {
-        sessionId: await sessions.add(account.userId, session),
-        salt: account.salt,
+        sessionId: await sessions.add(userId, session),
+        salt,
         B: pad(session.serverPublic).toString('hex'),
         expiresAt,
       };
     },
 
-    async prove({ sessionId, A, M1 }, _clientAddress) {
-      const clientPublic = parseClientPublic(A);
-      const id = sessionId ?? (await sessions.findByClientPublic(clientPublic));
+    async prove(proof, clientAddress) {
+      const clientPublic = parseClientPublic(proof.A);
+      const id = proof.sessionId ?? (await sessions.findByClientPublic(clientPublic));
       const taken = id === undefined ? undefined : await sessions.take(id);
       if (taken === undefined) throw new AppError('srp_session_expired');
-      const account = await accounts.findActiveById(taken.accountId);
-      if (account === undefined || taken.session.clientPublic !== clientPublic) {
-        throw new AppError('invalid_proof');
-      }
-      const serverProof = await answerProof(
-        taken.session,
-        BigInt(`0x${account.verifier}`),
-        Buffer.from(M1, 'hex'),
+      const { accountId, session } = taken;
+      const attempt = await proofLimits.admit({ accountId, address: clientAddress });
+      const { account, serverProof } = await judge(accountId, session, proof).catch(
+        async (error: unknown) => {
+          await attempt.withdraw();
+          throw error;
+        },
       );
-      if (serverProof === undefined) throw new AppError('invalid_proof');
-      return { account, serverProof: serverProof.toString('hex') };
+      if (account !== undefined && serverProof !== undefined) {
+        await attempt.succeeded();
+        return { account, serverProof: serverProof.toString('hex') };
+      }
+      await failures.add({ userId: accountId, tenantId: account?.tenantId }, clientAddress);
+      throw new AppError('invalid_proof');
     },
   };
+}
+
+interface Credentials {
+  readonly userId: string;
+  readonly salt: string;
+  readonly verifier: string;
 }

@@ -3,8 +3,12 @@ import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createWakeSignal } from '../wake-signal.ts';
 import type { OutboxKind, OutboxPayloads } from './outbox.ts';
+import { PermanentFailure } from './permanent-failure.ts';
 
-/** What does the promised. Each may be called again for the same message: it must be idempotent. */
+/**
+ * What does the promised. Each may be called again for the same message: it must be idempotent. It
+ * is called again after whatever it throws, except a PermanentFailure.
+ */
 export type OutboxHandlers = {
   readonly [K in OutboxKind]: (payload: OutboxPayloads[K], messageId: string) => Promise<void>;
 };
@@ -33,40 +37,74 @@ interface WorkerOptions {
   readonly log: Log;
 }
 
-/** Starts doing what committed transactions promised, until stopped. Several may run side by side. */
+/**
+ * Starts doing what committed transactions promised, until stopped. Several may run side by side.
+ * Messages of one kind wait for no other kind.
+ */
 export function startOutboxWorker({ db, handlers, log }: WorkerOptions): OutboxWorker {
   const signal = createWakeSignal();
   const stopping = new AbortController();
+  const underWay = new Map<string, { readonly kind: string; readonly done: Promise<void> }>();
+
+  function warn(error: unknown, { id, kind, attempts }: Message, text: string): void {
+    log.warn({ err: error, messageId: id, kind, attempts }, text);
+  }
+
+  /** Resolves once there is nothing more to do for the message, done or not. */
+  async function attempt(message: Message): Promise<void> {
+    const handler = handlers[message.kind as OutboxKind] as
+      | ((payload: unknown, id: string) => Promise<void>)
+      | undefined;
+    if (handler === undefined) throw new Error('no handler for this kind');
+    try {
+      await handler(JSON.parse(message.payload), message.id);
+    } catch (error) {
+      if (!(error instanceof PermanentFailure)) throw error;
+      warn(error, message, 'an outbox message is given up');
+    }
+  }
 
   async function deliver(message: Message): Promise<void> {
     try {
-      const handler = handlers[message.kind as OutboxKind] as
-        | ((payload: unknown, id: string) => Promise<void>)
-        | undefined;
-      if (handler === undefined) throw new Error('no handler for this kind');
-      await handler(JSON.parse(message.payload), message.id);
+      await attempt(message);
       await remove(db, message.id);
     } catch (error) {
-      log.warn(
-        { err: error, messageId: message.id, kind: message.kind, attempts: message.attempts },
-        'an outbox message is tried again later',
-      );
+      warn(error, message, 'an outbox message is tried again later');
       await postpone(db, message).catch(() => undefined);
     }
+    const wasBusy = busyKinds().includes(message.kind);
+    underWay.delete(message.id);
+    if (wasBusy) signal.wake();
+  }
+
+  /** One that outlives its lease is claimed again, which renews it. */
+  function start(message: Message): void {
+    const { id, kind } = message;
+    if (underWay.has(id)) return;
+    underWay.set(id, { kind, done: deliver(message) });
+  }
+
+  /** No more of these for now: a mail server that hangs must not hold up deletions. */
+  function busyKinds(): string[] {
+    const kinds = [...underWay.values()].map(({ kind }) => kind);
+    return [...new Set(kinds)].filter(
+      (kind) => kinds.filter((other) => other === kind).length >= batchSize,
+    );
   }
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       let claimed = 0;
       try {
-        const messages = await claim(db);
+        const messages = await claim(db, busyKinds());
         claimed = messages.length;
-        await Promise.all(messages.map(deliver));
+        for (const message of messages) start(message);
       } catch (error) {
         log.warn({ err: error }, 'the outbox waits for the database');
       }
       if (claimed < batchSize) await signal.wait(pollMs, stopping.signal);
     }
+    await Promise.all([...underWay.values()].map(({ done }) => done));
   }
 
   const running = run();
@@ -80,13 +118,13 @@ export function startOutboxWorker({ db, handlers, log }: WorkerOptions): OutboxW
 }
 
 /** Takes due messages under a lease: those of a worker that dies are due again when it ends. */
-function claim(db: Database): Promise<Message[]> {
+function claim(db: Database, exceptKinds: readonly string[]): Promise<Message[]> {
   return db.asService(async (tx) => {
     const { rows } = await sql<Message>`
       update outbox
       set attempts = attempts + 1, available_at = now() + make_interval(secs => ${leaseSeconds})
       where id in (
-        select id from outbox where available_at <= now()
+        select id from outbox where available_at <= now() and kind <> all(${exceptKinds})
         order by available_at limit ${batchSize} for update skip locked
       )
       returning id, kind, payload, attempts`.execute(tx);

@@ -126,7 +126,7 @@ test('no entry holds an e-mail address', async (t) => {
 });
 
 async function findMail(vault: TestVault, email: string): Promise<string | undefined> {
-  const { directory } = vault.config.mail;
+  const directory = vault.mailDirectory;
   for (const name of await readdir(directory)) {
     if (!name.endsWith('.eml')) continue;
     const text = await readFile(path.join(directory, name), 'utf8');

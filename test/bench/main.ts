@@ -3,10 +3,15 @@
  * JSON. Needs a Linux machine with nothing else to do.
  */
 import type { Bench } from './bench.ts';
+import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchLogin } from './login/login.ts';
 import { benchUpload } from './upload/upload.ts';
 
-const benches: Record<string, Bench> = { login: benchLogin, upload: benchUpload };
+const benches: Record<string, Bench> = {
+  enumeration: benchEnumeration,
+  login: benchLogin,
+  upload: benchUpload,
+};
 
 const name = process.argv[2] ?? '';
 const bench = benches[name];

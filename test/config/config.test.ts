@@ -81,6 +81,25 @@ test('each object store needs its own settings, told together with every other p
   t.deepEqual(problemsOf({ ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' }), []);
 });
 
+test('mails go to a server or into a directory, not to both', (t) => {
+  const { MAIL_DIRECTORY: _mail, ...rest } = minimal;
+  const MAIL_URL = 'smtps://vault:jam@mail.example:465';
+  t.like(loadConfig({ ...rest, MAIL_URL }).mail, { driver: 'smtp' });
+  t.deepEqual(names(problemsOf({ ...minimal, MAIL_URL })), ['MAIL_URL']);
+  t.notRegex(problemsOf({ ...rest, MAIL_URL: 'http://vault:jam@mail' }).join(), /jam/);
+});
+
+test('a limit is a rate or off', (t) => {
+  const { limits } = loadConfig({ ...minimal, LIMITS_REGISTER_ADDRESS: '7/2m' });
+  t.deepEqual(limits['register-address'], { count: 7, seconds: 120 });
+  t.deepEqual(limits['register-email'], { count: 3, seconds: 3_600 });
+  const off = loadConfig({ ...minimal, LIMITS_PROOF_ADDRESS: 'off' });
+  t.is(off.limits['proof-address'], undefined);
+  t.deepEqual(names(problemsOf({ ...minimal, LIMITS_PROOF_ADDRESS: '0/1m' })), [
+    'LIMITS_PROOF_ADDRESS',
+  ]);
+});
+
 test('numbers, lists and URLs are read as what they are', (t) => {
   const config = loadConfig({
     ...minimal,

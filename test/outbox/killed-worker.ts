@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { openDatabase } from '../../app/db/database.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
 import { createLog } from '../../app/telemetry/log.ts';
+import { emailHandlers } from './email-handlers.ts';
 
 const [file = '', url = '', serviceUrl = ''] = process.argv.slice(2);
 const die = async (_payload: unknown, messageId: string) => {
@@ -15,5 +16,5 @@ const die = async (_payload: unknown, messageId: string) => {
 startOutboxWorker({
   db: await openDatabase({ url, serviceUrl, poolSize: 2 }),
   log: createLog('silent'),
-  handlers: { email: die, 'object.delete': die, 'multipart.abort': die },
+  handlers: emailHandlers(die),
 });

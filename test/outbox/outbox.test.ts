@@ -1,52 +1,24 @@
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
-import { openDatabase, type Database } from '../../app/db/database.ts';
+import type { Database } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { createOutbox, type OutboxPayloads } from '../../app/outbox/outbox.ts';
+import { PermanentFailure } from '../../app/outbox/permanent-failure.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../../app/outbox/worker.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { emailHandlers, mailTo } from './email-handlers.ts';
+import { count, emptyOutbox, hurry, untilEmpty } from './empty-outbox.ts';
 
-type Mail = OutboxPayloads['email'];
-
-const log = createLog('silent');
-const mailTo = (to: string): Mail => ({ to, template: 'already-registered', values: {} });
-const unexpected = async () => {
-  throw new Error('not part of this test');
-};
-
-/** An outbox on a database of its own, without a worker. */
-async function emptyOutbox(t: ExecutionContext) {
-  const database = await startProxiedDatabase();
-  t.teardown(() => database[Symbol.asyncDispose]());
-  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
-  const db = await openDatabase({ url, serviceUrl, poolSize: 4 });
-  t.teardown(() => db.close());
-  const outbox = createOutbox({ onCommitted: () => undefined });
-  return { db, outbox, proxy: database.proxy };
-}
-
-function startWorker(t: ExecutionContext, db: Database, email: OutboxHandlers['email']) {
-  const handlers = { email, 'object.delete': unexpected, 'multipart.abort': unexpected };
-  const worker = startOutboxWorker({ db, log, handlers });
+function startWorker(
+  t: ExecutionContext,
+  db: Database,
+  email: OutboxHandlers['email'],
+  log = createLog('silent'),
+) {
+  const worker = startOutboxWorker({ db, log, handlers: emailHandlers(email) });
   t.teardown(() => worker.stop());
   return worker;
 }
-
-const count = (db: Database) =>
-  db.asService(async (tx) => (await tx.selectFrom('outbox').select('id').execute()).length);
-
-const untilEmpty = (db: Database) =>
-  until(async () => (await count(db)) === 0, { what: 'the outbox to be empty', timeoutMs: 30_000 });
-
-/** Ends every lease and backoff. */
-const hurry = (db: Database) =>
-  db.asService((tx) =>
-    tx
-      .updateTable('outbox')
-      .set({ available_at: sql`now()` })
-      .execute(),
-  );
 
 test('what a transaction promised is done after the commit, and never without one', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
@@ -114,6 +86,34 @@ test('a message that fails is tried again until it succeeds, after a pause that 
   t.is(tries, 4);
 });
 
+test('a message that can never succeed is tried once, logged and erased', async (t) => {
+  const { db, outbox } = await emptyOutbox(t);
+  for (const to of ['hopeless', 'good', 'hopeless']) {
+    await db.asService((tx) => outbox.add(tx, 'email', mailTo(to)));
+  }
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+  const tried: string[] = [];
+  const email = async ({ to }: OutboxPayloads['email'], id: string) => {
+    tried.push(to === 'good' ? to : id);
+    if (to === 'hopeless') throw new PermanentFailure('on purpose');
+  };
+  startWorker(t, db, email, log);
+  await untilEmpty(db);
+  t.is(tried.length, 3);
+  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const hopeless = new Set(tried.filter((id) => id !== 'good'));
+  t.deepEqual(new Set(logged.map(({ messageId }) => messageId)), hopeless);
+  t.is(logged.length, 2);
+  for (const { level, msg, kind, attempts } of logged) {
+    t.deepEqual(
+      [level, msg, kind, attempts],
+      ['warn', 'an outbox message is given up', 'email', 1],
+    );
+  }
+  t.true(lines.every((line) => line.includes('on purpose') && !line.includes('hopeless')));
+});
+
 test('a message that always fails holds up no other', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   for (let index = 0; index < 50; index += 1) {
@@ -129,6 +129,56 @@ test('a message that always fails holds up no other', async (t) => {
   await until(() => done.length === 25, { what: 'the good ones', timeoutMs: 30_000 });
   t.is(new Set(done).size, 25);
   await until(async () => (await count(db)) === 25, { what: 'their rows', timeoutMs: 20_000 });
+});
+
+test('messages of a kind that takes long hold up no other kind, and are not taken without end', async (t) => {
+  const { db, outbox } = await emptyOutbox(t);
+  for (let index = 0; index < 100; index += 1) {
+    await db.asService((tx) => outbox.add(tx, 'email', mailTo(`${index}`)));
+  }
+  const { promise: release, resolve } = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const email: OutboxHandlers['email'] = async ({ to }) => {
+    begun.push(to);
+    await release;
+  };
+  const deleted: string[] = [];
+  const remove: OutboxHandlers['object.delete'] = async ({ key }) => void deleted.push(key);
+  const worker = startOutboxWorker({
+    db,
+    log: createLog('silent'),
+    handlers: emailHandlers(email, { 'object.delete': remove }),
+  });
+  t.teardown(() => worker.stop());
+  t.teardown(resolve);
+  await until(() => begun.length > 0, { what: 'the first e-mail', timeoutMs: 20_000 });
+  await db.asService((tx) => outbox.add(tx, 'object.delete', { key: 'a', version: '1' }));
+  await until(() => deleted.length > 0, { what: 'the deletion', timeoutMs: 20_000 });
+  t.true(begun.length < 50, `${begun.length} e-mails at once`);
+  resolve();
+  await untilEmpty(db);
+  t.is(begun.length, 100);
+  t.is(new Set(begun).size, 100);
+});
+
+test('a message that outlives its lease is not begun again by the same worker', async (t) => {
+  const { db, outbox } = await emptyOutbox(t);
+  await db.asService((tx) => outbox.add(tx, 'email', mailTo('long')));
+  const { promise: release, resolve } = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  startWorker(t, db, async ({ to }) => {
+    begun.push(to);
+    if (to === 'long') await release;
+  });
+  t.teardown(resolve);
+  await until(() => begun.length > 0, { what: 'the message', timeoutMs: 20_000 });
+  await hurry(db);
+  // Claimed in order: once the second is done, the first has been claimed again.
+  await db.asService((tx) => outbox.add(tx, 'email', mailTo('short')));
+  await until(() => begun.includes('short'), { what: 'the next message', timeoutMs: 20_000 });
+  resolve();
+  await untilEmpty(db);
+  t.deepEqual(begun, ['long', 'short']);
 });
 
 test('several workers side by side do each message once', async (t) => {

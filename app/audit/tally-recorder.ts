@@ -1,0 +1,61 @@
+import { sql, type Selectable } from 'kysely';
+import type { Clock } from '../clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import type { AuditAction, AuditEvent } from './event.ts';
+import type { AuditTrail } from './trail.ts';
+
+type TallyRow = Selectable<Schema['audit_tallies']>;
+
+const batchSize = 200;
+/** An event that began before the minute ended may still be counted a moment after. */
+const graceMs = 5_000;
+
+/** What never succeeded; all else that is counted did. */
+const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']);
+
+/** One entry for each tally of a minute that is over. Any number of processes may do it at once. */
+export async function recordTallies(db: Database, audit: AuditTrail, clock: Clock): Promise<void> {
+  for (;;) {
+    const recorded = await db.asService(async (tx) => {
+      const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs));
+      for (const row of rows) await audit.append(tx, toEvent(row));
+      return rows.length;
+    });
+    if (recorded < batchSize) return;
+  }
+}
+
+/** In the order of the resources, whose sequences are locked one after the other. */
+async function takeFinished(tx: Tx, before: Date): Promise<TallyRow[]> {
+  const { rows } = await sql<TallyRow>`
+    delete from audit_tallies
+    where ctid = any(array(
+      select ctid from audit_tallies
+      where minute <= ${before} order by minute limit ${batchSize} for update skip locked
+    ))
+    returning *`.execute(tx);
+  return rows.toSorted((a, b) => resourceOf(a).localeCompare(resourceOf(b)));
+}
+
+function resourceOf(row: TallyRow): string {
+  return `${row.user_id} ${row.resource_type} ${row.resource_id}`;
+}
+
+function toEvent(row: TallyRow): AuditEvent {
+  const isFailure = failures.has(row.action);
+  return {
+    action: row.action as AuditAction,
+    actor:
+      row.actor_id === '' ? { type: 'anonymous', id: null } : { type: 'user', id: row.actor_id },
+    owner: { userId: row.user_id, tenantId: row.tenant_id },
+    resource: { type: row.resource_type, id: row.resource_id },
+    ...(isFailure ? { outcome: 'failure' as const } : {}),
+    requestId: null,
+    data: {
+      ...(JSON.parse(row.detail) as AuditEvent['data']),
+      count: row.count,
+      minute: row.minute.toISOString(),
+    },
+  };
+}

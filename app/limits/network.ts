@@ -1,0 +1,32 @@
+import { isIPv6 } from 'node:net';
+
+/**
+ * What counts as one client, in one spelling: an IPv4 address as it is, also where it comes in IPv6
+ * clothing; of an IPv6 address its /64, as `2001:db8:0:7::/64`; anything else as it is.
+ */
+export function networkOf(address: string): string {
+  const [withoutZone = ''] = address.split('%');
+  if (!isIPv6(withoutZone)) return address;
+  const groups = groupsOf(withoutZone);
+  const [, , , , , mark = '', high = '', low = ''] = groups;
+  if (mark === 'ffff' && groups.slice(0, 5).every((group) => group === '0')) {
+    return [...octets(high), ...octets(low)].join('.');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address, in lower case and without leading zeros. */
+function groupsOf(address: string): string[] {
+  // The URL parser knows every spelling and writes one (RFC 5952).
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = [], tail = []] = canonical
+    .split('::')
+    .map((side) => side.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail];
+}
+
+function octets(group: string): [number, number] {
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { AppError } from '../errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createBreaker } from './breaker.ts';
+import { createCounter } from './counter.ts';
+import { networkOf } from './network.ts';
+import type { Rate } from './rate.ts';
+
+/** What is limited, and by what. */
+export const limitNames = [
+  'register-address',
+  'register-email',
+  'validate-address',
+  'challenge-address',
+  'proof-address',
+  'proof-account',
+  'totp-account',
+] as const;
+
+export type LimitName = (typeof limitNames)[number];
+
+/** Undefined lifts a limit. */
+export type Rates = Readonly<Record<LimitName, Rate | undefined>>;
+
+/**
+ * Limits that hold across all replicas. Keys are kept only as hashes, and those of an address are its
+ * network's: an IPv6 /64 counts as one.
+ */
+export interface RateLimits {
+  /** Counts one use. Throws rate_limited, with the seconds to wait, and then counts nothing. */
+  consume(name: LimitName, key: string): Promise<void>;
+  /** Takes one use back. */
+  giveBack(name: LimitName, key: string): Promise<void>;
+}
+
+interface RateLimitsOptions {
+  readonly redis: Redis;
+  readonly rates: Rates;
+  readonly log: Log;
+}
+
+export function createRateLimits({ redis, rates, log }: RateLimitsOptions): RateLimits {
+  const breaker = createBreaker({ redis, log });
+  const counters = new Map(
+    limitNames.flatMap((name) => {
+      const rate = rates[name];
+      return rate === undefined
+        ? []
+        : [[name, createCounter({ name, rate, redis, breaker })] as const];
+    }),
+  );
+
+  return {
+    async consume(name, key) {
+      const waitMs = await counters.get(name)?.consume(hashKey(name, key));
+      if (waitMs === undefined) return;
+      const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+      throw new AppError('rate_limited', { retryAfterSeconds });
+    },
+    async giveBack(name, key) {
+      await counters.get(name)?.giveBack(hashKey(name, key));
+    },
+  };
+}
+
+function hashKey(name: LimitName, key: string): string {
+  const text = name.endsWith('-address') ? networkOf(key) : key;
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}

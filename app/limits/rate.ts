@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+const pattern = /^([1-9]\d{0,6})\/([1-9]\d{0,6})([smhd])$/;
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+/** Timers, and with them the counts kept in memory, reach no further. */
+const maxSeconds = 24 * 86_400;
+
+/**
+ * `5/1h` is five uses an hour, `10/15m` ten in a quarter of an hour; units are s, m, h and d.
+ * `off` lifts the limit and gives undefined.
+ */
+export const Rate = z.string().transform((text, context) => {
+  if (text === 'off') return undefined;
+  const [, count, length, unit = ''] = pattern.exec(text) ?? [];
+  const seconds = Number(length) * (unitSeconds[unit] ?? Number.NaN);
+  if (seconds <= maxSeconds) return { count: Number(count), seconds };
+  context.addIssue({
+    code: 'custom',
+    message: 'is neither off nor a rate such as 5/1h, of at most 24 days',
+  });
+  return z.NEVER;
+});
+
+/** At most `count` uses in a window of `seconds`. */
+export type Rate = Readonly<NonNullable<z.output<typeof Rate>>>;

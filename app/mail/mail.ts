@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+const common = {
+  to: z.string(),
+  /** From then on the mail is of no use and is not sent any more. */
+  expiresAt: z.iso.datetime(),
+};
+
+const Nothing = z.strictObject({});
+
+/** A mail to one address, as a transaction promises it: a template and what it is filled with. */
+export const Mail = z.discriminatedUnion('template', [
+  z.strictObject({
+    template: z.literal('validate'),
+    ...common,
+    values: z.strictObject({
+      token: z.uuid(),
+      fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
+    }),
+  }),
+  z.strictObject({ template: z.literal('already-registered'), ...common, values: Nothing }),
+  z.strictObject({ template: z.literal('account-closed'), ...common, values: Nothing }),
+]);
+
+export type Mail = z.output<typeof Mail>;
+
+export type ValidateMail = Extract<Mail, { template: 'validate' }>;
+
+/** Until when it is worth telling somebody of what happened `now`. */
+export function noticeExpiry(now: Date): string {
+  return new Date(now.getTime() + 86_400_000).toISOString();
+}

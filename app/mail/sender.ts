@@ -1,0 +1,16 @@
+import addressparser from 'nodemailer/lib/addressparser';
+import { z } from 'zod';
+
+/** `no-reply@example.org` or `Name <no-reply@example.org>`: exactly one address. */
+export const Sender = z
+  .string()
+  .transform((text) => addressparser(text))
+  .pipe(
+    z.tuple(
+      [z.object({ name: z.string(), address: z.email({ pattern: z.regexes.html5Email }) })],
+      'must be one address, or a name and <address>',
+    ),
+  )
+  .transform(([sender]) => sender);
+
+export type Sender = z.output<typeof Sender>;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { PermanentFailure } from '../outbox/permanent-failure.ts';
+
+const Code = z
+  .string()
+  .regex(/^[A-Z0-9_]{1,40}$/)
+  .optional()
+  .catch(undefined);
+
+/** What is looked at of an error of nodemailer, whose text and other members quote the server. */
+const SmtpError = z.object({
+  code: Code,
+  originalCode: Code,
+  timeoutType: Code,
+  command: z
+    .string()
+    .regex(/^[A-Z0-9 -]{1,20}$/)
+    .optional()
+    .catch(undefined),
+  responseCode: z.int().min(200).max(599).optional().catch(undefined),
+  response: z.string().catch(''),
+});
+
+type SmtpError = z.output<typeof SmtpError>;
+
+/**
+ * The error to throw for one of nodemailer's: it tells the step and the codes, and neither addresses,
+ * nor commands, nor the server's words, which may repeat both. A recipient or message that the
+ * server refuses for good is a PermanentFailure; a refused login or sender may be mended.
+ */
+export function smtpFailure(error: unknown): Error {
+  const details = SmtpError.parse(error);
+  const text = describe(details);
+  return isRefusedForGood(details) ? new PermanentFailure(text) : new Error(text);
+}
+
+/** 503 and 530 find fault with the session: RCPT before MAIL, no login, no TLS. */
+function isRefusedForGood({ command, responseCode = 0 }: SmtpError): boolean {
+  const isAboutMessage = command === 'RCPT TO' || command === 'DATA';
+  return isAboutMessage && responseCode >= 500 && responseCode !== 503 && responseCode !== 530;
+}
+
+function describe({ code, originalCode, timeoutType, ...answer }: SmtpError): string {
+  const codes = [code, originalCode, timeoutType].filter((name) => name !== undefined).join(', ');
+  const { command = 'unknown', responseCode, response } = answer;
+  const reply = [responseCode, /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]];
+  const answered = reply.filter((part) => part !== undefined).join(' ');
+  return answered === ''
+    ? `the mail server was not reached or stopped answering (step ${command}; ${codes})`
+    : `the mail server answered ${answered} (step ${command}; ${codes})`;
+}

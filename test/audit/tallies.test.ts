@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { startTallies, type TalliedEvent } from '../../app/audit/tallies.ts';
+import { recordTallies } from '../../app/audit/tally-recorder.ts';
+import { until } from '../../app/dev/until.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { openTrail } from './entries.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.beforeEach(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.afterEach.always((t) => t.context.vault.stop());
+
+const log = createLog('silent');
+const past = new Date('2026-01-02T03:04:56.789Z');
+
+function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
+  return {
+    action: 'auth.login_failed',
+    actor: { type: 'anonymous', id: null },
+    owner: { userId, tenantId: 'default' },
+    resource: { type: 'account', id: userId },
+    data: { addressHash },
+  };
+}
+
+/** Tallies on the vault's database, whose own worker takes up those of minutes that are over. */
+async function openTallies(t: ExecutionContext<{ vault: TestVault }>, now = past) {
+  const { db, trail: audit, close } = await openTrail(t.context.vault);
+  const tallies = startTallies({ db, audit, clock: () => now, log, limit: 1_000 });
+  t.teardown(async () => {
+    await tallies.stop();
+    await close();
+  });
+  return { db, audit, tallies };
+}
+
+async function entriesOf(sql: Sql, userId: string) {
+  const rows = await sql('select canonical from audit_entries where user_id = $1 order by seq', [
+    userId,
+  ]);
+  return rows.map(({ canonical }) => JSON.parse(String(canonical)) as Record<string, unknown>);
+}
+
+test('equal events of a minute become one entry with their number', async (t) => {
+  const { sql } = t.context;
+  const { tallies } = await openTallies(t);
+  const userId = randomUUID();
+  await Promise.all(Array.from({ length: 20 }, () => tallies.add(failureOf(userId))));
+  await tallies.add(failureOf(userId, 'b2'));
+  const entries = await until(
+    async () => {
+      const found = await entriesOf(sql, userId);
+      return found.length === 2 && found;
+    },
+    { what: 'two entries', timeoutMs: 30_000 },
+  );
+  const minute = '2026-01-02T03:04:00.000Z';
+  t.deepEqual(
+    entries
+      .map(({ data }) => data)
+      .toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b))),
+    [
+      { addressHash: 'a1', count: 20, minute },
+      { addressHash: 'b2', count: 1, minute },
+    ],
+  );
+  for (const entry of entries) {
+    t.like(entry, {
+      action: 'auth.login_failed',
+      outcome: 'failure',
+      actor: { type: 'anonymous', id: null },
+      resource: { type: 'account', id: userId, owner: userId },
+      requestId: null,
+    });
+  }
+});
+
+test('several processes that record at once make one entry of each tally', async (t) => {
+  const { vault, sql } = t.context;
+  const now = () => new Date();
+  const { db, audit, tallies } = await openTallies(t);
+  const users = Array.from({ length: 30 }, () => randomUUID());
+  await Promise.all(users.map((userId) => tallies.add(failureOf(userId))));
+  await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now)));
+  await until(async () => (await sql('select 1 from audit_tallies')).length === 0, {
+    what: `no tally in ${vault.baseUrl}`,
+    timeoutMs: 30_000,
+  });
+  for (const userId of users) {
+    const entries = await entriesOf(sql, userId);
+    t.deepEqual(
+      entries.map(({ seq, data }) => [seq, (data as { count: number }).count]),
+      [[1, 1]],
+    );
+  }
+});
+
+test('a minute that is not over is not recorded yet', async (t) => {
+  const { sql } = t.context;
+  const soon = new Date(Date.now() + 3_600_000);
+  const { db, audit, tallies } = await openTallies(t, soon);
+  const userId = randomUUID();
+  await tallies.add(failureOf(userId));
+  await recordTallies(db, audit, () => soon);
+  t.is((await entriesOf(sql, userId)).length, 0);
+  await recordTallies(db, audit, () => new Date(soon.getTime() + 70_000));
+  t.is((await entriesOf(sql, userId)).length, 1);
+});
+
+test('beyond the limit events are still counted, but under nobody’s name', async (t) => {
+  const { sql } = t.context;
+  const { db, trail: audit } = await openTrail(t.context.vault);
+  const soon = () => new Date(Date.now() + 3_600_000);
+  const tallies = startTallies({ db, audit, clock: soon, log, limit: 3 });
+  t.teardown(async () => {
+    await tallies.stop();
+    await db.close();
+  });
+  const waiting = () => sql('select user_id, sum(count) as count from audit_tallies group by 1');
+  await until(
+    async () => {
+      await tallies.add(failureOf(randomUUID()));
+      return (await waiting()).some(({ user_id: id }) => String(id).startsWith('00000000-'));
+    },
+    { what: 'the limit to be noticed', timeoutMs: 30_000, intervalMs: 200 },
+  );
+  const before = await waiting();
+  await Promise.all(Array.from({ length: 50 }, () => tallies.add(failureOf(randomUUID()))));
+  const after = await waiting();
+  t.is(after.length, before.length);
+  const total = (rows: typeof after) => rows.reduce((sum, { count }) => sum + Number(count), 0);
+  t.is(total(after), total(before) + 50);
+});

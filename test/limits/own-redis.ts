@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { Redis } from 'ioredis';
+import { freePort } from '../../app/dev/free-port.ts';
+import { spawnGuarded } from '../../app/dev/guarded-process.ts';
+import { untilReady } from '../../app/dev/ready.ts';
+import { loadTools } from '../../app/dev/tools.ts';
+
+/** A Redis that a test may kill or stop; the test's end ends it. */
+export interface OwnRedis {
+  readonly url: string;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Another one, empty, on the same port. */
+  restart(): Promise<void>;
+  /** It keeps its connections and answers nothing. */
+  hang(): void;
+  resume(): void;
+}
+
+export async function startOwnRedis(t: Pick<ExecutionContext, 'teardown'>): Promise<OwnRedis> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-redis-'));
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  const start = async () => {
+    const server = await spawnGuarded(
+      {
+        name: 'redis',
+        command: loadTools().redisServer,
+        args: ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'],
+        cwd: directory,
+        env: { TZ: 'UTC' },
+        stopSignal: 'SIGTERM',
+      },
+      { file: path.join(directory, 'log') },
+    );
+    await untilReady(server, () => ping(url), { timeoutMs: 30_000 });
+    return server;
+  };
+  let server = await start();
+  t.teardown(async () => {
+    server.kill('SIGCONT');
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    url,
+    async kill() {
+      server.kill('SIGKILL');
+      await server.exited;
+    },
+    async restart() {
+      server = await start();
+    },
+    // Not through the watchdog: the next command must not come first.
+    hang: () => void process.kill(server.pid, 'SIGSTOP'),
+    resume: () => void process.kill(server.pid, 'SIGCONT'),
+  };
+}
+
+async function ping(url: string): Promise<void> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.ping();
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { limitNames } from '../../app/limits/rate-limits.ts';
+import { startOwnRedis, type OwnRedis } from './own-redis.ts';
+import { admitted, refusal, someAddress, startReplica } from './replica.ts';
+
+const tenAnHour = { count: 10, seconds: 3_600 };
+
+let ownRedis: OwnRedis;
+const endings: (() => unknown)[] = [];
+test.before(async () => {
+  ownRedis = await startOwnRedis({ teardown: (end) => void endings.push(end) });
+});
+test.after.always(async () => {
+  for (const end of endings) await end();
+});
+
+test('of 50 uses at once exactly as many are admitted as the limit says', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour);
+  for (const name of limitNames) {
+    t.is(await admitted(limits, name, someAddress(), 50), 10, name);
+  }
+});
+
+test('a limit holds across two replicas', async (t) => {
+  const one = startReplica(t, ownRedis.url, tenAnHour).limits;
+  const other = startReplica(t, ownRedis.url, tenAnHour).limits;
+  const key = randomUUID();
+  const counts = await Promise.all([
+    admitted(one, 'proof-account', key, 25),
+    admitted(other, 'proof-account', key, 25),
+  ]);
+  t.is(counts[0] + counts[1], 10);
+  t.truthy(await refusal(one.consume('proof-account', key)));
+  t.truthy(await refusal(other.consume('proof-account', key)));
+});
+
+test('limits and keys have counts of their own', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour);
+  const key = randomUUID();
+  t.is(await admitted(limits, 'proof-account', key, 11), 10);
+  t.is(await admitted(limits, 'totp-account', key, 11), 10);
+  t.is(await admitted(limits, 'proof-account', randomUUID(), 11), 10);
+});
+
+test('a refusal says in whole seconds when the window ends', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour);
+  const key = randomUUID();
+  await admitted(limits, 'proof-account', key, 10);
+  const { status, retryAfterSeconds = 0 } = (await refusal(limits.consume('proof-account', key)))!;
+  t.is(status, 429);
+  t.true(Number.isInteger(retryAfterSeconds));
+  t.true(retryAfterSeconds > 3_500 && retryAfterSeconds <= 3_600, String(retryAfterSeconds));
+});
+
+test('once the window has ended the limit is whole again, whatever was refused meanwhile', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, { count: 2, seconds: 2 });
+  const address = someAddress();
+  t.is(await admitted(limits, 'challenge-address', address, 50), 2);
+  const waits: number[] = [];
+  await until(
+    async () => {
+      const refused = await refusal(limits.consume('challenge-address', address));
+      waits.push(refused?.retryAfterSeconds ?? 0);
+      return !refused;
+    },
+    { what: 'the end of the window', timeoutMs: 10_000 },
+  );
+  t.deepEqual(
+    waits,
+    waits.toSorted((one, other) => other - one),
+  );
+  t.true(waits.length > 1 && waits.slice(0, -1).every((seconds) => seconds >= 1));
+  t.is(await admitted(limits, 'challenge-address', address, 50), 1);
+});
+
+test('what was given back can be used again, and no more than that', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour);
+  const key = randomUUID();
+  t.is(await admitted(limits, 'proof-account', key, 50), 10, 'of which 40 are not counted');
+  await Promise.all([1, 2, 3].map(() => limits.giveBack('proof-account', key)));
+  t.is(await admitted(limits, 'proof-account', key, 50), 3);
+
+  const unused = randomUUID();
+  for (let time = 0; time < 5; time += 1) await limits.giveBack('proof-account', unused);
+  t.is(await admitted(limits, 'proof-account', unused, 50), 10);
+  for (let time = 0; time < 20; time += 1) await limits.giveBack('proof-account', unused);
+  t.is(await admitted(limits, 'proof-account', unused, 50), 10);
+});
+
+test('the addresses of an IPv6 /64 share a limit, in every spelling', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour);
+  t.is(await admitted(limits, 'register-address', '2001:db8:0:1::1', 4), 4);
+  t.is(await admitted(limits, 'register-address', '2001:0DB8:0000:0001:ffff::2', 50), 6);
+  t.is(await admitted(limits, 'register-address', '2001:db8:0:2::1', 50), 10);
+  t.is(await admitted(limits, 'register-address', '::ffff:192.0.2.1', 4), 4);
+  t.is(await admitted(limits, 'register-address', '192.0.2.1', 50), 6);
+});
+
+test('a limit that is off admits everything', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, tenAnHour, { 'challenge-address': undefined });
+  const address = someAddress();
+  t.is(await admitted(limits, 'challenge-address', address, 50), 50);
+  await limits.giveBack('challenge-address', address);
+  t.is(await admitted(limits, 'register-address', address, 50), 10, 'the others hold');
+});
+
+test('Redis keeps no address and no e-mail in clear, and nothing for ever', async (t) => {
+  const { limits, redis } = startReplica(t, ownRedis.url, tenAnHour);
+  const email = 'somebody.in-clear@mail.example';
+  for (const address of ['203.0.113.77', '2001:db8:abcd:ef01::1']) {
+    await limits.consume('register-address', address);
+    await limits.consume('proof-address', address);
+  }
+  await limits.consume('register-email', email);
+  await limits.giveBack('register-email', email);
+
+  const keys = await redis.keys('*');
+  t.true(keys.length >= 5);
+  for (const key of keys) {
+    t.regex(key, /^limit:[a-z]+-[a-z]+:[\da-f]{32}$/);
+    t.regex((await redis.get(key)) ?? '', /^\d+$/);
+    t.true((await redis.pttl(key)) > 0, key);
+  }
+});

@@ -1,0 +1,10 @@
+/** Settings that lift every rate limit, for tests and benches that come from one address. */
+export const withoutLimits = {
+  LIMITS_REGISTER_ADDRESS: 'off',
+  LIMITS_REGISTER_EMAIL: 'off',
+  LIMITS_VALIDATE_ADDRESS: 'off',
+  LIMITS_CHALLENGE_ADDRESS: 'off',
+  LIMITS_PROOF_ADDRESS: 'off',
+  LIMITS_PROOF_ACCOUNT: 'off',
+  LIMITS_TOTP_ACCOUNT: 'off',
+} as const;

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+
+export const user = 'the vault';
+export const password = 'p@ss/w:rd #1';
+
+export interface Delivery {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly raw: string;
+  readonly isEncrypted: boolean;
+  readonly user: string | undefined;
+  /** The name the client gave for itself. */
+  readonly client: string;
+}
+
+/** A real mail server on 127.0.0.1, whose answers a test decides. */
+export interface MailServer extends AsyncDisposable {
+  /** `host:port` */
+  readonly host: string;
+  /** Every message it accepted. */
+  readonly deliveries: readonly Delivery[];
+  /** Breaks every connection and takes no new one. */
+  close(): Promise<void>;
+  /** On the same port. */
+  open(): Promise<void>;
+}
+
+/** A refusal, to be given to smtp-server's callbacks. */
+export const refusal = (responseCode: number, words: string) =>
+  Object.assign(new Error(words), { responseCode });
+
+/** Takes a login of `user` and demands none, unless `settings` say otherwise. */
+export async function startMailServer(settings: SMTPServerOptions): Promise<MailServer> {
+  const deliveries: Delivery[] = [];
+  const create = () =>
+    new SMTPServer({
+      authOptional: true,
+      disableReverseLookup: true,
+      closeTimeout: 1,
+      onAuth(login, _session, callback) {
+        const isRight = login.username === user && login.password === password;
+        callback(isRight ? null : refusal(535, 'no such login'), { user: login.username });
+      },
+      onData(stream, session, callback) {
+        const chunks: Buffer[] = [];
+        stream
+          .on('data', (chunk: Buffer) => chunks.push(chunk))
+          .on('end', () => {
+            deliveries.push(delivery(session, Buffer.concat(chunks).toString()));
+            callback();
+          });
+      },
+      ...settings,
+    }).on('error', () => undefined);
+
+  let server = create();
+  async function listen(port: number): Promise<number> {
+    server.listen(port, '127.0.0.1');
+    await once(server.server, 'listening');
+    return (server.server.address() as AddressInfo).port;
+  }
+  const port = await listen(0);
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+  return {
+    host: `127.0.0.1:${port}`,
+    deliveries,
+    close,
+    async open() {
+      server = create();
+      await listen(port);
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function delivery(session: SMTPServerSession, raw: string): Delivery {
+  const { mailFrom, rcptTo } = session.envelope;
+  return {
+    from: mailFrom === false ? '' : mailFrom.address,
+    to: rcptTo.map(({ address }) => address),
+    raw,
+    isEncrypted: session.secure,
+    user: session.user,
+    client: session.hostNameAppearsAs,
+  };
+}

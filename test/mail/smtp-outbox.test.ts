@@ -1,0 +1,159 @@
+import test, { type ExecutionContext } from 'ava';
+import type { SMTPServerOptions } from 'smtp-server';
+import { until } from '../../app/dev/until.ts';
+import type { Mail } from '../../app/mail/mail.ts';
+import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
+import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { emailHandlers } from '../outbox/email-handlers.ts';
+import { count, emptyOutbox, hurry, untilEmpty } from '../outbox/empty-outbox.ts';
+import { createCertificate } from './certificate.ts';
+import { password, refusal, startMailServer, user } from './mail-server.ts';
+import { messageOptions, validateMail } from './sample-mail.ts';
+
+const certificate = await createCertificate();
+test.after.always(() => certificate[Symbol.asyncDispose]());
+const { key, cert, file: caFile } = certificate;
+
+/** An outbox whose e-mails go to a server that behaves like this. */
+async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {}) {
+  const server = await startMailServer({ key, cert, ...settings });
+  t.teardown(() => server[Symbol.asyncDispose]());
+  const lines: string[] = [];
+  const log = createLog('trace', { write: (line) => void lines.push(line) });
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
+  const url = `smtp://${login}@${server.host}?timeoutSeconds=2`;
+  const mailer = await createSmtpMailer({ ...messageOptions, url, caFile, log });
+  t.teardown(() => mailer.close());
+  const { db, outbox } = await emptyOutbox(t);
+  const handlers = emailHandlers((mail, id) => mailer.send(mail, id));
+  const worker = startOutboxWorker({ db, log, handlers });
+  t.teardown(() => worker.stop());
+  return {
+    server,
+    db,
+    lines,
+    promise: (mail: Mail) => db.asService((tx) => outbox.add(tx, 'email', mail)),
+    untilLogged: (words: string, times = 1) =>
+      until(() => lines.filter((line) => line.includes(words)).length >= times, {
+        what: `the log to say "${words}"`,
+        timeoutMs: 20_000,
+      }),
+  };
+}
+
+const later = 'an outbox message is tried again later';
+const givenUp = 'an outbox message is given up';
+
+/** No line names the recipient, the token or the password. */
+function assertDiscreet(t: ExecutionContext, lines: readonly string[], mail: Mail) {
+  const log = lines.join('');
+  const secrets = [mail.to, password, encodeURIComponent(password), ...Object.values(mail.values)];
+  t.deepEqual(
+    secrets.filter((secret) => log.includes(secret)),
+    [],
+  );
+  t.false(log.includes(Buffer.from(`\0${user}\0${password}`).toString('base64')));
+}
+
+test('a mail promised while the server is away arrives once when it is back', async (t) => {
+  const { server, db, lines, promise, untilLogged } = await startMailing(t);
+  await server.close();
+  const mail = validateMail();
+  await promise(mail);
+  await untilLogged(later);
+  t.is(await count(db), 1);
+  await server.open();
+  await hurry(db);
+  await untilEmpty(db);
+  t.deepEqual(
+    server.deliveries.map(({ to }) => to),
+    [[mail.to]],
+  );
+  assertDiscreet(t, lines, mail);
+});
+
+test('a mail that is greylisted is tried again and arrives once', async (t) => {
+  let asked = 0;
+  const { server, db, lines, promise, untilLogged } = await startMailing(t, {
+    onRcptTo({ address }, _session, callback) {
+      asked += 1;
+      callback(asked < 3 ? refusal(451, `4.7.1 <${address}> later, please`) : null);
+    },
+  });
+  const mail = validateMail();
+  await promise(mail);
+  for (const times of [1, 2]) {
+    await untilLogged('451 4.7.1', times);
+    await hurry(db);
+  }
+  await untilEmpty(db);
+  t.is(asked, 3);
+  t.is(server.deliveries.length, 1);
+  assertDiscreet(t, lines, mail);
+});
+
+test('a mail to a recipient that the server does not know is given up with a log line', async (t) => {
+  let asked = 0;
+  const { server, db, lines, promise } = await startMailing(t, {
+    onRcptTo({ address }, _session, callback) {
+      asked += 1;
+      callback(refusal(550, `5.1.1 <${address}> unknown, not for ${password}`));
+    },
+  });
+  const mail = validateMail();
+  await promise(mail);
+  await untilEmpty(db);
+  t.is(asked, 1);
+  t.is(server.deliveries.length, 0);
+  const [line, ...others] = lines.filter((text) => text.includes(givenUp));
+  t.regex(line ?? '', /answered 550 5\.1\.1 \(step RCPT TO; EENVELOPE\)/);
+  t.deepEqual(others, []);
+  assertDiscreet(t, lines, mail);
+});
+
+test('a mail that expired is given up, and the server hears nothing of it', async (t) => {
+  let connections = 0;
+  const { db, lines, promise } = await startMailing(t, {
+    onConnect(_session, callback) {
+      connections += 1;
+      callback();
+    },
+  });
+  const mail = { ...validateMail(), expiresAt: new Date(Date.now() - 1).toISOString() };
+  await promise(mail);
+  await untilEmpty(db);
+  t.is(connections, 0);
+  t.regex(lines.join(''), /the e-mail expired before it could be sent.*is given up/);
+  assertDiscreet(t, lines, mail);
+});
+
+test('a mail is kept while the server refuses the login, and the log tells no secret', async (t) => {
+  const { server, db, lines, promise, untilLogged } = await startMailing(t, {
+    onAuth: (login, _session, callback) =>
+      callback(refusal(535, `5.7.8 ${login.username}, not ${login.password}`)),
+  });
+  const mail = validateMail();
+  await promise(mail);
+  await untilLogged(later);
+  t.is(await count(db), 1);
+  t.is(server.deliveries.length, 0);
+  t.regex(lines.join(''), /answered 535 5\.7\.8 \(step AUTH PLAIN; EAUTH\)/);
+  assertDiscreet(t, lines, mail);
+});
+
+test('a connection that the server ended while idle costs no mail and sends none twice', async (t) => {
+  const { server, db, promise } = await startMailing(t);
+  const mails = [validateMail(), validateMail()] as const;
+  await promise(mails[0]);
+  await untilEmpty(db);
+  await server.close();
+  await server.open();
+  await promise(mails[1]);
+  await until(() => server.deliveries.length === 2, { what: 'the second', timeoutMs: 20_000 });
+  await untilEmpty(db);
+  t.deepEqual(
+    server.deliveries.map(({ to }) => to),
+    mails.map(({ to }) => [to]),
+  );
+});

@@ -1,0 +1,32 @@
+import type { ExecutionContext } from 'ava';
+import { sql } from 'kysely';
+import { openDatabase, type Database } from '../../app/db/database.ts';
+import { until } from '../../app/dev/until.ts';
+import { createOutbox } from '../../app/outbox/outbox.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
+
+/** An outbox on a database of its own, without a worker. */
+export async function emptyOutbox(t: ExecutionContext) {
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 4 });
+  t.teardown(() => db.close());
+  const outbox = createOutbox({ onCommitted: () => undefined });
+  return { db, outbox, proxy: database.proxy };
+}
+
+export const count = (db: Database) =>
+  db.asService(async (tx) => (await tx.selectFrom('outbox').select('id').execute()).length);
+
+export const untilEmpty = (db: Database) =>
+  until(async () => (await count(db)) === 0, { what: 'the outbox to be empty', timeoutMs: 30_000 });
+
+/** Ends every lease and backoff. */
+export const hurry = (db: Database) =>
+  db.asService((tx) =>
+    tx
+      .updateTable('outbox')
+      .set({ available_at: sql`now()` })
+      .execute(),
+  );
