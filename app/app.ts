@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import Koa from 'koa';
 import { SignerUnavailable } from '../signer/signer-error.ts';
+import { createPurgeRoutes } from './accounts/purge-routes.ts';
+import { createClosureRoutes } from './accounts/closure-routes.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createAuditRoutes } from './audit/routes.ts';
 import { createIssuerRoutes } from './auth/issuer-routes.ts';
+import { createReauthRoutes } from './auth/reauth-routes.ts';
 import { createLoginRoutes } from './auth/routes.ts';
+import { createSessionRoutes } from './auth/session-routes.ts';
 import type { Config } from './config.ts';
 import { createDocumentRoutes } from './documents/routes.ts';
 import { createEnvelopeRoutes } from './envelopes/routes.ts';
@@ -42,7 +46,7 @@ export function createApp(config: Config, services: Services, log: Log, listener
   );
   const router = createRouter(routes, {
     authenticate: (token) => services.authenticate(token),
-    verifyReauth: (token, caller) => services.reauth.verify(token, caller),
+    verifyReauth: (token, caller) => services.reauthTokens.verify(token, caller),
     ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
   });
   const app = new Koa();
@@ -64,16 +68,19 @@ function isInternal(access: Access): boolean {
 
 /** The OpenAPI 3.1 document of the whole API. */
 export function describeApi() {
-  // Definitions do not depend on the services: only handlers do, and none is called here.
-  const routes = createRoutes(
+  return createOpenApi(listRoutes(), { title: 'Probatio', version: '1.0.0', description });
+}
+
+/** The definitions of every route. They do not depend on services: none of the handlers may be called. */
+export function listRoutes(): Route[] {
+  return createRoutes(
     { auth: { issuer: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
     {} as Services,
   );
-  return createOpenApi(routes, { title: 'Probatio', version: '1.0.0', description });
 }
 
 /** Every route, in the order of the documentation. */
-export function createRoutes(
+function createRoutes(
   config: { readonly auth: Pick<Config['auth'], 'issuer'>; readonly uploads: Config['uploads'] },
   services: Services,
 ): Route[] {
@@ -81,11 +88,15 @@ export function createRoutes(
     ...createHealthRoutes({ ...services, about: { name: 'probatio', version, description } }),
     ...createAccountRoutes(services),
     ...createLoginRoutes(services),
+    ...createSessionRoutes(services),
+    ...createReauthRoutes(services),
+    ...createClosureRoutes(services),
     ...createIssuerRoutes({ ...services, issuer: config.auth.issuer }),
     ...createUploadRoutes({ ...services, ...config.uploads, sessions: services.uploadSessions }),
     ...createDocumentRoutes(services),
     ...createEnvelopeRoutes(services),
     ...createAuditRoutes(services),
+    ...createPurgeRoutes(services),
   ];
 }
 

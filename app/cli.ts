@@ -1,32 +1,59 @@
-import { migrate } from './db/migrate.ts';
+import { UsageError, type Command } from './cli/command.ts';
 
-const usage = `usage: probatio <command>
+const usage = `usage: probatio <command> [options]
 
-  migrate    bring the database up to date (DATABASE_OWNER_URL: the login that owns it)
-  openapi    print the OpenAPI document of the API
+  migrate          bring the database up to date
+  grant            give an account roles, scopes, a tenant or a plan
+  revoke           take roles and scopes from an account, or end its sessions
+  api-key create   make an internal API key
+  openapi          print the OpenAPI document of the API
+  access           print who may call what, as Markdown
+  help <command>   say more of one; so does <command> --help
 `;
 
+/** Loaded when asked for: none needs what the others do. */
+const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['migrate', async () => (await import('./cli/migrate.ts')).migrate],
+  ['grant', async () => (await import('./cli/grant.ts')).grant],
+  ['revoke', async () => (await import('./cli/revoke.ts')).revoke],
+  ['api-key', async () => (await import('./cli/api-key.ts')).apiKey],
+  ['access', async () => (await import('./cli/access.ts')).access],
+  ['openapi', async () => (await import('./cli/openapi.ts')).openapi],
+]);
+
+const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
+
+/** Answers what goes to standard output. Throws UsageError, or whatever the command throws. */
+async function run([name = '', ...args]: readonly string[]): Promise<string> {
+  const asksForHelp = name === 'help' || helpFlags.has(name);
+  const [topic] = asksForHelp ? args : [name];
+  if (topic === undefined) return usage;
+  const command = await commands.get(topic)?.();
+  if (command === undefined) {
+    throw new UsageError(topic === '' ? usage : `there is no command ${topic}\n\n${usage}`);
+  }
+  if (asksForHelp || args.some((arg) => helpFlags.has(arg))) return command.usage;
+  return command.run(args).catch(adviseHelp(topic));
+}
+
+function adviseHelp(topic: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message}\nsee: probatio ${topic} --help`, { cause: error });
+  };
+}
+
+/** 0, or 1 where it could not be done, or 2 where it was not asked rightly. */
 async function main(args: readonly string[]): Promise<number> {
-  const [command] = args;
-  if (command === 'migrate') return runMigrate();
-  if (command === 'openapi') {
-    const { describeApi } = await import('./app.ts');
-    process.stdout.write(`${JSON.stringify(describeApi(), undefined, 2)}\n`);
+  try {
+    process.stdout.write(await run(args));
     return 0;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof UsageError ? 2 : 1;
   }
-  process.stderr.write(usage);
-  return 2;
 }
 
-async function runMigrate(): Promise<number> {
-  const ownerUrl = process.env.DATABASE_OWNER_URL;
-  if (ownerUrl === undefined) {
-    process.stderr.write('DATABASE_OWNER_URL is not set\n');
-    return 2;
-  }
-  const done = await migrate(ownerUrl);
-  process.stdout.write(done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`);
-  return 0;
-}
-
+// Whoever reads may have read enough.
+process.stdout.on('error', () => undefined);
 process.exitCode = await main(process.argv.slice(2));

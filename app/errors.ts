@@ -45,6 +45,7 @@ const kinds = {
     status: 403,
     message: 'Passwords are not taken here; prove yours by SRP.',
   },
+  device_unknown: { status: 403, message: 'No device of yours has this id.' },
   not_found: { status: 404, message: 'Nothing is here for you.' },
   user_not_found: { status: 404, message: 'No active account has this e-mail address.' },
   proof_not_ready: { status: 404, message: 'The entry is recorded and waits for its signature.' },
@@ -74,6 +75,7 @@ const kinds = {
   storage_unavailable: { status: 503, message: 'The object store is away; try again soon.' },
   signer_unavailable: { status: 503, message: 'The signer is away; try again soon.' },
   jwks_unavailable: { status: 503, message: 'The key set of the issuer is away; try again soon.' },
+  shutting_down: { status: 503, message: 'This process is stopping; ask again.' },
   reauth_busy: { status: 503, message: 'Other passwords are being checked; try again soon.' },
   audit_backlog_full: {
     status: 503,

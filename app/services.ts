@@ -1,17 +1,29 @@
 import { createSignerClient } from '../signer/client.ts';
+import { createClosure } from './accounts/closure.ts';
+import { createPurge } from './accounts/purge.ts';
+import { createRegistration } from './accounts/registration.ts';
 import { createAccounts } from './accounts/service.ts';
 import { createKeyRegistry } from './keys/registry.ts';
 import { fetchLabelledKeys } from './keys/labelled-keys.ts';
 import { createProofs } from './audit/proofs.ts';
 import { startSealer } from './audit/sealer.ts';
 import { createSealerStore } from './audit/sealer-store.ts';
+import { startTallies } from './audit/tallies.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import { createAccessTokens } from './auth/access-token.ts';
+import { createAuthenticate } from './auth/authenticate.ts';
 import { createLogin } from './auth/login.ts';
+import { createLoginSessions } from './auth/login-sessions.ts';
+import { createLoginFailures } from './auth/login-failures.ts';
 import { createOwnKeys } from './auth/own-keys.ts';
+import { createProofLimits } from './auth/proof-limits.ts';
+import { createPasswordVerifier } from './auth/password-verifier.ts';
+import { createReauth } from './auth/reauth.ts';
 import { createReauthTokens } from './auth/reauth-token.ts';
+import { startRevocations } from './auth/revocations.ts';
 import { createSrpExchange } from './auth/srp-exchange.ts';
 import { createSrpSessions } from './auth/srp-sessions.ts';
+import { createTokenRefresh } from './auth/token-refresh.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { openDatabase } from './db/database.ts';
@@ -21,7 +33,8 @@ import { createEnvelopes } from './envelopes/service.ts';
 import { createInternalKeys } from './internal/api-keys.ts';
 import { createCacheProbe } from './health/cache.ts';
 import { createHealth } from './health/service.ts';
-import { createFileMailer } from './mail/mailer.ts';
+import { createRateLimits } from './limits/rate-limits.ts';
+import { createMailer } from './mail/create-mailer.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { startOutboxWorker } from './outbox/worker.ts';
 import { connectRedis } from './redis.ts';
@@ -58,12 +71,15 @@ export async function startServices(config: Config, log: Log) {
     log,
     backlogLimit: config.audit.backlogLimit,
   });
-  const mailer = createFileMailer({ ...config.mail, log });
+  const { publicUrl } = config.http;
+  const mailer = await createMailer({ ...config.mail, publicUrl, clock, log });
   const outboxWorker = startOutboxWorker({
     db,
     log,
     handlers: {
       email: (mail, id) => mailer.send(mail, id),
+      registration: (promised, id) => registration.enrol(promised, id),
+      'account.sweep': (owner) => closure.sweep(owner),
       'object.delete': ({ key, version }) => store.delete(key, version),
       'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
     },
@@ -71,20 +87,58 @@ export async function startServices(config: Config, log: Log) {
 
   const { isBacklogFull, wake } = sealer;
   const audit = createAuditTrail({ clock, isBacklogFull, onCommitted: wake });
+  const tallies = startTallies({ db, audit, clock, log, limit: config.audit.tallyLimit });
   const outbox = createOutbox({ onCommitted: outboxWorker.wake });
   const proofs = createProofs({ db, registry, sealer });
 
   const findOwnKey = createOwnKeys(registry);
   const tokens = createAccessTokens({ ...config.auth, signer, findOwnKey, clock });
-  const reauth = createReauthTokens({ ...config.auth, signer, findOwnKey, clock });
+  const reauthTokens = createReauthTokens({ ...config.auth, signer, findOwnKey, clock });
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
-  const accounts = createAccounts({ db, audit, outbox, keys, clock });
+  const accounts = createAccounts({ db });
   const sessions = createSrpSessions(redis);
-  const exchange = createSrpExchange({ accounts, sessions, clock });
-  const login = createLogin({ exchange, tokens, db, audit });
+  const limits = createRateLimits({ redis, rates: config.limits, log });
+  const { unknownUser } = config.auth;
+  const registration = createRegistration({
+    db,
+    audit,
+    outbox,
+    keys,
+    limits,
+    unknownUser,
+    clock,
+  });
+  const addressKey = () => keys.get('address-hash');
+  const proofLimits = createProofLimits({ limits, db, clock, addressKey });
+  const failures = createLoginFailures({ tallies, keys });
+  const exchange = createSrpExchange({
+    accounts,
+    sessions,
+    keys,
+    limits,
+    proofLimits,
+    failures,
+    unknownUser,
+    clock,
+  });
+  const reauth = createReauth({
+    ...config.auth,
+    accounts,
+    exchange,
+    passwords: createPasswordVerifier(),
+    proofLimits,
+    failures,
+    reauthTokens,
+    db,
+    audit,
+  });
+  const revocations = startRevocations({ db, log });
+  const loginSessions = createLoginSessions({ db, audit, revocations, clock });
+  const login = createLogin({ exchange, tokens, sessions: loginSessions });
+  const tokenRefresh = createTokenRefresh({ accounts, tokens, revocations, db, audit, clock });
 
   const hashes = createFileHashes({ db, hasher, log });
-  const uploads = createUploads({ db, hashes, clock });
+  const uploads = createUploads({ db, outbox, hashes, clock });
   const uploadSessions = createUploadSessions({
     db,
     audit,
@@ -100,6 +154,8 @@ export async function startServices(config: Config, log: Log) {
   const documents = createDocuments({ db, audit, outbox, uploads, clock });
   const certification = createCertification({ db, audit, proofs, store, clock });
   const envelopes = createEnvelopes({ db, audit });
+  const { issuer } = config.auth;
+  const closure = createClosure({ issuer, db, audit, outbox, documents, revocations, clock });
 
   const cache = createCacheProbe(redis, clock);
   let draining = false;
@@ -112,13 +168,15 @@ export async function startServices(config: Config, log: Log) {
     keys,
     isDraining: () => draining,
   });
+  const purge = createPurge({ db, audit, clock, isDraining: () => draining });
 
   return {
     accounts,
-    authenticate: (token: string) => tokens.verify(token),
+    authenticate: createAuthenticate({ tokens, revocations }),
     cache,
     certification,
     clock,
+    closure,
     completion,
     documents,
     envelopes,
@@ -126,10 +184,15 @@ export async function startServices(config: Config, log: Log) {
     health,
     internalKeys,
     login,
+    loginSessions,
     parts,
     proofs,
+    purge,
     reauth,
+    reauthTokens,
+    registration,
     registry,
+    tokenRefresh,
     tokens,
     uploadSessions,
     /** From now on this process is not ready for traffic. */
@@ -139,7 +202,8 @@ export async function startServices(config: Config, log: Log) {
     /** Ends the workers after what they have in hand, then closes every connection. */
     async stop() {
       stopping.abort();
-      await Promise.all([sealer.stop(), outboxWorker.stop()]);
+      await Promise.all([sealer.stop(), tallies.stop(), outboxWorker.stop(), revocations.stop()]);
+      mailer.close();
       await hasher.close();
       await store.close();
       signer.close();

@@ -11,6 +11,7 @@ export type ClientErrorCode =
   | 'network_error'
   | 'resume_in_use'
   | 'server_proof_invalid'
+  | 'session_ended'
   | 'source_changed'
   | 'wrong_key';
 
@@ -26,6 +27,7 @@ const MESSAGES: Record<ClientErrorCode, string> = {
   network_error: 'The server could not be reached.',
   resume_in_use: 'Another upload of this file is running.',
   server_proof_invalid: 'The server does not know the verifier of this account.',
+  session_ended: 'The session has ended: log in again.',
   source_changed: 'The file changed while it was read.',
   wrong_key: 'The file was encrypted under another key.',
 };

@@ -41,11 +41,9 @@ export interface HttpOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly retry: RetryPolicy;
   readonly now: () => Date;
-  /** Sent as bearer token. */
-  readonly accessToken?: string;
 }
 
-export function createHttp({ baseUrl, fetch, retry, now, accessToken }: HttpOptions): Http {
+export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
   async function exchange(request: HttpRequest): Promise<HttpAnswer> {
     const timeout = AbortSignal.timeout((request.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
     let response: Response;
@@ -53,7 +51,7 @@ export function createHttp({ baseUrl, fetch, retry, now, accessToken }: HttpOpti
     try {
       response = await fetch(toUrl(baseUrl, request), {
         method: request.method,
-        headers: toHeaders(request, accessToken),
+        headers: toHeaders(request),
         body: request.bytes ?? (request.json === undefined ? null : JSON.stringify(request.json)),
         signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
         redirect: 'error',
@@ -100,19 +98,19 @@ function toUrl(baseUrl: string, { path, query = {} }: HttpRequest): URL {
   return url;
 }
 
-function toHeaders({ headers, json, bytes }: HttpRequest, token: string | undefined): Headers {
+function toHeaders({ headers, json, bytes }: HttpRequest): Headers {
   const result = new Headers({ accept: 'application/json', ...headers });
   if (json !== undefined) result.set('content-type', 'application/json');
   if (bytes !== undefined) result.set('content-type', 'application/octet-stream');
-  if (token !== undefined) result.set('authorization', `Bearer ${token}`);
   return result;
 }
 
+/** Without a cause: it would quote the text, and a token with it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new ClientError('invalid_response', { cause });
+  } catch {
+    throw new ClientError('invalid_response');
   }
 }
 

@@ -6,7 +6,8 @@ const KEYWORD_LABEL = 'Service_Keyword_v1';
 
 /**
  * What the vault stores in place of keywords: HMAC-SHA-256 under a key of the user, 64 hex digits
- * each, sorted and without duplicates, so that neither order nor repetition says anything.
+ * each, sorted and without duplicates, so that neither order nor repetition says anything. Throws
+ * TypeError for a keyword that is blank or has no UTF-8 form.
  */
 export async function hashKeywords(
   masterKey: Bytes,
@@ -30,5 +31,8 @@ export async function hashKeywords(
 
 /** NFKC, lower case, trimmed, each run of white space one space. */
 function normalizeKeyword(keyword: string): string {
-  return keyword.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');
+  if (!keyword.isWellFormed()) throw new TypeError('a keyword holds a lone surrogate');
+  const normalized = keyword.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');
+  if (normalized === '') throw new TypeError('a keyword is empty');
+  return normalized;
 }

@@ -15,7 +15,8 @@ const ARGON2ID = { memorySize: 65_536, iterations: 3, parallelism: 1, hashLength
 /**
  * Argon2id over the password in NFKC, 32 bytes. The label enters through the Argon2 salt, the first
  * 16 bytes of SHA3-256(label ‖ 0x00 ‖ salt), since many libraries offer no associated data.
- * Throws TypeError for an empty password and for one that has no UTF-8 form.
+ * Throws TypeError for a password that is empty, has no UTF-8 form or holds a character that Unicode
+ * does not assign.
  */
 export async function derivePasswordKey(
   password: string,
@@ -25,6 +26,8 @@ export async function derivePasswordKey(
   if (!password.isWellFormed()) throw new TypeError('the password holds a lone surrogate');
   const normalized = password.normalize('NFKC');
   if (normalized === '') throw new TypeError('the password is empty');
+  // Another version of Unicode may normalize it otherwise, and then opens nothing.
+  if (/\p{Cn}/u.test(password)) throw new TypeError('the password holds an unknown character');
 
   const context = concatBytes(utf8ToBytes(label), Uint8Array.of(0), salt);
   const key = await argon2id({

@@ -9,6 +9,8 @@ import { DEFAULT_RETRY } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { createSession } from './session.ts';
 import type { VaultSession } from './session.ts';
+import { createSessionHttp } from './session-http.ts';
+import { createSessionTokens } from './session-tokens.ts';
 
 export interface VaultClientOptions {
   /** Such as https://vault.example, with or without a path. */
@@ -21,7 +23,7 @@ export interface VaultClientOptions {
 }
 
 export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'> {
-  /** Throws as `Accounts.login` does. The session ends with its access token, after 15 minutes. */
+  /** Throws as `Accounts.login` does. */
   login(credentials: Credentials): Promise<VaultSession>;
   /** The vault's registry of keys, for those who verify proofs without an account. */
   auditKeys(): Promise<AuditKey[]>;
@@ -38,9 +40,12 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
     auditKeys: () => createProofs({ http }).keys(),
     validateEmail: (token) => accounts.validateEmail(token),
     async login(credentials) {
-      const { accessToken, passwordKey } = await accounts.login(credentials);
+      const { pair, passwordKey } = await accounts.login(credentials);
+      const tokens = createSessionTokens({ http, pair, now });
       return createSession({
-        http: createHttp({ baseUrl, fetch, retry, now, accessToken }),
+        http: createSessionHttp({ http, tokens }),
+        tokens,
+        email: credentials.email,
         passwordKey,
         createFileHash: options.createFileHash ?? createFileHash,
       });

@@ -11,6 +11,7 @@ export type AuditAction =
   | 'auth.login'
   | 'auth.login_failed'
   | 'auth.reauthenticated'
+  | 'auth.refreshed'
   | 'auth.session_revoked'
   | 'auth.refresh_reused'
   | 'envelope.created'
@@ -34,6 +35,12 @@ export interface AuditEvent {
   /** No secret and no plaintext personal data: e-mails only as keyed hashes. */
   readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+/** Owner of what belongs to no user. */
+export const nobody: Owner = {
+  userId: '00000000-0000-0000-0000-000000000000',
+  tenantId: 'system',
+};
 
 /** What all events of users acting on what is their own have in common. */
 export function byOwner(

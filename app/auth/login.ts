@@ -1,50 +1,45 @@
-import { randomUUID } from 'node:crypto';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
-import type { Database } from '../db/database.ts';
-import { accessTokenSeconds, type AccessTokens } from './access-token.ts';
+import { v7 as uuidv7 } from 'uuid';
+import { AppError } from '../errors.ts';
+import type { AccessTokens } from './access-token.ts';
+import type { LoginSessions } from './login-sessions.ts';
 import type { ClientProof, SrpExchange } from './srp-exchange.ts';
+import { tokenPair, type TokenPair } from './token-pair.ts';
 
-export interface LoggedIn {
-  readonly accessToken: string;
-  readonly tokenType: 'Bearer';
-  readonly expiresIn: number;
+/** The second step of a login as a client sends it. */
+export interface LoginProof extends ClientProof {
+  /** The device that the session is for. */
+  readonly deviceId?: string | undefined;
+}
+
+export interface LoggedIn extends TokenPair {
   /** Hex. */
   readonly M2: string;
 }
 
 export interface Login {
-  /** Throws srp_session_expired, invalid_proof, rate_limited or signer_unavailable. */
-  verify(proof: ClientProof, from: { address: string; requestId: string }): Promise<LoggedIn>;
+  /**
+   * Opens a session.
+   * Throws srp_session_expired, invalid_proof, rate_limited, device_unknown or SignerUnavailable.
+   */
+  verify(proof: LoginProof, from: { address: string; requestId: string }): Promise<LoggedIn>;
 }
 
 interface LoginOptions {
   readonly exchange: SrpExchange;
   readonly tokens: AccessTokens;
-  readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly sessions: LoginSessions;
 }
 
-export function createLogin({ exchange, tokens, db, audit }: LoginOptions): Login {
+export function createLogin({ exchange, tokens, sessions }: LoginOptions): Login {
   return {
     async verify(proof, { address, requestId }) {
       const { account, serverProof } = await exchange.prove(proof, address);
-      const loginId = randomUUID();
-      const accessToken = await tokens.issue({ ...account, sessionId: loginId });
-      await db.asUser(account, (tx) =>
-        audit.append(tx, {
-          action: 'auth.login',
-          ...byOwner(account, requestId),
-          resource: { type: 'session', id: loginId },
-          data: { method: 'srp' },
-        }),
-      );
-      return {
-        accessToken,
-        tokenType: 'Bearer',
-        expiresIn: accessTokenSeconds,
-        M2: serverProof,
-      };
+      // No device is registered with this vault, so none is known.
+      if (proof.deviceId !== undefined) throw new AppError('device_unknown');
+      const sessionId = uuidv7();
+      const accessToken = await tokens.issue({ ...account, sessionId });
+      const refreshToken = await sessions.open(account, sessionId, requestId);
+      return { ...tokenPair(accessToken, refreshToken), M2: serverProof };
     },
   };
 }

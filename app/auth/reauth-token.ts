@@ -5,7 +5,6 @@ import type { SignerClient } from '../../signer/client.ts';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
-import { clockSkewSeconds } from './access-token.ts';
 import type { FindOwnKey } from './own-keys.ts';
 
 const reauthTokenSeconds = 300;
@@ -16,7 +15,10 @@ const Claims = z.object({ purpose: z.literal('reauth') });
 export interface ReauthTokens {
   /** RS256, `typ: reauth+jwt`, five minutes, signed in the HSM. Throws SignerUnavailable. */
   issue(caller: Caller): Promise<{ reauthToken: string; expiresAt: Date }>;
-  /** Throws reauth_required, reauth_expired, reauth_invalid or jwks_unavailable. */
+  /**
+   * Takes any token of the caller's own, whichever session it was issued in.
+   * Throws reauth_required, reauth_expired, reauth_invalid or jwks_unavailable.
+   */
   verify(token: string | undefined, caller: Caller): Promise<void>;
 }
 
@@ -56,7 +58,7 @@ export function createReauthTokens(options: ReauthTokensOptions): ReauthTokens {
           issuer,
           audience,
           subject: caller.userId,
-          clockTolerance: clockSkewSeconds,
+          // No tolerance for clocks that differ: never older than five minutes (specification, MFA 1).
           currentDate: clock(),
           requiredClaims: ['exp', 'iat', 'jti'],
         });

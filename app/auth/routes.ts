@@ -1,10 +1,35 @@
+import type { ErrorCode } from '../errors.ts';
+import type { RequestInfo } from '../http/request.ts';
 import { route, type Route } from '../http/route.ts';
 import type { Login } from './login.ts';
 import type { SrpExchange } from './srp-exchange.ts';
-import { Challenge, ChallengeRequest, LoggedIn, ProofRequest, SrpParams } from './schema.ts';
+import {
+  Challenge,
+  ChallengeRequest,
+  LoggedIn,
+  LoginStep,
+  LoginStepAnswer,
+  ProofRequest,
+  SrpParams,
+} from './schema.ts';
 import { primeHex } from '../srp/group.ts';
 
 const tag = 'Authentication';
+const challengeErrors = [
+  'invalid_public_value',
+  'user_not_found',
+  'rate_limited',
+  'cache_unavailable',
+] as const satisfies readonly ErrorCode[];
+const proofErrors = [
+  'invalid_public_value',
+  'srp_session_expired',
+  'invalid_proof',
+  'device_unknown',
+  'rate_limited',
+  'cache_unavailable',
+  'signer_unavailable',
+] as const satisfies readonly ErrorCode[];
 
 interface LoginRoutesOptions {
   readonly exchange: SrpExchange;
@@ -39,8 +64,8 @@ export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Rout
       status: 200,
       response: Challenge,
       noStore: true,
-      errors: ['invalid_public_value', 'user_not_found', 'cache_unavailable'],
-      handler: ({ body }) => exchange.challenge(body),
+      errors: challengeErrors,
+      handler: ({ body, request }) => exchange.challenge(body, request.clientAddress),
     }),
     route({
       method: 'post',
@@ -53,18 +78,30 @@ export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Rout
       status: 200,
       response: LoggedIn,
       noStore: true,
-      errors: [
-        'invalid_public_value',
-        'srp_session_expired',
-        'invalid_proof',
-        'rate_limited',
-        'cache_unavailable',
-        'signer_unavailable',
-      ],
+      errors: proofErrors,
+      handler: ({ body, request }) => login.verify(body, fromRequest(request)),
+    }),
+    route({
+      method: 'post',
+      path: '/api/v1/auth/login',
+      tag,
+      summary: 'Either step of the login: {email, A} or {sessionId, A, M1}',
+      access: 'public',
+      body: LoginStep,
+      status: 200,
+      response: LoginStepAnswer,
+      noStore: true,
+      errors: [...challengeErrors, ...proofErrors],
       handler: ({ body, request }) =>
-        login.verify(body, { address: request.clientAddress, requestId: request.serverId }),
+        'email' in body
+          ? exchange.challenge(body, request.clientAddress)
+          : login.verify(body, fromRequest(request)),
     }),
   ];
+}
+
+function fromRequest({ clientAddress, serverId }: RequestInfo) {
+  return { address: clientAddress, requestId: serverId };
 }
 
 const srpParams = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Hex, Timestamp, Uuid } from '../http/wire.ts';
+import { Hex, Limit, Timestamp, Uuid } from '../http/wire.ts';
 import { Email } from '../accounts/email.ts';
 
 export const SrpParams = z.strictObject({
@@ -36,14 +36,44 @@ export const ProofRequest = z.strictObject({
   sessionId: Uuid.optional(),
   A: z.string(),
   M1: Hex(64).length(64),
+  deviceId: Uuid.optional(),
 });
 
-export const LoggedIn = z.strictObject({
+/** Either step of a login, told apart by their fields. */
+export const LoginStep = z.union(
+  [ChallengeRequest, ProofRequest.required({ sessionId: true })],
+  'must be {email, A} or {sessionId, A, M1}',
+);
+
+export const TokenPair = z.strictObject({
   accessToken: z.string(),
   tokenType: z.literal('Bearer'),
   expiresIn: z.int(),
-  M2: z.string(),
+  refreshToken: z.string(),
 });
+
+export const LoggedIn = TokenPair.extend({ M2: z.string() });
+
+export const LoginStepAnswer = z.union([Challenge, LoggedIn]);
+
+/** Whatever is wrong with a token of a sensible length, the refusal is the same. */
+export const RefreshRequest = z.strictObject({ refreshToken: z.string().max(256) });
+
+export const SessionId = z.strictObject({ id: Uuid });
+
+export const SessionPage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
+
+export const SessionView = z.strictObject({
+  id: Uuid,
+  /** Whether the access token of the request is of this session. */
+  current: z.boolean(),
+  deviceId: Uuid.nullable(),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp,
+  expiresAt: Timestamp,
+});
+
+export const SessionList = z.array(SessionView);
 
 export const JsonWebKeySet = z.strictObject({
   keys: z.array(

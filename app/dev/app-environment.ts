@@ -1,4 +1,5 @@
 import { databaseUrls } from './database.ts';
+import { internalKeyFiles } from './internal-key.ts';
 import type { Services } from './services.ts';
 
 export const DATABASE = 'probatio';
@@ -35,5 +36,8 @@ export function defaultVariables(services: Services, listen: Listen): Record<str
     STORAGE_DRIVER: 'filesystem',
     STORAGE_DIRECTORY: services.layout.objects,
     MAIL_DIRECTORY: services.layout.mail,
+    INTERNAL_API_KEYS_FILE: internalKeyFiles(services.layout).hashes,
+    // Everybody on this machine comes from one address.
+    LIMITS_REGISTER_ADDRESS: '100/1h',
   };
 }

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { localUrl, type Listen } from './app-environment.ts';
 import { freePort } from './free-port.ts';
+import { internalKeyFiles } from './internal-key.ts';
 import { projectFile } from './project.ts';
 import { readableLine } from './readable-log.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -33,6 +34,7 @@ try {
           `  API       ${localUrl(listen)}`,
           `  Explorer  ${localUrl(listen)}/api/docs`,
           `  E-mails   ${layout.mail}`,
+          `  Key       ${internalKeyFiles(layout).key} (X-Internal-Api-Key)`,
           '',
         ].join('\n'),
       );

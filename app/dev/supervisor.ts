@@ -5,6 +5,7 @@ import { startApp } from './app.ts';
 import { createDatabase, databaseUrls } from './database.ts';
 import { writeEnvironmentFile } from './environment-file.ts';
 import { assertPortFree } from './free-port.ts';
+import { ensureInternalKey, internalKeyFiles } from './internal-key.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { keepRunning } from './restarting-process.ts';
@@ -39,6 +40,7 @@ export async function runStack(options: StackOptions): Promise<void> {
     const services = await startServices({ directory, durable: true, log, signal });
     running.defer(() => services.stop());
     await prepareDatabase(services, directory, listen, signal);
+    await ensureInternalKey(internalKeyFiles(services.layout));
 
     const app = await keepRunning(
       (signal) => startApp(services, listen, (line) => log('app', line), signal),

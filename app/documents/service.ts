@@ -28,6 +28,12 @@ export interface Documents {
   get(caller: Caller, id: string): Promise<View>;
   /** Throws not_found, or document_sealed unless the caller is a probatio_admin. */
   remove(caller: Caller, id: string, requestId: string): Promise<void>;
+  /**
+   * Removes, in the service's transaction, every document of an owner that is not sealed and every
+   * upload but those of sealed documents. What is created or sealed at the same time is either
+   * seen here or refused there. Answers how many.
+   */
+  removeUnsealed(tx: Tx, owner: Owner): Promise<{ documents: number; uploads: number }>;
 }
 
 interface DocumentsOptions {
@@ -151,6 +157,39 @@ export function createDocuments(options: DocumentsOptions): Documents {
         });
       };
       await (isAdmin ? db.asService(removeIn) : db.asUser(caller, removeIn));
+    },
+
+    async removeUnsealed(tx, owner) {
+      const { userId, tenantId } = owner;
+      // Documents before uploads, as `remove` has it. Then no upload becomes one any more.
+      await tx
+        .selectFrom('documents')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .where('status', '<>', 'SEALED')
+        .orderBy('id')
+        .forUpdate()
+        .execute();
+      await uploads.holdAll(tx, owner);
+      const removed = await tx
+        .deleteFrom('documents')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .where('status', '<>', 'SEALED')
+        .executeTakeFirst();
+      const sealed = await tx
+        .selectFrom('documents')
+        .select('storage_key')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .execute();
+      // The file of a document is an upload still: its object goes with the others.
+      const keptKeys = sealed.map(({ storage_key }) => storage_key);
+      return {
+        documents: Number(removed.numDeletedRows),
+        uploads: await uploads.discardAll(tx, owner, keptKeys),
+      };
     },
   };
 }

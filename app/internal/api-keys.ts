@@ -1,17 +1,10 @@
-import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { z } from 'zod';
+import { timingSafeEqual } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { AppError } from '../errors.ts';
 import type { InternalCaller } from '../http/caller.ts';
-import { Digest } from '../http/wire.ts';
 import type { Log } from '../telemetry/log.ts';
-
-/** The file of internal API keys: their SHA-256, never the keys. */
-export const ApiKeyFile = z.array(
-  z.strictObject({ name: z.string().min(1).max(64), sha256: Digest, admin: z.boolean() }),
-);
-
-type ApiKey = z.output<typeof ApiKeyFile>[number];
+import { hashApiKey, type ApiKey } from './api-key.ts';
+import { readApiKeys } from './api-key-file.ts';
 
 export interface InternalKeys {
   /** Throws invalid_api_key, or access_denied for a key without the admin right. */
@@ -26,38 +19,65 @@ interface InternalKeysOptions {
   readonly log: Log;
 }
 
-/** Reads the file again when it has changed, so that keys are exchanged without a restart. */
+/**
+ * Looks at the file again every second that a key is shown, so that keys are exchanged without a
+ * restart. While the file cannot be used, the last good one holds.
+ */
 export function createInternalKeys({ file, log }: InternalKeysOptions): InternalKeys {
-  let keys = new Map<string, ApiKey>();
-  let modifiedMs = -1;
+  let keys: readonly ApiKey[] = [];
+  let loadedState = '';
+  let complaint = '';
   let checkedAt = -Infinity;
+  let check = Promise.resolve();
 
   async function load(path: string): Promise<void> {
-    if (performance.now() - checkedAt < recheckMs) return;
-    checkedAt = performance.now();
+    let state = '';
     try {
-      const { mtimeMs } = await stat(path);
-      if (mtimeMs === modifiedMs) return;
-      const listed = ApiKeyFile.parse(JSON.parse(await readFile(path, 'utf8')));
-      keys = new Map(listed.map((key) => [key.sha256, key]));
-      modifiedMs = mtimeMs;
+      state = await stateOf(path);
+      if (state === loadedState) return;
+      keys = await readApiKeys(path);
+      loadedState = state;
+      complaint = '';
+      log.info({ keys: keys.map(({ name }) => name) }, 'internal API keys are loaded');
     } catch (error) {
-      log.error({ err: error }, 'the file of internal API keys cannot be used; the last one holds');
+      const news = `${state} ${String(error)}`;
+      if (news === complaint) return;
+      complaint = news;
+      log.error({ err: error }, 'the file of internal API keys is unusable; the last one holds');
     }
   }
 
+  async function refresh(path: string): Promise<void> {
+    if (performance.now() - checkedAt >= recheckMs) {
+      checkedAt = performance.now();
+      check = load(path);
+    }
+    await check;
+  }
+
   return {
-    async admit(key) {
-      if (file !== undefined) await load(file);
-      const known = key === undefined ? undefined : keys.get(hashApiKey(key));
-      if (known === undefined) throw new AppError('invalid_api_key');
+    async admit(key = '') {
+      if (file !== undefined) await refresh(file);
+      const known = find(keys, key);
+      if (known === undefined || key === '') throw new AppError('invalid_api_key');
       if (!known.admin) throw new AppError('access_denied');
       return { internalKey: known.name };
     },
   };
 }
 
-/** Keys are random and long: one hash is enough. Hex. */
-export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+/** Does the same work whether or not the key is among them. */
+function find(keys: readonly ApiKey[], key: string): ApiKey | undefined {
+  const shown = Buffer.from(hashApiKey(key), 'hex');
+  let known: ApiKey | undefined;
+  for (const one of keys) {
+    if (timingSafeEqual(Buffer.from(one.sha256, 'hex'), shown)) known = one;
+  }
+  return known;
+}
+
+/** Another one whenever the file was written or replaced, whatever its clock says. */
+async function stateOf(path: string): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }

@@ -44,7 +44,12 @@ export async function generateEphemeral(): Promise<Ephemeral> {
  * @param exponent a key from `generateEphemeral` or `exponentKey`.
  */
 export async function power(base: bigint, exponent: KeyObject): Promise<bigint> {
-  return toBigInt(await agree({ publicKey: publicKeyOf(base), privateKey: exponent }));
+  return toBigInt(await powerBytes(base, exponent));
+}
+
+/** The same in 384 bytes, big-endian; zero them after use where they are secret. */
+export function powerBytes(base: bigint, exponent: KeyObject): Promise<Buffer> {
+  return agree({ publicKey: publicKeyOf(base), privateKey: exponent });
 }
 
 /** The exponent held in a PKCS #8 DER key. */
@@ -52,22 +57,28 @@ export function importExponent(privateKey: Buffer): KeyObject {
   return createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
 }
 
-/** A positive big-endian number as exponent. */
+/** A positive big-endian number as exponent. Leaves no copy of it but the key's own. */
 export function exponentKey(exponent: Buffer): KeyObject {
-  const version = integer(Buffer.of(0));
-  const key = sequence(version, algorithm, tlv(0x04, integer(exponent)));
-  return importExponent(key);
+  const number = integer(exponent);
+  const octets = tlv(0x04, number);
+  const key = tlv(0x30, integer(Buffer.of(0)), algorithm, octets);
+  try {
+    return importExponent(key);
+  } finally {
+    for (const copy of [number, octets, key]) copy.fill(0);
+  }
 }
 
 function publicKeyOf(value: bigint): KeyObject {
   const bits = tlv(0x03, Buffer.concat([Buffer.of(0), integer(pad(value))]));
-  return createPublicKey({ key: sequence(algorithm, bits), format: 'der', type: 'spki' });
+  return createPublicKey({ key: tlv(0x30, algorithm, bits), format: 'der', type: 'spki' });
 }
 
 /** AlgorithmIdentifier dhKeyAgreement (PKCS #3) with N and g. */
-const algorithm = sequence(
+const algorithm = tlv(
+  0x30,
   tlv(0x06, Buffer.from('2a864886f70d010301', 'hex')),
-  sequence(integer(primeBytes), integer(Buffer.of(Number(generator)))),
+  tlv(0x30, integer(primeBytes), integer(Buffer.of(Number(generator)))),
 );
 
 /** The INTEGER at the end of an SPKI. It has no leading zeros: its length varies. */
@@ -86,22 +97,19 @@ function readTlv(der: Buffer): { value: Buffer; rest: Buffer } {
   return { value: der.subarray(start, start + length), rest: der.subarray(start + length) };
 }
 
-function sequence(...members: Buffer[]): Buffer {
-  return tlv(0x30, Buffer.concat(members));
-}
-
 /** A non-negative INTEGER in its shortest form. */
 function integer(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Buffer.of(0) : bytes.subarray(first);
   const isHigh = (digits[0] ?? 0) >= 0x80;
-  return tlv(0x02, isHigh ? Buffer.concat([Buffer.of(0), digits]) : digits);
+  return isHigh ? tlv(0x02, Buffer.of(0), digits) : tlv(0x02, digits);
 }
 
-function tlv(tag: number, value: Buffer): Buffer {
-  const { length } = value;
+/** An element whose value is `members` one after the other. */
+function tlv(tag: number, ...members: Buffer[]): Buffer {
+  const length = members.reduce((sum, member) => sum + member.length, 0);
   let header = [length];
   if (length >= 0x100) header = [0x82, length >> 8, length & 0xff];
   else if (length >= 0x80) header = [0x81, length];
-  return Buffer.concat([Buffer.of(tag, ...header), value]);
+  return Buffer.concat([Buffer.of(tag, ...header), ...members]);
 }

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Caller } from '../http/caller.ts';
+import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { FileHashes, StoredFile } from './file-hashes.ts';
 
@@ -28,17 +30,25 @@ export interface Uploads {
   hold(tx: Tx, storageKey: string): Promise<boolean>;
   /** Forgets the upload whose object is deleted, so that it counts against no quota. */
   forget(tx: Tx, storageKey: string): Promise<void>;
+  /** Holds every upload of an owner: until the transaction ends, none becomes a document. */
+  holdAll(tx: Tx, owner: Owner): Promise<void>;
+  /**
+   * Removes every upload of an owner, in whatever state, with what is stored of it, but for those
+   * at `keptKeys`. Answers how many.
+   */
+  discardAll(tx: Tx, owner: Owner, keptKeys: readonly string[]): Promise<number>;
 }
 
 const usableMs = 24 * 3_600_000;
 
 interface UploadsOptions {
   readonly db: Database;
+  readonly outbox: Outbox;
   readonly hashes: FileHashes;
   readonly clock: Clock;
 }
 
-export function createUploads({ db, hashes, clock }: UploadsOptions): Uploads {
+export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Uploads {
   /** Undefined if other bytes, or none, are where the upload was. */
   async function findHash(caller: Caller, file: StoredFile): Promise<string | undefined> {
     try {
@@ -91,6 +101,34 @@ export function createUploads({ db, hashes, clock }: UploadsOptions): Uploads {
     },
     async forget(tx, storageKey) {
       await tx.deleteFrom('upload_sessions').where('storage_key', '=', storageKey).execute();
+    },
+    async holdAll(tx, { userId, tenantId }) {
+      await tx
+        .selectFrom('upload_sessions')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .orderBy('id')
+        .forUpdate()
+        .execute();
+    },
+    async discardAll(tx, { userId, tenantId }, keptKeys) {
+      const discarded = await tx
+        .deleteFrom('upload_sessions')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .where(sql<boolean>`storage_key <> all(${keptKeys}::text[])`)
+        .returning(['status', 'storage_key as key', 'object_version', 'storage_upload_id'])
+        .execute();
+      const objects = discarded.flatMap(({ key, object_version: version }) =>
+        version === null ? [] : [{ key, version }],
+      );
+      const unfinished = discarded
+        .filter(({ status }) => status === 'IN_PROGRESS')
+        .map(({ key, storage_upload_id: uploadId }) => ({ key, uploadId }));
+      await outbox.addAll(tx, 'object.delete', objects);
+      await outbox.addAll(tx, 'multipart.abort', unfinished);
+      return discarded.length;
     },
   };
 }

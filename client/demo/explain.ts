@@ -8,10 +8,10 @@ export function explain(error: unknown, baseUrl: string): string {
   if (error instanceof ClientError && error.code === 'network_error') {
     return `no vault answers at ${baseUrl} (${rootCause(error)}): run npm start, or set PROBATIO_URL`;
   }
-  if (error instanceof ClientError) return error.message;
-  if (error instanceof VaultError && error.code === 'token_expired') {
-    return 'the login has expired: the same command goes on from here';
+  if (error instanceof ClientError && error.code === 'session_ended') {
+    return 'the login was ended elsewhere: the same command goes on from here';
   }
+  if (error instanceof ClientError) return error.message;
   if (error instanceof VaultError) {
     const { status, code, message, requestId } = error;
     return `the vault answered ${status} ${code}: ${message} (request ${requestId ?? 'unknown'})`;

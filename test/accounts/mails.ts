@@ -12,11 +12,10 @@ export interface Mail {
 }
 
 /** The mails sent to an address so far, oldest first. */
-export async function mailsTo({ config }: TestVault, email: string): Promise<Mail[]> {
-  const { directory } = config.mail;
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+export async function mailsTo({ mailDirectory }: TestVault, email: string): Promise<Mail[]> {
+  const names = (await readdir(mailDirectory)).filter((name) => name.endsWith('.eml')).sort();
   const texts = await Promise.all(
-    names.map((name) => readFile(path.join(directory, name), 'utf8')),
+    names.map((name) => readFile(path.join(mailDirectory, name), 'utf8')),
   );
   return texts
     .filter((text) => text.includes(`To: ${email}\r\n`))

@@ -66,6 +66,14 @@ export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
 
 /** Logs in and answers the access token. */
 export async function logIn(vault: TestVault, account: TestAccount): Promise<string> {
+  return (await openSession(vault, account)).accessToken;
+}
+
+/** Logs in and answers what the session goes on with. */
+export async function openSession(
+  vault: TestVault,
+  account: TestAccount,
+): Promise<{ accessToken: string; refreshToken: string }> {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const { status, body } = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, {
     sessionId,
@@ -73,5 +81,5 @@ export async function logIn(vault: TestVault, account: TestAccount): Promise<str
     M1,
   });
   if (status !== 200) throw new Error(`the login was answered ${status}`);
-  return (body as { accessToken: string }).accessToken;
+  return body as { accessToken: string; refreshToken: string };
 }

@@ -85,7 +85,14 @@ test('the answers are exactly what the contract says', async (t) => {
 
   const { body } = await verify({ sessionId, A, M1 });
   const second = body as Record<string, unknown>;
-  t.deepEqual(Object.keys(second).sort(), ['M2', 'accessToken', 'expiresIn', 'tokenType']);
+  t.deepEqual(Object.keys(second).sort(), [
+    'M2',
+    'accessToken',
+    'expiresIn',
+    'refreshToken',
+    'tokenType',
+  ]);
+  t.regex(String(second['refreshToken']), /^prt_[A-Za-z0-9_-]{43}$/);
   t.is(second['tokenType'], 'Bearer');
   t.is(second['expiresIn'], 900);
   t.regex(String(second['M2']), /^[0-9a-f]{64}$/);

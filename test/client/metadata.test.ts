@@ -69,3 +69,9 @@ test('hashes of keywords tell neither their order nor another user’s keywords'
   const others = new Set(await hashKeywords(createDocumentKey(), ['a', 'b', 'c']));
   t.true(hashes.every((hash) => !others.has(hash)));
 });
+
+test('a keyword that is blank or has no UTF-8 form is refused', async (t) => {
+  for (const keyword of ['', ' \t', 'a\ud800']) {
+    await t.throwsAsync(hashKeywords(createDocumentKey(), [keyword]), { instanceOf: TypeError });
+  }
+});

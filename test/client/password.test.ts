@@ -26,8 +26,8 @@ test('the ways to type one password give one key', async (t) => {
   t.deepEqual(composed, decomposed);
 });
 
-test('a password without characters or without a UTF-8 form is refused', async (t) => {
-  for (const password of ['', '\ud800']) {
+test('a password that is empty, has no UTF-8 form or an unassigned character is refused', async (t) => {
+  for (const password of ['', '\ud800', 'jam\u0378']) {
     await t.throwsAsync(derivePasswordKey(password, new Uint8Array(32), SRP_AUTH_LABEL), {
       instanceOf: TypeError,
     });

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   beginLogin,
   inventAccount,
+  openSession,
   register,
   validate,
   type TestAccount,
@@ -100,7 +101,11 @@ async function liveWell(vault: TestVault, account: TestAccount, traces: Traces):
 
   const { sessionId, A, B, M1 } = await beginLogin(vault, account);
   const login = await request('POST', '/v1/auth/login/verify', { json: { sessionId, A, M1 } });
-  const { accessToken, M2 } = login.body as Record<'accessToken' | 'M2', string>;
+  const { accessToken, refreshToken, M2 } = login.body as Record<
+    'accessToken' | 'refreshToken' | 'M2',
+    string
+  >;
+  secrets.set('refresh token', refreshToken);
   secrets.set('A', A).set('B', B).set('M1', M1).set('M2', M2).set('access token', accessToken);
   secrets.set('signature of the access token', accessToken.split('.')[2] ?? '');
 
@@ -125,6 +130,36 @@ async function liveWell(vault: TestVault, account: TestAccount, traces: Traces):
   const { id } = document.body as { id: string };
   await request('POST', `/v1/documents/${id}/certify`, { token });
   await request('POST', `/v1/documents/${id}/certify`, { token });
+  await endSession(vault, account, traces);
+}
+
+/** By a used refresh token, the way that leaves most traces. */
+async function endSession(vault: TestVault, account: TestAccount, traces: Traces): Promise<void> {
+  const request = ask(vault, traces);
+  const { refreshToken } = await openSession(vault, account);
+  const refresh = await request('POST', '/v1/auth/refresh', { json: { refreshToken } });
+  const next = refresh.body as { refreshToken: string; accessToken: string };
+  traces.secrets.set('used refresh token', refreshToken);
+  traces.secrets.set('unused refresh token', next.refreshToken);
+  await request('POST', '/v1/auth/refresh', { json: { refreshToken } });
+  await request('POST', '/v1/auth/refresh', { json: { refreshToken: next.refreshToken } });
+  await request('POST', '/v1/auth/logout', { token: next.accessToken });
+}
+
+/** With the refresh token where it belongs and where not. */
+async function refreshInEveryWay(vault: TestVault, traces: Traces): Promise<void> {
+  const request = ask(vault, traces);
+  const { secrets } = traces;
+  const refreshToken = secrets.get('refresh token') ?? '';
+  await request('POST', '/v1/auth/refresh', { json: { refreshToken: `${refreshToken}x` } });
+  await request('POST', '/v1/auth/refresh', { json: { refreshToken, more: refreshToken } });
+  await request('POST', `/v1/auth/refresh?refreshToken=${refreshToken}`, { json: {} });
+  await request('GET', '/v1/auth/sessions', { token: refreshToken });
+  const { body } = await request('POST', '/v1/auth/refresh', { json: { refreshToken } });
+  const renewed = (body as { refreshToken?: string }).refreshToken;
+  if (renewed === undefined) return;
+  secrets.set(`refresh token, replaced as number ${secrets.size}`, refreshToken);
+  secrets.set('refresh token', renewed);
 }
 
 /** Refused requests that carry every secret where it does not belong. */
@@ -160,6 +195,7 @@ async function failInEveryWay(
   await request('POST', '/v1/auth/login/challenge', { json: { email: `no.${email}`, A } });
   await request('POST', '/v1/auth/login/verify', { json: { A, M1: secrets.get('M1') } });
   await request('POST', '/v1/auth/login/verify', { json: { A, M1: secrets.get('envelope') } });
+  await refreshInEveryWay(vault, traces);
   await request('GET', '/v1/documents', { token: `${token}x` });
   await request('GET', '/v1/documents', { token: token.slice(0, -20) });
   await request('GET', '/v1/documents', { token });
@@ -203,6 +239,9 @@ async function breakTheTables(vault: TestVault, ownerUrl: string, traces: Traces
   traces.secrets
     .set('another token', mail?.token ?? '')
     .set('a third verifier', pending.verifierHex);
+  for (const table of ['login_sessions', 'refresh_tokens', 'audit_entries']) {
+    await refuseRows(table, () => refreshInEveryWay(vault, traces));
+  }
   await refuseRows('credentials', () =>
     request('POST', '/v1/auth/validate-email', { json: { token: mail?.token } }),
   );

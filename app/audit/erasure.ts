@@ -1,0 +1,41 @@
+import type { Tx } from '../db/database.ts';
+
+/** Those of the users who have entries that are not sealed: nothing of theirs can be erased yet. */
+export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx
+    .selectFrom('audit_entries')
+    .select('user_id')
+    .distinct()
+    .where('user_id', 'in', userIds)
+    .where('state', '<>', 'SEALED')
+    .execute();
+  return new Set(rows.map(({ user_id: userId }) => userId));
+}
+
+/** How many entries `eraseTraces` would erase. */
+export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<number> {
+  const { count } = await tx
+    .selectFrom('audit_entries')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', 'in', userIds)
+    .where('erased_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/**
+ * Erases text and salt of every entry about these users, for good: hash, signature and `seq` stay,
+ * so that the log still verifies. What was counted and is no entry yet is removed. The database
+ * refuses it as a whole where an entry is not sealed. Answers the number of entries.
+ */
+export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
+  await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();
+  await tx.deleteFrom('audit_sequences').where('user_id', 'in', userIds).execute();
+  const { numUpdatedRows } = await tx
+    .updateTable('audit_entries')
+    .set({ canonical: null, erased_at: now })
+    .where('user_id', 'in', userIds)
+    .where('erased_at', 'is', null)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -1,0 +1,40 @@
+import type { JWTPayload } from 'jose';
+import { z } from 'zod';
+import { isSafeString } from '../../http/safe-text.ts';
+
+/** Names of claims, one within the other, joined by dots; a dot within a name is written `\.`. */
+export const ClaimPath = z
+  .string()
+  .transform((path) => path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.')))
+  .refine((names) => names.every((name) => name !== ''), 'has an empty name');
+
+export type ClaimPath = z.output<typeof ClaimPath>;
+
+const Text = z.string().min(1).max(255).refine(isSafeString);
+const Names = z
+  .union([
+    z.array(z.unknown()).transform((items) => items.filter((item) => typeof item === 'string')),
+    z.string().transform((items) => items.split(' ')),
+  ])
+  .catch([]);
+
+/** A claim of 1 to 255 characters that the database can hold; undefined for anything else. */
+export function textAt(payload: JWTPayload, path: ClaimPath): string | undefined {
+  return Text.safeParse(claimAt(payload, path)).data;
+}
+
+/** A claim that is an array of names or, as `scope` is, one string of them with spaces between. */
+export function namesAt(payload: JWTPayload, path: ClaimPath): readonly string[] {
+  return Names.parse(claimAt(payload, path));
+}
+
+/** What the token itself holds: `constructor` and its like are claims only if it says so. */
+function claimAt(payload: JWTPayload, path: ClaimPath): unknown {
+  return path.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? Reflect.get(value, name)
+        : undefined,
+    payload,
+  );
+}

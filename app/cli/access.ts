@@ -1,0 +1,14 @@
+import { listRoutes } from '../app.ts';
+import { describeAccess } from '../http/access-table.ts';
+import { parseOptions, type Command } from './command.ts';
+
+export const access: Command = {
+  usage: `usage: probatio access
+
+Prints who may call what, as Markdown.
+`,
+  async run(args) {
+    parseOptions(args, {});
+    return describeAccess(listRoutes());
+  },
+};

@@ -1,0 +1,38 @@
+import type { Access } from './caller.ts';
+import type { Route } from './route.ts';
+
+const heading = `# Who may call what
+
+Made from the routes by \`npm run openapi\`; a test keeps it true. A token needs one of the roles, where
+roles are named, and all of the scopes. \`reauth\` is a fresh \`X-Reauth-Token\` beside the token;
+\`internal key\` is an \`X-Internal-Api-Key\` with the admin right.
+
+| Method | Path | Caller | Roles (one of) | Scopes (all of) |
+| --- | --- | --- | --- | --- |
+`;
+
+/** The Markdown table of all routes and what they ask of a caller. */
+export function describeAccess(routes: readonly Route[]): string {
+  const rows = routes.flatMap(({ method, path, aliases = [], access }) =>
+    [path, ...aliases].map((name) => row([method.toUpperCase(), `\`${name}\``, ...cells(access)])),
+  );
+  return `${heading}${rows.join('\n')}\n`;
+}
+
+function cells(access: Access): [string, string, string] {
+  if (access === 'public') return ['anyone', '', ''];
+  if (access === 'internal') return ['internal key', '', ''];
+  const caller = [
+    access.reauth === true ? 'token and reauth' : 'token',
+    ...(access.orInternal === true ? ['internal key'] : []),
+  ];
+  return [caller.join(', or '), list(access.roles), list(access.scopes)];
+}
+
+function list(names: readonly string[] = []): string {
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
+function row(columns: readonly string[]): string {
+  return `| ${columns.join(' | ')} |`;
+}

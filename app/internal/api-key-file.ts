@@ -1,0 +1,73 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { ApiKey } from './api-key.ts';
+
+const ApiKeys = z
+  .array(ApiKey)
+  .refine((keys) => areUnique(keys.map(({ name }) => name)), 'two keys have one name')
+  .refine((keys) => areUnique(keys.map(({ sha256 }) => sha256)), 'one key is listed twice');
+
+/** Throws the system's error, or one that says what is wrong and quotes nothing of the file. */
+export async function readApiKeys(path: string): Promise<ApiKey[]> {
+  const parsed = ApiKeys.safeParse(parseJson(await readFile(path, 'utf8')));
+  if (parsed.success) return parsed.data;
+  throw new Error(`it is no list of keys (${parsed.error.issues.map(describeIssue).join('; ')})`);
+}
+
+/**
+ * Adds a key to the file (mode 0600), made if missing. Readers see the file of before or of after.
+ * Throws when the name is taken, or another is being added.
+ */
+export async function addApiKey(path: string, key: ApiKey): Promise<void> {
+  // Only one can make this file: whoever has it is alone.
+  const next = `${path}.new`;
+  await writeFile(next, '', { mode: 0o600, flag: 'wx' }).catch(refuseSecond(next));
+  try {
+    const keys = await readApiKeys(path).catch(noneIfMissing);
+    if (keys.some(({ name }) => name === key.name)) {
+      throw new Error(`${path} has a key named ${key.name} already`);
+    }
+    const lines = [...keys, key].map((one) => `  ${JSON.stringify(one)}`);
+    await writeFile(next, `[\n${lines.join(',\n')}\n]\n`, { flush: true });
+    await rename(next, path);
+  } catch (error) {
+    await rm(next, { force: true });
+    throw error;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Its own error quotes the text, where someone may have put a key.
+    throw new Error('it is no JSON');
+  }
+}
+
+function describeIssue({ code, path, message }: z.core.$ZodIssue): string {
+  const what = code === 'unrecognized_keys' ? 'unknown field' : message;
+  return path.length === 0 ? what : `${path.map(String).join('.')}: ${what}`;
+}
+
+function areUnique(values: readonly string[]): boolean {
+  return new Set(values).size === values.length;
+}
+
+function noneIfMissing(error: unknown): ApiKey[] {
+  if (codeOf(error) === 'ENOENT') return [];
+  throw error;
+}
+
+function refuseSecond(path: string) {
+  return (error: unknown): never => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    throw new Error(`${path} exists: another key is being added, or remove that file`, {
+      cause: error,
+    });
+  };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,34 @@
+import { parseAnswer } from './http.ts';
+import type { Http, HttpAnswer, HttpRequest } from './http.ts';
+import type { SessionTokens } from './session-tokens.ts';
+import { VaultError } from './vault-error.ts';
+
+/** What the vault says of a token that it takes no more, before it does anything. */
+const REFUSAL_CODES = new Set(['token_expired', 'invalid_token']);
+
+/**
+ * Requests in a session's name. One whose token is refused is sent once more with a new one.
+ * Throws session_ended beside what `Http` throws.
+ */
+export function createSessionHttp({ http, tokens }: { http: Http; tokens: SessionTokens }): Http {
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
+    const token = await tokens.current();
+    try {
+      return await http.send(withToken(request, token));
+    } catch (error) {
+      if (!(error instanceof VaultError) || !REFUSAL_CODES.has(error.code)) throw error;
+      return http.send(withToken(request, await tokens.renew(token)));
+    }
+  }
+
+  return {
+    send,
+    async json(schema, request) {
+      return parseAnswer(schema, (await send(request)).body);
+    },
+  };
+}
+
+function withToken(request: HttpRequest, token: string): HttpRequest {
+  return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
+}

@@ -1,0 +1,40 @@
+import test from 'ava';
+import { removeExpired } from '../../app/auth/login-sessions.ts';
+import { openDatabase } from '../../app/db/database.ts';
+import { createAccount, openSession } from '../accounts/test-account.ts';
+import { assertError } from '../http/error-body.ts';
+import { createSql } from '../uploads/sql.ts';
+import { startReadyVault } from '../vault.ts';
+import { refresh, sessionIdOf, tryToken } from './sessions.ts';
+
+const dayMs = 86_400_000;
+
+test('expired sessions are removed with their refresh tokens, and living ones stay', async (t) => {
+  const vault = await startReadyVault();
+  const db = await openDatabase(vault.config.database);
+  t.teardown(async () => {
+    await db.close();
+    await vault.stop();
+  });
+  const sql = createSql(vault);
+  const account = await createAccount(vault);
+  const [old, living] = [await openSession(vault, account), await openSession(vault, account)];
+  const next = (await refresh(vault, living.refreshToken)).body as typeof living;
+  const expire = `set expires_at = expires_at - interval '31 days'`;
+  const oldId = sessionIdOf(old.accessToken);
+  await sql(`update login_sessions ${expire} where id = $1`, [oldId]);
+  await sql(`update refresh_tokens ${expire} where session_id = $1 or used_at is not null`, [
+    oldId,
+  ]);
+
+  const remove = (before: Date) => db.asService((tx) => removeExpired(tx, before));
+  t.is(await remove(new Date(Date.now() - 2 * dayMs)), 0);
+  t.is(await remove(new Date()), 1);
+  t.is(await remove(new Date()), 0);
+  const tokens = await sql('select session_id as session from refresh_tokens');
+  t.deepEqual(tokens, [{ session: sessionIdOf(living.accessToken) }]);
+  t.is((await refresh(vault, next.refreshToken)).status, 200);
+  t.is((await tryToken(vault, next.accessToken)).status, 200);
+  const refused = { status: 401, code: 'invalid_refresh_token' };
+  assertError(t, await refresh(vault, living.refreshToken), refused);
+});

@@ -1,0 +1,10 @@
+/** A process that starts a key set, sees it fetched, and then has nothing to do: `key-set-program.ts <config>`. */
+import { startKeySet } from '../../../app/auth/issuers/key-set.ts';
+import { systemClock } from '../../../app/clock.ts';
+import { until } from '../../../app/dev/until.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
+
+const config = JSON.parse(process.argv[2] ?? '') as Parameters<typeof startKeySet>[0]['config'];
+const stop = new AbortController().signal;
+const keys = startKeySet({ config, log: createLog('info'), clock: systemClock, stop });
+await until(() => keys.state().isUsable, { what: 'the keys', timeoutMs: 20_000 });

@@ -1,0 +1,239 @@
+import type { RequestListener } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { jwtVerify, type JWK } from 'jose';
+import type { KeySet } from '../../../app/auth/issuers/key-set.ts';
+import { toTokenError } from '../../../app/auth/issuers/token-error.ts';
+import { until } from '../../../app/dev/until.ts';
+import { startKeyServer } from './key-server.ts';
+import { createSigningKey, type SigningKey } from './signing-key.ts';
+import { startTestIssuer, throwsCode, untilFetched, type TestIssuer } from './test-issuer.ts';
+
+const always = { keyCache: { refreshSeconds: 1, coolDownSeconds: 1 } };
+
+/** Whether a token that `key` signed verifies: rejects with the API's code if not. */
+async function verify(keys: KeySet, key: SigningKey, header = {}): Promise<void> {
+  const token = await key.sign({ sub: 'someone' }, header);
+  await jwtVerify(token, keys.find).catch((error: unknown) => {
+    throw toTokenError(error);
+  });
+}
+
+async function startFetched(
+  t: ExecutionContext,
+  settings = {},
+): Promise<TestIssuer & { keys: KeySet }> {
+  const issuer = await startTestIssuer(t, settings);
+  const keys = issuer.startKeySet();
+  await untilFetched(keys);
+  return { ...issuer, keys };
+}
+
+test('keys are fetched at the start, and no token of theirs costs another fetch', async (t) => {
+  const { keys, key, server, passSeconds } = await startFetched(t);
+  await verify(keys, key);
+  passSeconds(3_000);
+  await verify(keys, key);
+  t.is(server.requests, 1);
+});
+
+test('tokens that come before the first keys wait for them', async (t) => {
+  const issuer = await startTestIssuer(t);
+  const keys = issuer.startKeySet();
+  await Promise.all(Array.from({ length: 20 }, () => verify(keys, issuer.key)));
+  t.is(issuer.server.requests, 1);
+});
+
+test('a hundred unknown keys at once cost one fetch, and the next hundred none until the cool-down is over', async (t) => {
+  const { keys, key, server, passSeconds } = await startFetched(t);
+  const refuseHundred = () =>
+    Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        throwsCode(t, verify(keys, key, { kid: `unknown-${index}` }), 'invalid_token'),
+      ),
+    );
+  await refuseHundred();
+  t.is(server.requests, 2);
+  await refuseHundred();
+  passSeconds(29);
+  await refuseHundred();
+  t.is(server.requests, 2);
+  passSeconds(1);
+  await refuseHundred();
+  t.is(server.requests, 3);
+});
+
+test('a new key is taken at its first token, and a withdrawn one no more', async (t) => {
+  const { keys, key, server } = await startFetched(t);
+  const next = await createSigningKey();
+  server.publish(next.jwk, key.jwk);
+  await Promise.all([verify(keys, next), verify(keys, next), verify(keys, key)]);
+  t.is(server.requests, 2);
+
+  const third = await createSigningKey();
+  server.publish(third.jwk);
+  await throwsCode(t, verify(keys, third), 'invalid_token', 'it waits for the cool-down');
+  await verify(keys, key);
+});
+
+test('keys are fetched again in the background, and withdrawn ones are forgotten', async (t) => {
+  const { keys, key, server } = await startFetched(t, always);
+  const next = await createSigningKey();
+  server.publish(next.jwk);
+  const before = server.requests;
+  await until(() => server.requests >= before + 2, { what: 'two more fetches', timeoutMs: 20_000 });
+  await throwsCode(t, verify(keys, key), 'invalid_token');
+  await verify(keys, next);
+});
+
+test('while the issuer is away its keys are used until they are too old; back, they are again', async (t) => {
+  const { keys, key, server, passSeconds } = await startFetched(t);
+  await server.close();
+  passSeconds(3_599);
+  await verify(keys, key);
+  t.like(keys.state(), { isUsable: true });
+  passSeconds(1);
+  await throwsCode(t, verify(keys, key), 'jwks_unavailable');
+  t.like(keys.state(), { isUsable: false, isReachable: false });
+  await server.open();
+  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'it waits for the cool-down');
+  passSeconds(30);
+  await verify(keys, key);
+  t.like(keys.state(), { isUsable: true, isReachable: true });
+});
+
+test('an unknown key while the issuer is away may be a new one: jwks_unavailable', async (t) => {
+  const { keys, key, server, passSeconds } = await startFetched(t);
+  const next = await createSigningKey();
+  await server.close();
+  await throwsCode(t, verify(keys, next), 'jwks_unavailable');
+  await verify(keys, key);
+  server.publish(next.jwk);
+  await server.open();
+  passSeconds(30);
+  await verify(keys, next);
+});
+
+test('an issuer that is away at the start is jwks_unavailable, and used once it is there, untold', async (t) => {
+  const issuer = await startTestIssuer(t, always);
+  await issuer.server.close();
+  const keys = issuer.startKeySet();
+  await throwsCode(t, verify(keys, issuer.key), 'jwks_unavailable');
+  t.deepEqual(keys.state(), {
+    issuer: issuer.config.issuer,
+    isUsable: false,
+    isReachable: false,
+    fetchedAt: undefined,
+  });
+  await issuer.server.open();
+  await untilFetched(keys);
+  await verify(keys, issuer.key);
+  const messages = issuer.logLines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  t.is(messages[0], 'the key set of an issuer is away');
+  t.is(messages.at(-1), 'the key set of an issuer is back');
+});
+
+const secret = 'jam-secret';
+const brokenAnswers: Record<string, RequestListener> = {
+  'status 500': (_, response) => response.writeHead(500).end('{"keys":[]}'),
+  'status 204': (_, response) => response.writeHead(204).end(),
+  'no JSON': (_, response) => response.end(`<html>${secret}`),
+  'an empty body': (_, response) => response.end(),
+  null: (_, response) => response.end('null'),
+  'an array': (_, response) => response.end(`["${secret}"]`),
+  'keys that are no array': (_, response) => response.end(`{"keys":{"${secret}":1}}`),
+  'more than 256 KiB': (_, response) =>
+    response.end(`{"keys":[],"${secret}":"${'x'.repeat(256 * 1024)}"}`),
+  'an answer that breaks off': (_, response) => {
+    response.writeHead(200, { 'Content-Length': '100' }).write('{"keys":[');
+    setImmediate(() => response.destroy());
+  },
+  'an answer that never ends': (_, response) => response.write('{"keys":['),
+};
+for (const [what, listener] of Object.entries(brokenAnswers)) {
+  test(`a broken key set leaves the keys as they are: ${what}`, async (t) => {
+    t.timeout(30_000);
+    const { keys, key, server, logLines } = await startFetched(t);
+    server.answer(listener);
+    await throwsCode(t, verify(keys, key, { kid: 'unknown' }), 'jwks_unavailable');
+    t.is(server.requests, 2);
+    t.like(keys.state(), { isUsable: true, isReachable: false });
+    await verify(keys, key);
+    t.false(logLines.join('').includes(secret));
+  });
+}
+
+test('a key set is not followed to another address', async (t) => {
+  const { keys, key, server } = await startFetched(t);
+  const elsewhere = await startKeyServer();
+  t.teardown(() => elsewhere.close());
+  const foreign = await createSigningKey();
+  elsewhere.publish(foreign.jwk);
+  server.answer((_, response) => response.writeHead(302, { Location: elsewhere.url }).end());
+  await throwsCode(t, verify(keys, foreign), 'jwks_unavailable');
+  t.is(elsewhere.requests, 0);
+  await verify(keys, key);
+});
+
+const uselessKeys: Record<string, (key: SigningKey) => JWK> = {
+  'for encryption': ({ jwk }) => ({ ...jwk, use: 'enc', alg: 'RSA-OAEP' }),
+  'for another use': ({ jwk }) => ({ ...jwk, use: 'enc' }),
+  'for another algorithm': ({ jwk }) => ({ ...jwk, alg: 'RS512' }),
+  'for other operations': ({ jwk }) => ({ ...jwk, key_ops: ['encrypt'] }),
+  'of another type': ({ kid }) => ({ kty: 'oct', k: 'c2VjcmV0', kid }),
+  'without a modulus': ({ jwk: { n: _modulus, ...rest } }) => rest,
+  'with a modulus that is none': ({ jwk }) => ({ ...jwk, n: '' }),
+  'with its private part shown': ({ jwk, privateKey }) => ({
+    ...privateKey.export({ format: 'jwk' }),
+    kid: jwk.kid ?? '',
+  }),
+};
+for (const [what, change] of Object.entries(uselessKeys)) {
+  test(`a key is passed over: ${what}`, async (t) => {
+    const { keys, key, server } = await startFetched(t);
+    const other = await createSigningKey();
+    server.publish(change(other), key.jwk);
+    await throwsCode(t, verify(keys, other), 'invalid_token');
+    await verify(keys, key);
+    t.is(server.requests, 2, 'the rest of the document is used');
+  });
+}
+
+test('a key below 2048 bits is passed over', async (t) => {
+  const { keys, key, server } = await startFetched(t);
+  const weak = await createSigningKey(1024);
+  server.publish(weak.jwk, key.jwk);
+  // jose would not sign with it.
+  const token = (await key.sign({})).replace(/^[^.]*/, encode({ alg: 'RS256', kid: weak.kid }));
+  await throwsCode(
+    t,
+    jwtVerify(token, keys.find).catch((error: unknown) => {
+      throw toTokenError(error);
+    }),
+    'invalid_token',
+  );
+  t.is(server.requests, 2);
+  await verify(keys, key);
+});
+
+test('a key without use and algorithm is used, and one alone needs no name', async (t) => {
+  const issuer = await startTestIssuer(t);
+  const { use: _use, alg: _alg, kid: _kid, ...bare } = issuer.key.jwk;
+  issuer.server.publish(bare);
+  const keys = issuer.startKeySet();
+  await verify(keys, issuer.key, { kid: undefined });
+  issuer.server.publish(bare, (await createSigningKey()).jwk);
+  issuer.passSeconds(3_600);
+  await throwsCode(t, verify(keys, issuer.key, { kid: undefined }), 'invalid_token');
+});
+
+test('an issuer without a usable key is jwks_unavailable', async (t) => {
+  const { keys, key, server } = await startFetched(t);
+  server.publish({ ...key.jwk, use: 'enc' });
+  await throwsCode(t, verify(keys, await createSigningKey()), 'jwks_unavailable');
+  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'its keys are withdrawn');
+  t.like(keys.state(), { isUsable: false, isReachable: true });
+});
+
+function encode(header: object): string {
+  return Buffer.from(JSON.stringify(header)).toString('base64url');
+}

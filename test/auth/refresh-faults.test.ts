@@ -1,0 +1,53 @@
+import test from 'ava';
+import { createAccount, openSession } from '../accounts/test-account.ts';
+import { startOwnSigner } from '../health/own-signer.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { assertError } from '../http/error-body.ts';
+import { startReadyVault } from '../vault.ts';
+import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from './sessions.ts';
+
+test('a refresh that the signer cannot serve uses nothing up: the same token works later', async (t) => {
+  const signer = await startOwnSigner();
+  t.teardown(() => signer[Symbol.asyncDispose]());
+  const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
+  t.teardown(() => vault.stop());
+  const account = await createAccount(vault);
+  const [session, other, reused] = [
+    await openSession(vault, account),
+    await openSession(vault, account),
+    await openSession(vault, account),
+  ];
+  await refresh(vault, reused.refreshToken);
+
+  await signer.kill();
+  for (let round = 0; round < 3; round += 1) {
+    const answer = await refresh(vault, session.refreshToken);
+    assertError(t, answer, { status: 503, code: 'signer_unavailable' });
+  }
+  t.is((await tryToken(vault, session.accessToken)).status, 200, 'the rest goes on');
+  t.is((await logOut(vault, other.accessToken)).status, 204, 'sessions can be ended');
+  const refused = { status: 401, code: 'invalid_refresh_token' };
+  assertError(t, await refresh(vault, reused.refreshToken), refused);
+  assertError(t, await tryToken(vault, reused.accessToken), { status: 401, code: 'invalid_token' });
+
+  await signer.restart();
+  t.is((await refresh(vault, session.refreshToken)).status, 200);
+  const entries = await entriesOf(vault, sessionIdOf(session.accessToken));
+  t.deepEqual(
+    entries.map(({ action }) => action),
+    ['auth.login', 'auth.refreshed'],
+  );
+});
+
+test('without the database a refresh is answered 503 and uses nothing up', async (t) => {
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const vault = await startReadyVault(database.settings);
+  t.teardown(() => vault.stop());
+  const { refreshToken } = await openSession(vault, await createAccount(vault));
+  await database.proxy.close();
+  const away = { status: 503, code: 'database_unavailable' };
+  assertError(t, await refresh(vault, refreshToken), away);
+  await database.proxy.open();
+  t.is((await refresh(vault, refreshToken)).status, 200);
+});

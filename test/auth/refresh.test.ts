@@ -1,0 +1,209 @@
+import { createHash, randomBytes } from 'node:crypto';
+import test from 'ava';
+import { decodeJwt } from 'jose';
+import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
+import { assertError } from '../http/error-body.ts';
+import { postJson } from '../http/send.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startReadyVault, type TestVault } from '../vault.ts';
+import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from './sessions.ts';
+
+let vault: TestVault;
+let account: TestAccount;
+let sql: Sql;
+
+test.before(async () => {
+  vault = await startReadyVault();
+  account = await createAccount(vault);
+  sql = createSql(vault);
+});
+test.after.always(() => vault.stop());
+
+interface Pair {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+const refused = { status: 401, code: 'invalid_refresh_token' };
+const invalidToken = { status: 401, code: 'invalid_token' };
+const hashOf = (refreshToken: string) => createHash('sha256').update(refreshToken).digest('hex');
+
+test('a refresh answers exactly a new pair, of the same session', async (t) => {
+  const first = await openSession(vault, account);
+  const { status, headers, body } = await refresh(vault, first.refreshToken);
+  t.is(status, 200);
+  t.is(headers.get('cache-control'), 'no-store');
+  const { accessToken, refreshToken, ...rest } = body as Pair;
+  t.deepEqual(rest, { tokenType: 'Bearer', expiresIn: 900 } as object);
+  t.regex(refreshToken, /^prt_[A-Za-z0-9_-]{43}$/);
+  t.not(refreshToken, first.refreshToken);
+  t.is(sessionIdOf(accessToken), sessionIdOf(first.accessToken));
+  t.not(decodeJwt(accessToken).jti, decodeJwt(first.accessToken).jti);
+  t.is((await tryToken(vault, accessToken)).status, 200);
+});
+
+test('the refresh has its alias', async (t) => {
+  const { refreshToken } = await openSession(vault, account);
+  const answer = await postJson(`${vault.baseUrl}/api/v1/auth/refresh`, { refreshToken });
+  t.is(answer.status, 200);
+});
+
+test('a session goes on from refresh to refresh, and each leaves an entry', async (t) => {
+  let pair: Pair = await openSession(vault, account);
+  const id = sessionIdOf(pair.accessToken);
+  for (let round = 0; round < 3; round += 1) {
+    pair = (await refresh(vault, pair.refreshToken)).body as Pair;
+    t.is((await tryToken(vault, pair.accessToken)).status, 200);
+  }
+  const actions = (await entriesOf(vault, id)).map(({ action }) => action);
+  t.deepEqual(actions, ['auth.login', ...Array<string>(3).fill('auth.refreshed')]);
+});
+
+test('a refresh moves the end of the session on', async (t) => {
+  const { accessToken, refreshToken } = await openSession(vault, account);
+  const id = sessionIdOf(accessToken);
+  await sql(
+    `update login_sessions set last_used_at = now() - interval '1 day',
+       expires_at = now() + interval '29 days' where id = $1`,
+    [id],
+  );
+  t.is((await refresh(vault, refreshToken)).status, 200);
+  const [row] = await sql(
+    `select extract(epoch from expires_at - last_used_at)::int as life,
+       now() - last_used_at < interval '1 minute' as now
+     from login_sessions where id = $1`,
+    [id],
+  );
+  t.deepEqual(row, { life: 30 * 86_400, now: true });
+});
+
+test('a used refresh token is refused and ends its session, the new pair included', async (t) => {
+  const first = await openSession(vault, account);
+  const second = (await refresh(vault, first.refreshToken)).body as Pair;
+  assertError(t, await refresh(vault, first.refreshToken), refused);
+  assertError(t, await refresh(vault, second.refreshToken), refused);
+  assertError(t, await tryToken(vault, second.accessToken), invalidToken);
+  assertError(t, await tryToken(vault, first.accessToken), invalidToken);
+});
+
+test('however often a used refresh token comes, its session is ended and recorded once', async (t) => {
+  const { accessToken, refreshToken } = await openSession(vault, account);
+  await refresh(vault, refreshToken);
+  for (let round = 0; round < 3; round += 1) await refresh(vault, refreshToken);
+  const entries = await entriesOf(vault, sessionIdOf(accessToken));
+  t.deepEqual(
+    entries.map(({ action, outcome }) => [action, outcome]),
+    [
+      ['auth.login', 'success'],
+      ['auth.refreshed', 'success'],
+      ['auth.refresh_reused', 'failure'],
+    ],
+  );
+  t.deepEqual(entries.at(-1)?.actor, { type: 'anonymous', id: null });
+});
+
+test('of 20 parallel uses one succeeds, and then the session is over', async (t) => {
+  const { accessToken, refreshToken } = await openSession(vault, account);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(vault, refreshToken)));
+  const [winner, ...others] = answers.filter(({ status }) => status === 200);
+  t.deepEqual(others, []);
+  for (const answer of answers.filter((answer) => answer !== winner)) {
+    assertError(t, answer, refused);
+  }
+  const pair = winner?.body as Pair;
+  assertError(t, await refresh(vault, pair.refreshToken), refused);
+  assertError(t, await tryToken(vault, pair.accessToken), invalidToken);
+  const entries = await entriesOf(vault, sessionIdOf(accessToken));
+  t.deepEqual(
+    entries.map(({ action }) => action),
+    ['auth.login', 'auth.refreshed', 'auth.refresh_reused'],
+  );
+});
+
+test('other sessions outlive the end of one', async (t) => {
+  const [one, other] = [await openSession(vault, account), await openSession(vault, account)];
+  await refresh(vault, one.refreshToken);
+  await refresh(vault, one.refreshToken);
+  t.is((await tryToken(vault, other.accessToken)).status, 200);
+  t.is((await refresh(vault, other.refreshToken)).status, 200);
+});
+
+test('unknown, expired, revoked and closed: the refusal is the same', async (t) => {
+  const expired = await openSession(vault, account);
+  await sql(`update refresh_tokens set expires_at = now() where token_hash = $1`, [
+    hashOf(expired.refreshToken),
+  ]);
+  const revoked = await openSession(vault, account);
+  await logOut(vault, revoked.accessToken);
+  const other = await createAccount(vault);
+  const closed = await openSession(vault, other);
+  await sql(
+    `update accounts set status = 'CLOSED', email = null, closed_at = now() where email = $1`,
+    [other.email],
+  );
+  const moved = await createAccount(vault);
+  const elsewhere = await openSession(vault, moved);
+  await sql(`update accounts set tenant_id = 'another' where email = $1`, [moved.email]);
+
+  const tokens = {
+    'a random one': `prt_${randomBytes(32).toString('base64url')}`,
+    'an empty one': '',
+    'no token at all': 'jam',
+    'an access token': expired.accessToken.slice(0, 256),
+    'an expired one': expired.refreshToken,
+    'one of a revoked session': revoked.refreshToken,
+    'one of a closed account': closed.refreshToken,
+    'one of an account that moved to another tenant': elsewhere.refreshToken,
+    'its hash': hashOf(revoked.refreshToken),
+  };
+  const messages = new Set<string>();
+  for (const [what, token] of Object.entries(tokens)) {
+    const answer = await refresh(vault, token);
+    messages.add(assertError(t, answer, refused, what).message);
+  }
+  t.is(messages.size, 1);
+});
+
+test('a new access token says what the account may do now', async (t) => {
+  const promoted = await createAccount(vault);
+  const { refreshToken } = await openSession(vault, promoted);
+  await sql(
+    `update accounts set roles = '{user,auditor}', scopes = '{audit:read}', plan = 'large'
+     where email = $1`,
+    [promoted.email],
+  );
+  const { accessToken } = (await refresh(vault, refreshToken)).body as Pair;
+  const { authz, plan } = decodeJwt(accessToken);
+  t.deepEqual(authz, { roles: ['user', 'auditor'], scopes: ['audit:read'] });
+  t.is(plan, 'large');
+});
+
+test('the database has nothing of a refresh token but its hash', async (t) => {
+  const first = await openSession(vault, account);
+  const second = (await refresh(vault, first.refreshToken)).body as Pair;
+  for (const { refreshToken } of [first, second]) {
+    const rows = await sql('select token_hash from refresh_tokens where token_hash = $1', [
+      hashOf(refreshToken),
+    ]);
+    t.is(rows.length, 1);
+  }
+  for (const table of ['refresh_tokens', 'login_sessions', 'audit_entries', 'outbox']) {
+    const rows = await sql(`select to_json(x)::text as row from ${table} x`);
+    for (const { row } of rows) t.false(String(row).includes('prt_'), table);
+  }
+});
+
+test('requests that do not match their schema are refused', async (t) => {
+  const { refreshToken } = await openSession(vault, account);
+  for (const body of [
+    {},
+    { refreshToken: null },
+    { refreshToken: [refreshToken] },
+    { refreshToken: 'a'.repeat(257) },
+    { refreshToken, token: 1 },
+  ]) {
+    const answer = await postJson(`${vault.baseUrl}/v1/auth/refresh`, body);
+    assertError(t, answer, { status: 400, code: 'validation_failed' }, JSON.stringify(body));
+  }
+  t.is((await refresh(vault, refreshToken)).status, 200, 'and used nothing up');
+});

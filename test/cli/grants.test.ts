@@ -1,0 +1,163 @@
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { validationMails } from '../accounts/mails.ts';
+import { createAccount, inventAccount, openSession, register } from '../accounts/test-account.ts';
+import { refresh, tryToken } from '../auth/sessions.ts';
+import { createApi } from '../uploads/api.ts';
+import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
+import { runCli } from './run-cli.ts';
+
+const test = anyTest as TestFn<CliVault>;
+
+test.before(async (t) => {
+  t.context = await startCliVault();
+});
+test.after.always((t) => t.context.vault.stop());
+
+test('what is granted is in the next tokens of the account, and in a signed entry', async (t) => {
+  const { vault, cli } = t.context;
+  const account = await createAccount(vault);
+  const session = await openSession(vault, account);
+  const { code, stdout, stderr } = await cli(
+    'grant',
+    { email: ` ${account.email.toUpperCase()} ` },
+    ...'--role auditor --role operator --role auditor --scope jobs:submit'.split(' '),
+    ...'--plan standard'.split(' '),
+  );
+  t.is(code, 0, stderr);
+  t.is(stderr, '');
+  t.regex(stdout, /^granted roles: auditor operator\n.*within 15 minutes\n$/s);
+
+  t.deepEqual(claimsOf(session.accessToken).authz.roles, ['user']);
+  const next = (await refresh(vault, session.refreshToken)).body as { accessToken: string };
+  t.deepEqual(claimsOf(next.accessToken).authz.roles, ['user', 'auditor', 'operator']);
+
+  const [entry, ...others] = await entriesOf(t.context, account);
+  t.deepEqual(others, []);
+  t.like(entry, {
+    action: 'account.granted',
+    actor: { type: 'system', id: 'cli' },
+    data: { roles: 'auditor operator' },
+  });
+  const auditor = await createApi(vault, { roles: ['auditor'] });
+  const verdict = await until(
+    async () => {
+      const path = `/v1/audit/proof/${entry?.id ?? ''}/verify`;
+      const { status, body } = await auditor.send('GET', path);
+      return status === 200 && body;
+    },
+    { what: 'a running sealer to have it signed', timeoutMs: 20_000 },
+  );
+  t.is(verdict['valid'], true);
+});
+
+test('granting or revoking again changes nothing, and leaves no entry', async (t) => {
+  const { vault, cli } = t.context;
+  const account = await createAccount(vault);
+  const grant = ['--role', 'auditor', '--scope', 'audit:read', '--tenant', 'default'];
+  t.is((await cli('grant', account, ...grant)).code, 0);
+  const once = await accountRow(t.context, account);
+  const again = await cli('grant', account, ...grant);
+  t.is(again.code, 0);
+  t.regex(again.stdout, /^nothing to do/);
+  t.deepEqual(await accountRow(t.context, account), once);
+
+  t.is((await cli('revoke', account, '--role', 'auditor')).code, 0);
+  t.regex((await cli('revoke', account, '--role', 'auditor')).stdout, /^nothing to do/);
+  t.regex((await cli('revoke', account, '--sessions')).stdout, /^ended sessions: 0\n$/);
+  t.deepEqual(
+    (await entriesOf(t.context, account)).map(({ action, data }) => ({ action, data })),
+    [
+      { action: 'account.granted', data: { roles: 'auditor' } },
+      { action: 'account.revoked', data: { roles: 'auditor' } },
+    ],
+  );
+});
+
+test('what is revoked is missing from the next tokens, and --sessions ends those of now', async (t) => {
+  const { vault, cli } = t.context;
+  const account = await createAccount(vault);
+  await cli('grant', account, '--role', 'operator');
+  const [first, second] = [await openSession(vault, account), await openSession(vault, account)];
+  const { stdout } = await cli('revoke', account, '--role', 'operator', '--scope', 'sync:write');
+  t.regex(stdout, /^revoked roles: operator\nrevoked scopes: sync:write\n.*15 minutes.*--sessions/);
+  t.is((await tryToken(vault, first.accessToken)).status, 200);
+  const next = (await refresh(vault, first.refreshToken)).body as typeof first;
+  t.deepEqual(claimsOf(next.accessToken).authz.roles, ['user']);
+  t.false(claimsOf(next.accessToken).authz.scopes.includes('sync:write'));
+
+  const ended = await cli('revoke', account, '--sessions');
+  t.is(ended.stdout, 'ended sessions: 2\n');
+  for (const { refreshToken } of [next, second]) {
+    t.is((await refresh(vault, refreshToken)).status, 401);
+  }
+  for (const { accessToken } of [first, next, second]) {
+    await until(async () => (await tryToken(vault, accessToken)).status === 401, {
+      what: 'the access token to be refused',
+      timeoutMs: 15_000,
+    });
+  }
+  t.like((await entriesOf(t.context, account)).at(-1), {
+    action: 'account.revoked',
+    data: { sessions: 2 },
+  });
+});
+
+test('two grants at the same time both hold', async (t) => {
+  const { vault, cli } = t.context;
+  const account = await createAccount(vault);
+  await Promise.all([
+    cli('grant', account, '--role', 'auditor'),
+    cli('grant', account, '--role', 'operator'),
+  ]);
+  const { roles } = await accountRow(t.context, account);
+  t.deepEqual(roles.toSorted(), ['auditor', 'operator', 'user']);
+});
+
+test('a grant without its entry does not happen', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
+  const { id } = await accountRow(t.context, account);
+  await sql(
+    `create function refuse_entry() returns trigger language plpgsql as $$ begin raise 'on purpose'; end $$`,
+  );
+  await sql(
+    `create trigger refuse_entry before insert on audit_entries for each row
+     when (new.user_id = '${id}') execute function refuse_entry()`,
+  );
+  const { code, stdout, stderr } = await cli('grant', account, '--role', 'auditor');
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.regex(stderr, /on purpose/);
+  t.deepEqual((await accountRow(t.context, account)).roles, ['user']);
+});
+
+test('only an active account can be granted anything', async (t) => {
+  const { vault, cli } = t.context;
+  const pending = inventAccount();
+  await register(vault, pending);
+  await validationMails(vault, pending.email, 1);
+  for (const account of [pending, inventAccount()]) {
+    for (const command of ['grant', 'revoke']) {
+      const { code, stdout, stderr } = await cli(command, account, '--role', 'auditor');
+      t.is(code, 1);
+      t.is(stdout, '');
+      t.is(stderr, 'No active account has this e-mail address.\n');
+    }
+  }
+});
+
+test('a database that is away, or does not know the login, is said in one line', async (t) => {
+  const run = (url: string) =>
+    runCli(['grant', '--email', 'a@example.org', '--role', 'auditor'], {
+      DATABASE_SERVICE_URL: url,
+    });
+  const away = await run('postgresql://probatio_service:secret@127.0.0.1:1/vault');
+  t.deepEqual(away, { code: 1, stdout: '', stderr: 'The database is away; try again soon.\n' });
+  const url = new URL(t.context.vault.databases.service);
+  url.password = 'wrong-password';
+  const refused = await run(url.href);
+  t.is(refused.code, 1);
+  t.regex(refused.stderr, /^password authentication failed .*\n$/);
+  t.false(refused.stderr.includes('wrong-password'));
+});

@@ -1,0 +1,113 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
+import type { Sql } from '../uploads/sql.ts';
+import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
+
+const test = anyTest as TestFn<CliVault>;
+
+test.before(async (t) => {
+  t.context = await startCliVault();
+});
+test.after.always((t) => t.context.vault.stop());
+
+async function assertRefused(t: ExecutionContext<CliVault>, account: TestAccount, why: RegExp) {
+  const before = await accountRow(t.context, account);
+  const { code, stdout, stderr } = await t.context.cli(
+    'grant',
+    account,
+    ...'--tenant elsewhere --role auditor'.split(' '),
+  );
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.regex(stderr, why);
+  t.deepEqual(await accountRow(t.context, account), before, 'nothing of it happened');
+}
+
+test('an account that owns nothing moves to another tenant, and goes on there', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
+  const moved = await cli('grant', account, '--tenant', 'elsewhere');
+  t.is(moved.code, 0, moved.stderr);
+  t.regex(moved.stdout, /^granted tenant: elsewhere\n/);
+  t.like((await entriesOf(t.context, account))[0], {
+    tenant: 'elsewhere',
+    data: { tenant: 'elsewhere', previousTenant: 'default' },
+  });
+  const { accessToken } = await openSession(vault, account);
+  t.is(claimsOf(accessToken).tenant_id, 'elsewhere');
+  const { id: userId } = await accountRow(t.context, account);
+  const sequences = await sql('select distinct tenant_id from audit_sequences where user_id = $1', [
+    userId,
+  ]);
+  t.deepEqual(sequences, [{ tenant_id: 'elsewhere' }]);
+});
+
+test('an account that owns something stays in its tenant', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
+  const { id } = await accountRow(t.context, account);
+  const tables = await sql(
+    `select table_name as name from information_schema.columns
+     where column_name in ('user_id', 'tenant_id') group by table_name having count(*) = 2
+     and table_name not like 'audit_%' and table_name <> 'login_sessions' order by 1`,
+  );
+  t.true(tables.length >= 5);
+  for (const { name } of tables) await insertOwned(sql, String(name), id);
+  const names = tables.map(({ name }) => String(name)).join(', ');
+  await assertRefused(t, account, new RegExp(`would lose .*: ${names}\n$`));
+  for (const { name } of tables) {
+    await sql(`alter table ${String(name)} enable trigger all`);
+    await sql(`delete from ${String(name)} where user_id = $1`, [id]);
+  }
+  const moved = await cli('grant', account, '--tenant', 'elsewhere');
+  t.is(moved.code, 0, moved.stderr);
+});
+
+/** A row of any table with owners: its other columns hold whatever their types allow. */
+async function insertOwned(sql: Sql, table: string, userId: string): Promise<void> {
+  const columns = await sql(
+    `select column_name as name, data_type as type from information_schema.columns
+     where table_name = $1 and is_nullable = 'NO' and column_default is null`,
+    [table],
+  );
+  const values: Record<string, string> = {
+    uuid: 'gen_random_uuid()',
+    text: "''",
+    bigint: '1',
+    integer: '1',
+    'timestamp with time zone': 'now()',
+    boolean: 'false',
+    ARRAY: "'{}'",
+    date: 'now()',
+  };
+  const own: Record<string, string> = { user_id: `'${userId}'`, tenant_id: "'default'" };
+  const names = columns.map(({ name }) => String(name));
+  const row = columns.map(({ name, type }) => own[String(name)] ?? values[String(type)] ?? 'null');
+  const checks = await sql(
+    `select conname as name from pg_constraint where contype = 'c' and conrelid = $1::regclass`,
+    [table],
+  );
+  for (const { name } of checks) await sql(`alter table ${table} drop constraint ${String(name)}`);
+  await sql(`alter table ${table} disable trigger all`);
+  await sql(`insert into ${table} (${names.join(', ')}) values (${row.join(', ')})`);
+}
+
+test('an account that is or was just logged in stays in its tenant', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
+  await openSession(vault, account);
+  const advice = /revoke its --sessions, wait 10 s and try again\n$/;
+  await assertRefused(t, account, advice);
+  t.is((await cli('revoke', account, '--sessions')).code, 0);
+  const { id } = await accountRow(t.context, account);
+  const revokedAgo = (seconds: number) =>
+    sql(
+      `update login_sessions set revoked_at = now() - $1 * interval '1 second' where user_id = $2`,
+      [seconds, id],
+    );
+  // However long the command takes to start.
+  await revokedAgo(-600);
+  await assertRefused(t, account, advice);
+  await revokedAgo(11);
+  t.is((await cli('grant', account, '--tenant', 'elsewhere')).code, 0);
+});

@@ -1,0 +1,92 @@
+import test from 'ava';
+import { describeApi } from '../../app/app.ts';
+import { apiKey } from '../../app/cli/api-key.ts';
+import { UsageError, type Command } from '../../app/cli/command.ts';
+import { grant } from '../../app/cli/grant.ts';
+import { migrate } from '../../app/cli/migrate.ts';
+import { openapi } from '../../app/cli/openapi.ts';
+import { revoke } from '../../app/cli/revoke.ts';
+import { runCli } from './run-cli.ts';
+
+const commands: Record<string, Command> = { migrate, grant, revoke, 'api-key': apiKey, openapi };
+const names = Object.keys(commands);
+
+test('help says which commands there are', async (t) => {
+  for (const args of [['help'], ['--help']]) {
+    const { code, stdout, stderr } = await runCli(args);
+    t.is(code, 0);
+    t.is(stderr, '');
+    for (const name of names) t.true(stdout.includes(`  ${name}`), name);
+  }
+});
+
+test('each command says how it is called', async (t) => {
+  for (const name of names) {
+    const usage = commands[name]?.usage ?? '';
+    t.regex(usage, new RegExp(`^usage: probatio ${name}`));
+    const asked = name === 'grant' ? ['help', name] : [name, '--jam', '-h'];
+    t.deepEqual(await runCli(asked), { code: 0, stdout: usage, stderr: '' });
+  }
+});
+
+test('what is not asked rightly ends with 2, and the reason on standard error alone', async (t) => {
+  const said: [string[], RegExp][] = [
+    [[], /^usage: probatio <command>/],
+    [['jam'], /^there is no command jam\n\nusage: /],
+    [['constructor'], /^there is no command constructor\n/],
+    [['help', 'jam'], /^there is no command jam\n/],
+    [['migrate'], /^DATABASE_OWNER_URL is not set\nsee: probatio migrate --help\n$/],
+    [['api-key', 'create', '--jam'], /^[^\n]*--jam[^\n]*\nsee: probatio api-key --help\n$/],
+  ];
+  for (const [args, reason] of said) {
+    const { code, stdout, stderr } = await runCli(args, { DATABASE_OWNER_URL: '' });
+    t.is(code, 2, args.join(' '));
+    t.is(stdout, '');
+    t.regex(stderr, reason);
+  }
+});
+
+const email = ['--email', 'a@example.org'];
+/** [arguments, what is said about them] */
+const misused: [string[], RegExp][] = [
+  [['migrate'], /^DATABASE_OWNER_URL is not set$/],
+  [['migrate', 'jam'], /jam/],
+  [['openapi', '--jam'], /--jam/],
+  [['grant'], /^--email/],
+  [['grant', '--email', 'jam', '--role', 'auditor'], /^--email/],
+  [['grant', ...email], /^say what to grant/],
+  [['grant', ...email, '--role', 'jam'], /^--role jam: .*auditor, operator, probatio_admin$/],
+  [['grant', ...email, '--role', 'auditor', '--scope', 'jam'], /^--scope jam: .*audit:read/],
+  [['grant', ...email, '--scope', 'recovery'], /^--scope recovery/],
+  [['grant', ...email, '--tenant', ''], /^--tenant/],
+  [['grant', ...email, '--tenant', 'a b'], /^--tenant/],
+  [['grant', ...email, '--plan', ''], /^--plan/],
+  [['grant', ...email, '--plan', 'a/b'], /^--plan/],
+  [['grant', ...email, '--sessions'], /--sessions/],
+  [['grant', ...email, '--role', 'auditor', 'jam'], /jam/],
+  [['grant', ...email, '--role', 'auditor'], /^DATABASE_SERVICE_URL is not set$/],
+  [['revoke', ...email], /^say what to revoke/],
+  [['revoke', ...email, '--tenant', 'a'], /--tenant/],
+  [['revoke', ...email, '--plan', 'a'], /--plan/],
+  [['revoke', ...email, '--role', 'user'], /^every account has the role user/],
+  [['revoke', ...email, '--sessions'], /^DATABASE_SERVICE_URL is not set$/],
+  [['api-key'], /create/],
+  [['api-key', 'remove', '--name', 'a'], /create/],
+  [['api-key', 'create'], /^--name/],
+  [['api-key', 'create', '--name', ''], /^--name/],
+  [['api-key', 'create', '--name', 'a b'], /^--name/],
+  [['api-key', 'create', '--name', 'a', '--file', ''], /^--file/],
+];
+test('what a command cannot do with its arguments it refuses, with the reason', async (t) => {
+  for (const [[name = '', ...args], said] of misused) {
+    const run = async () => commands[name]?.run(args);
+    const error = await t.throwsAsync(run, { instanceOf: UsageError }, [name, ...args].join(' '));
+    t.regex(error?.message ?? '', said);
+  }
+});
+
+test('openapi prints the document of the API', async (t) => {
+  const { code, stdout } = await runCli(['openapi']);
+  t.is(code, 0);
+  t.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(describeApi())));
+});

@@ -1,0 +1,207 @@
+import { chmod, mkdtemp, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { AppError } from '../../app/errors.ts';
+import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
+import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';
+import { createInternalKeys, type InternalKeys } from '../../app/internal/api-keys.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { writeKeys } from './key-file.ts';
+
+const first = createApiKey({ name: 'first', admin: true });
+const second = createApiKey({ name: 'second', admin: true });
+const plain = createApiKey({ name: 'plain', admin: false });
+
+async function keyPath(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-keys-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  return path.join(directory, 'keys.json');
+}
+
+function open(file: string | undefined) {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(line) });
+  return { keys: createInternalKeys({ file, log }), lines };
+}
+
+/** The name of the key, or the code of the refusal. */
+async function outcome(keys: InternalKeys, key: string | undefined): Promise<string> {
+  try {
+    return (await keys.admit(key)).internalKey;
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+}
+
+const untilOutcome = (keys: InternalKeys, key: string, expected: string) =>
+  until(async () => (await outcome(keys, key)) === expected, {
+    what: `the key to be ${expected}`,
+    timeoutMs: 10_000,
+  });
+
+/** Long enough for the file to be looked at several times. */
+async function keepAsking(keys: InternalKeys, key: string): Promise<Set<string>> {
+  const outcomes = new Set<string>();
+  const end = performance.now() + 3_500;
+  await until(
+    async () => {
+      outcomes.add(await outcome(keys, key));
+      return performance.now() > end;
+    },
+    { what: 'the time to pass', timeoutMs: 10_000 },
+  );
+  return outcomes;
+}
+
+test('a key is admitted by its hash, and its right is looked at', async (t) => {
+  const file = await keyPath(t);
+  await writeKeys(file, [first.kept, plain.kept]);
+  const { keys } = open(file);
+  t.is(await outcome(keys, first.key), 'first');
+  t.is(await outcome(keys, plain.key), 'access_denied');
+  const strangers = [undefined, '', first.key.slice(0, -1), `${first.key} `, first.kept.sha256];
+  for (const key of [...strangers, second.key, 'first', `${first.key}, ${first.key}`]) {
+    t.is(await outcome(keys, key), 'invalid_api_key', key);
+  }
+});
+
+test('the first callers of a process, all at once, are admitted', async (t) => {
+  const file = await keyPath(t);
+  await writeKeys(file, [first.kept]);
+  const { keys } = open(file);
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcome(keys, first.key)));
+  t.deepEqual(new Set(outcomes), new Set(['first']));
+});
+
+test('no key is the hash of nothing', async (t) => {
+  const file = await keyPath(t);
+  await writeKeys(file, [{ name: 'nothing', sha256: hashApiKey(''), admin: true }]);
+  const { keys } = open(file);
+  t.is(await outcome(keys, ''), 'invalid_api_key');
+  t.is(await outcome(keys, undefined), 'invalid_api_key');
+});
+
+test('without a file there are no keys', async (t) => {
+  const { keys, lines } = open(undefined);
+  t.is(await outcome(keys, first.key), 'invalid_api_key');
+  t.deepEqual(lines, []);
+});
+
+test('a key is exchanged without a restart', async (t) => {
+  const file = await keyPath(t);
+  await writeKeys(file, [first.kept]);
+  const { keys } = open(file);
+  t.is(await outcome(keys, first.key), 'first');
+  await writeKeys(file, [first.kept, second.kept]);
+  await untilOutcome(keys, second.key, 'second');
+  t.is(await outcome(keys, first.key), 'first');
+  await writeKeys(file, [second.kept]);
+  await untilOutcome(keys, first.key, 'invalid_api_key');
+  t.is(await outcome(keys, second.key), 'second');
+});
+
+test('a file replaced by one of the same size and time is noticed', async (t) => {
+  const file = await keyPath(t);
+  const one = createApiKey({ name: 'one', admin: true });
+  const other = createApiKey({ name: 'two', admin: true });
+  await writeKeys(file, [one.kept]);
+  const { atime, mtime } = await stat(file);
+  const { keys } = open(file);
+  t.is(await outcome(keys, one.key), 'one');
+  await writeKeys(`${file}.2`, [other.kept]);
+  await utimes(`${file}.2`, atime, mtime);
+  await rename(`${file}.2`, file);
+  await untilOutcome(keys, other.key, 'two');
+});
+
+test('a file that is missing is one line in the log, and is used once it is there', async (t) => {
+  const file = await keyPath(t);
+  const { keys, lines } = open(file);
+  t.deepEqual(await keepAsking(keys, first.key), new Set(['invalid_api_key']));
+  t.is(lines.length, 1, lines.join(''));
+  t.regex(lines[0] ?? '', /ENOENT/);
+  await writeKeys(file, [first.kept]);
+  await untilOutcome(keys, first.key, 'first');
+});
+
+const secret = 'pik_a-key-that-somebody-put-into-the-file';
+const brokenFiles: [string, string][] = [
+  ['empty', ''],
+  ['half of one', JSON.stringify([first.kept]).slice(0, -20)],
+  ['a key itself', secret],
+  ['an object', '{}'],
+  ['a key in place of its hash', JSON.stringify([{ ...first.kept, sha256: secret }])],
+  ['an unknown field', JSON.stringify([{ ...first.kept, [secret]: secret }])],
+  ['no right named', JSON.stringify([{ name: 'first', sha256: first.kept.sha256 }])],
+  ['two of one name', JSON.stringify([first.kept, { ...second.kept, name: 'first' }])],
+  ['one key twice', JSON.stringify([first.kept, { ...first.kept, name: 'again' }])],
+  ['a name that is none', JSON.stringify([{ ...first.kept, name: 'a\nb' }])],
+];
+for (const [what, text] of brokenFiles) {
+  test(`a broken file (${what}) is one line in the log that quotes nothing, and the last good one holds`, async (t) => {
+    const file = await keyPath(t);
+    await writeKeys(file, [second.kept]);
+    const { keys, lines } = open(file);
+    t.is(await outcome(keys, second.key), 'second');
+    lines.length = 0;
+    await writeFile(file, text);
+    t.deepEqual(await keepAsking(keys, second.key), new Set(['second']));
+    t.is(lines.length, 1, lines.join(''));
+    t.regex(lines[0] ?? '', /"level":"error".*unusable/);
+    t.false(lines.join('').includes(secret));
+    t.is(await outcome(keys, first.key), 'invalid_api_key');
+
+    await writeKeys(file, [first.kept]);
+    await untilOutcome(keys, first.key, 'first');
+  });
+}
+
+test('no key is ever logged', async (t) => {
+  const file = await keyPath(t);
+  await writeKeys(file, [first.kept, plain.kept]);
+  const { keys, lines } = open(file);
+  for (const key of [first.key, plain.key, second.key]) await outcome(keys, key);
+  t.is(lines.length, 1);
+  for (const { key, kept } of [first, plain, second]) {
+    t.false(lines.join('').includes(key));
+    t.false(lines.join('').includes(kept.sha256));
+  }
+});
+
+test('adding a key keeps the others, closes the file and takes no name twice', async (t) => {
+  const file = await keyPath(t);
+  await addApiKey(file, first.kept);
+  await chmod(file, 0o644);
+  await addApiKey(file, plain.kept);
+  t.deepEqual(await readApiKeys(file), [first.kept, plain.kept]);
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  await t.throwsAsync(addApiKey(file, { ...second.kept, name: 'first' }), {
+    message: /has a key named first/,
+  });
+  t.deepEqual(await readApiKeys(file), [first.kept, plain.kept]);
+});
+
+test('of several who add keys at once, none undoes another', async (t) => {
+  const file = await keyPath(t);
+  const keys = Array.from({ length: 8 }, (_, i) => createApiKey({ name: `key-${i}`, admin: true }));
+  const results = await Promise.allSettled(keys.map(({ kept }) => addApiKey(file, kept)));
+  const added = keys.filter((_, i) => results[i]?.status === 'fulfilled').map(({ kept }) => kept);
+  t.true(added.length > 0);
+  t.deepEqual(
+    (await readApiKeys(file)).map(({ name }) => name).sort(),
+    added.map(({ name }) => name).sort(),
+  );
+});
+
+test('a broken file is not overwritten by adding a key', async (t) => {
+  const file = await keyPath(t);
+  await writeFile(file, '[');
+  await t.throwsAsync(addApiKey(file, first.kept), { message: /it is no JSON/ });
+  await t.throwsAsync(stat(`${file}.new`), { code: 'ENOENT' });
+  await writeKeys(file, []);
+  await addApiKey(file, first.kept);
+  t.deepEqual(await readApiKeys(file), [first.kept]);
+});

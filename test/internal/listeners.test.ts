@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { listRoutes } from '../../app/app.ts';
+import { freePort } from '../../app/dev/free-port.ts';
+import { until } from '../../app/dev/until.ts';
+import { insertExpired, sqlOn } from '../accounts/purge-vault.ts';
+import { connectAs } from '../db/two-tenants.ts';
+import { query } from '../faults/audit-check.ts';
+import { startVaultProcesses, type VaultProcesses } from '../faults/vault-processes.ts';
+import { assertError } from '../http/error-body.ts';
+import { openSocket, readAnswer } from '../http/raw-http.ts';
+import { send } from '../http/send.ts';
+import { testStack } from '../stack.ts';
+import { createKeyFile, type KeyFile } from './key-file.ts';
+
+interface Production {
+  readonly vault: VaultProcesses;
+  /** Of the internal listener. */
+  readonly internalUrl: string;
+  readonly keys: KeyFile;
+}
+
+/** The app as in production: with a listener of its own for the internal routes. */
+async function startProduction(t: ExecutionContext): Promise<Production> {
+  const keys = await createKeyFile();
+  t.teardown(() => keys.remove());
+  const port = await freePort();
+  const vault = await startVaultProcesses(testStack(), {
+    settings: {
+      NODE_ENV: 'production',
+      HTTP_INTERNAL_PORT: String(port),
+      INTERNAL_API_KEYS_FILE: keys.path,
+    },
+  });
+  t.teardown(() => vault[Symbol.asyncDispose]());
+  return { vault, internalUrl: `http://127.0.0.1:${port}`, keys };
+}
+
+const purge = ['POST', '/v1/auth/purge/expired'] as const;
+const internalRoutes = [purge, ['GET', '/v1/auth/purge/status'] as const];
+
+const publicRoutes = listRoutes().filter(
+  ({ access }) => access === 'public' || (access !== 'internal' && !access.orInternal),
+);
+
+test('in production the internal routes answer on their own listener alone, and it has no others', async (t) => {
+  const { vault, internalUrl, keys } = await startProduction(t);
+  const notFound = { status: 404, code: 'not_found' };
+  for (const [method, path] of internalRoutes) {
+    for (const key of [keys.admin, keys.plain, 'jam']) {
+      const headers = { 'X-Internal-Api-Key': key };
+      assertError(t, await send(method, vault.baseUrl + path, { headers }), notFound);
+    }
+    assertError(t, await send(method, vault.baseUrl + path), notFound);
+
+    const ask = (key: string) =>
+      send(method, internalUrl + path, { headers: { 'X-Internal-Api-Key': key } });
+    t.is((await ask(keys.admin)).status, 200);
+    assertError(t, await ask(keys.plain), { status: 403, code: 'access_denied' });
+    assertError(t, await ask('jam'), { status: 401, code: 'invalid_api_key' });
+    assertError(t, await send(method, internalUrl + path), {
+      status: 401,
+      code: 'invalid_api_key',
+    });
+  }
+
+  t.true(publicRoutes.length > 20);
+  const headers = { 'X-Internal-Api-Key': keys.admin };
+  for (const { method, path, aliases = [] } of publicRoutes) {
+    for (const name of [path, ...aliases]) {
+      const url = internalUrl + name.replace(/:\w+/g, randomUUID());
+      assertError(t, await send(method.toUpperCase(), url, { headers }), notFound, name);
+    }
+  }
+  for (const path of ['/nowhere', '/api/docs', '/api/docs/openapi.json', '/metrics']) {
+    assertError(t, await send('GET', internalUrl + path, { headers }), notFound, path);
+  }
+  const log = await readFile(vault.logFile, 'utf8');
+  for (const key of [keys.admin, keys.plain]) t.false(log.includes(key));
+});
+
+test('SIGTERM lets a purge end its batch, answers what came on either listener, and leaves the rest to the next', async (t) => {
+  const { vault, internalUrl, keys } = await startProduction(t);
+  const holder = await connectAs(vault.databases.admin);
+  t.teardown(() => holder.end());
+  await insertExpired(sqlOn(holder), 500);
+  await holder.query('begin');
+  await holder.query('select from outbox for update');
+
+  const headers = { 'X-Internal-Api-Key': keys.admin };
+  const answer = send(purge[0], internalUrl + purge[1], { headers });
+  const blocked = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(async () => (await query(vault, blocked)).length > 0, {
+    what: 'the purge to be in its first batch',
+    timeoutMs: 20_000,
+  });
+  const socket = await openSocket(vault.baseUrl);
+  t.teardown(() => socket.destroy());
+  const body = '{"token":"jam"}';
+  socket.write(
+    `POST /v1/auth/validate-email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
+  );
+  // Whoever is answered later was connected later: by then the first request has been taken.
+  t.is((await send('GET', `${vault.baseUrl}/health/live`)).status, 200);
+  process.kill(vault.app.pid, 'SIGTERM');
+  await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"draining"'), {
+    what: 'the drain',
+    timeoutMs: 10_000,
+  });
+  await holder.query('rollback');
+  const validated = readAnswer(socket);
+  socket.write(body.slice(1));
+
+  assertError(t, await answer, { status: 503, code: 'shutting_down' });
+  t.is((await validated).status, 200);
+  await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"stopped"'), {
+    what: 'the end',
+    timeoutMs: 30_000,
+  });
+  const runs = 'select purged_accounts as purged, completed_at as "completedAt" from purge_runs';
+  t.deepEqual(await query(vault, runs), [{ purged: 200, completedAt: null }]);
+  t.is((await query(vault, 'select 1 from accounts')).length, 300);
+
+  await vault.app.start();
+  const next = await send(purge[0], internalUrl + purge[1], { headers });
+  t.like(next.body, { purgedAccounts: 300, removedAuditTraces: 300, removedEmails: 300 });
+});

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { checkClaims } from '../../signer/claims.ts';
+import { SignerRefused } from '../../signer/signer-error.ts';
+
+const now = new Date();
+const iat = Math.floor(now.getTime() / 1000);
+const claims = {
+  iss: 'https://vault.test',
+  sub: randomUUID(),
+  aud: 'vault',
+  iat,
+  exp: iat + 300,
+  jti: randomUUID(),
+  purpose: 'reauth',
+};
+
+test('a reauth token of five minutes is signed', (t) => {
+  t.is(checkClaims('reauth+jwt', claims, now), 'reauth+jwt');
+});
+
+const refused: Record<string, object> = {
+  'a life over five minutes': { ...claims, exp: iat + 301 },
+  'another purpose': { ...claims, purpose: 'login' },
+  'no purpose': { ...claims, purpose: undefined },
+  'several audiences': { ...claims, aud: ['vault', 'elsewhere'] },
+  'what an access token may do': { ...claims, authz: { roles: ['user'], scopes: [] } },
+  'a time in the future': { ...claims, iat: iat + 600, exp: iat + 700 },
+  'a time in the past': { ...claims, iat: iat - 200, exp: iat + 100 },
+};
+for (const [what, wrong] of Object.entries(refused)) {
+  test(`a reauth token with ${what} is not signed`, (t) => {
+    t.throws(() => checkClaims('reauth+jwt', wrong, now), {
+      instanceOf: SignerRefused,
+      code: 'not_permitted',
+    });
+  });
+}
