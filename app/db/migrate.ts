@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { Migration0001Tables } from './migrations/0001-tables.ts';
 import { Migration0002RowSecurity } from './migrations/0002-row-security.ts';
 import { Migration0003Access } from './migrations/0003-access.ts';
+import { Migration0004Documents } from './migrations/0004-documents.ts';
 import { entities } from './schema.ts';
 
 /** In the order they run; forward only, never edited once released. */
@@ -12,6 +13,7 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0001Tables,
   Migration0002RowSecurity,
   Migration0003Access,
+  Migration0004Documents,
 ];
 
 /** Any constant of ours: the advisory lock that lets one process migrate at a time. */

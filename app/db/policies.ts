@@ -16,7 +16,7 @@ export function ownedByUser(table: string): PolicyDef[] {
 export function ownedUnder(table: string, column: string, parent: string): PolicyDef[] {
   return ownerPolicies(
     table,
-    `${isOwner} and exists (select 1 from ${parent} where ${parent}.id = ${table}.${column})`,
+    `${isOwner} and exists (select 1 from ${parent} where ${parent}.id = ${table}.${column} and ${parent}.user_id = ${table}.user_id)`,
   );
 }
 
@@ -34,4 +34,18 @@ export function ownedByService(table: string): PolicyDef[] {
 
 export function servicePolicy(table: string): PolicyDef {
   return { name: `${table}_service`, roles: ['probatio_service'], using: 'true', check: 'true' };
+}
+
+/** The condition of shares that name the caller, in the same tenant, until they end. */
+export function isRecipient(table: string): string {
+  return `${table}.recipient_user_id = nullif(current_setting('app.user_id', true), '')::uuid and ${table}.tenant_id = current_setting('app.tenant_id', true) and (${table}.expires_at is null or ${table}.expires_at > now())`;
+}
+
+/**
+ * Lets rows of a document that is shared with the caller be read. It does not recur: the policies for
+ * reading document_shares look at nothing else.
+ */
+export function sharedWithCaller(table: string, column: string): PolicyDef {
+  const isShared = `exists (select 1 from document_shares where document_shares.document_id = ${table}.${column} and ${isRecipient('document_shares')})`;
+  return { name: `${table}_shared`, command: 'select', roles: ['probatio_app'], using: isShared };
 }

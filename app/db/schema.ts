@@ -2,10 +2,12 @@ import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { Account, Credential, PurgeRun, Registration } from '../accounts/entity.ts';
 import { AuditDeadLetter, AuditEntry, AuditSequence, AuditTally } from '../audit/entity.ts';
 import { Identity, KnownAddress, LoginSession, RefreshToken } from '../auth/entity.ts';
-import { Document, DocumentKeyword } from '../documents/entity.ts';
+import { Document, DocumentKeyword, DocumentVersion } from '../documents/entity.ts';
 import { KeyEnvelope } from '../envelopes/entity.ts';
+import { IdempotencyKey } from '../idempotency/entity.ts';
 import { SigningKey } from '../keys/entity.ts';
 import { OutboxMessage } from '../outbox/entity.ts';
+import { DocumentShare, ShareRecipient, SharingKey } from '../sharing/entity.ts';
 import { UploadPart, UploadSession } from '../uploads/entity.ts';
 
 /** Every table. Entities are pure definitions, so the database may know the features' own. */
@@ -18,6 +20,9 @@ export const entities = [
   Credential,
   Document,
   DocumentKeyword,
+  DocumentShare,
+  DocumentVersion,
+  IdempotencyKey,
   Identity,
   KeyEnvelope,
   KnownAddress,
@@ -26,6 +31,8 @@ export const entities = [
   PurgeRun,
   RefreshToken,
   Registration,
+  ShareRecipient,
+  SharingKey,
   SigningKey,
   UploadPart,
   UploadSession,

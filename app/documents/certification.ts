@@ -10,7 +10,7 @@ import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { Certified } from './schema.ts';
-import { loadDocument, lockDocument } from './service.ts';
+import { loadDocument, lockDocument } from './document-rows.ts';
 
 /** How long a caller waits for the HSM before being told to ask for the proof later. */
 const signatureWaitMs = 5_000;
@@ -51,8 +51,14 @@ export function createCertification(options: CertificationOptions): Certificatio
       const proofId = uuidv7();
       const sealedAt = clock();
       await tx
-        .updateTable('documents')
+        .updateTable('document_versions')
         .set({ status: 'SEALED', sealed_at: sealedAt, proof_id: proofId })
+        .where('document_id', '=', id)
+        .where('version', '=', row.version)
+        .execute();
+      await tx
+        .updateTable('documents')
+        .set({ revision: row.revision + 1 })
         .where('id', '=', id)
         .execute();
       const metadata = Buffer.from(row.encrypted_metadata, 'base64');

@@ -1,29 +1,58 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
-import { ownedByUser, ownedUnder } from '../db/policies.ts';
+import { ownedByUser, ownedUnder, sharedWithCaller } from '../db/policies.ts';
 
 export type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
-/** An encrypted file held as evidence. Sealed documents never change. */
+/** An encrypted file held as evidence, in one or more versions. */
 export const Document = defineEntity({
   name: 'Document',
   tableName: 'documents',
   rowLevelSecurity: 'force',
-  policies: ownedByUser('documents'),
-  uniques: [
-    { name: 'documents_user_hash', properties: ['userId', 'fileHash'] },
-    { name: 'documents_storage_key', properties: ['storageKey'] },
-  ],
+  policies: [...ownedByUser('documents'), sharedWithCaller('documents', 'id')],
   indexes: [{ name: 'documents_user', properties: ['userId', 'id'] }],
-  checks: [
-    { name: 'documents_status', expression: "status in ('PENDING', 'SEALED', 'EXPIRED')" },
+  properties: {
+    id: p.uuid().primary(),
+    ...owner(),
+    /** The version that is current: the newest. */
+    version: p.integer().default(1),
+    /** Counts every change of the document: its ETag. */
+    revision: p.integer().default(1),
+    createdAt: createdAt(),
+  },
+});
+
+/** A file of a document, with its own hash, state and proof. A sealed one never changes. */
+export const DocumentVersion = defineEntity({
+  name: 'DocumentVersion',
+  tableName: 'document_versions',
+  rowLevelSecurity: 'force',
+  policies: [
+    ...ownedUnder('document_versions', 'document_id', 'documents'),
+    sharedWithCaller('document_versions', 'document_id'),
+  ],
+  uniques: [
+    { name: 'document_versions_hash', properties: ['userId', 'fileHash'] },
+    { name: 'document_versions_storage_key', properties: ['storageKey'] },
+  ],
+  indexes: [
     {
-      name: 'documents_sealed',
+      name: 'document_versions_pending',
+      expression:
+        "create index document_versions_pending on document_versions (created_at) where status = 'PENDING'",
+    },
+  ],
+  checks: [
+    { name: 'document_versions_status', expression: "status in ('PENDING', 'SEALED', 'EXPIRED')" },
+    {
+      name: 'document_versions_sealed',
       expression: "(status = 'SEALED') = (proof_id is not null and sealed_at is not null)",
     },
   ],
   properties: {
-    id: p.uuid().primary(),
+    document: () =>
+      p.manyToOne(Document).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
+    version: p.integer().primary(),
     ...owner(),
     storageKey: p.text(),
     objectVersion: p.text(),
@@ -35,7 +64,7 @@ export const Document = defineEntity({
     status: p.text().$type<DocumentStatus>().default('PENDING'),
     createdAt: createdAt(),
     sealedAt: timestamp().nullable(),
-    /** The audit entry that seals the document. */
+    /** The audit entry that seals the version. */
     proofId: p.uuid().nullable(),
   },
 });

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
 import { ownedByUser, ownedUnder } from '../db/policies.ts';
 
-export type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED';
+export type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
 
 /** A multipart upload of one file. */
 export const UploadSession = defineEntity({
@@ -11,11 +11,23 @@ export const UploadSession = defineEntity({
   rowLevelSecurity: 'force',
   policies: ownedByUser('upload_sessions'),
   uniques: [{ name: 'upload_sessions_key', properties: ['storageKey'] }],
-  indexes: [{ name: 'upload_sessions_user', properties: ['userId', 'status'] }],
+  indexes: [
+    { name: 'upload_sessions_user', properties: ['userId', 'status'] },
+    {
+      name: 'upload_sessions_open',
+      expression:
+        "create index upload_sessions_open on upload_sessions (expires_at) where status = 'IN_PROGRESS'",
+    },
+    {
+      name: 'upload_sessions_completed',
+      expression:
+        "create index upload_sessions_completed on upload_sessions (completed_at) where status = 'COMPLETED'",
+    },
+  ],
   checks: [
     {
       name: 'upload_sessions_status',
-      expression: "status in ('IN_PROGRESS', 'COMPLETED', 'ABORTED')",
+      expression: "status in ('IN_PROGRESS', 'COMPLETED', 'ABORTED', 'EXPIRED')",
     },
   ],
   properties: {

@@ -8,6 +8,8 @@ export interface TcpProxy extends AsyncDisposable {
   /** Breaks every connection and takes no new one. */
   close(): Promise<void>;
   open(): Promise<void>;
+  /** Leaves every connection open and lets nothing more through it; new ones work. */
+  stall(): void;
 }
 
 export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
@@ -47,6 +49,9 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
     async open() {
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
+    },
+    stall() {
+      for (const socket of sockets) socket.unpipe().pause();
     },
     [Symbol.asyncDispose]: close,
   };

@@ -1,0 +1,67 @@
+import type { Database, Tx } from '../db/database.ts';
+import { violatesUnique } from '../db/pg-error.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import type { CompletedFile, Uploads } from '../uploads/service.ts';
+import type { VersionRow } from './document-rows.ts';
+
+/** The completed upload at a path, hashed. Throws stored_file_not_found. */
+export async function findFile(
+  uploads: Uploads,
+  caller: Caller,
+  storagePath: string,
+): Promise<CompletedFile> {
+  const file = await uploads.findCompleted(caller, storagePath);
+  if (file === undefined) throw new AppError('stored_file_not_found');
+  return file;
+}
+
+/** One version a file, and none of a file that is going. Throws stored_file_not_found. */
+export async function insertVersion(tx: Tx, uploads: Uploads, row: VersionRow): Promise<void> {
+  const isThere = await uploads.hold(tx, row.storage_key);
+  const taken = await tx
+    .selectFrom('document_versions')
+    .select('document_id')
+    .where('storage_key', '=', row.storage_key)
+    .executeTakeFirst();
+  if (!isThere || taken !== undefined) throw new AppError('stored_file_not_found');
+  await tx.insertInto('document_versions').values(row).execute();
+}
+
+/** A transaction of the caller's that inserts a version. Throws duplicate_hash. */
+export async function claimingFile<T>(
+  db: Database,
+  caller: Caller,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  try {
+    return await db.asUser(caller, work);
+  } catch (error) {
+    throw violatesUnique(error, 'document_versions_hash')
+      ? new AppError('duplicate_hash', { cause: error })
+      : error;
+  }
+}
+
+/** A version as it begins: pending. */
+export function versionOf(
+  file: CompletedFile,
+  caller: Caller,
+  what: { documentId: string; version: number; encryptedMetadata: string; createdAt: Date },
+): VersionRow {
+  return {
+    document_id: what.documentId,
+    version: what.version,
+    user_id: caller.userId,
+    tenant_id: caller.tenantId,
+    storage_key: file.storageKey,
+    object_version: file.objectVersion,
+    file_size: file.fileSize,
+    file_hash: file.fileHash,
+    encrypted_metadata: what.encryptedMetadata,
+    status: 'PENDING',
+    created_at: what.createdAt,
+    sealed_at: null,
+    proof_id: null,
+  };
+}

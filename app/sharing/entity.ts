@@ -1,0 +1,73 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAt, owner, timestamp } from '../db/columns.ts';
+import { isRecipient, ownedByUser, ownedUnder } from '../db/policies.ts';
+import { Document } from '../documents/entity.ts';
+
+/** The HPKE key pair by which others share with a user: base64, the private key wrapped by the client. */
+export const SharingKey = defineEntity({
+  name: 'SharingKey',
+  tableName: 'sharing_keys',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('sharing_keys'),
+  properties: {
+    userId: p.uuid().primary(),
+    tenantId: p.text(),
+    publicKey: p.text(),
+    wrappedPrivateKey: p.text(),
+    version: p.integer().default(1),
+    createdAt: createdAt(),
+    updatedAt: timestamp(),
+  },
+});
+
+/** Whom a sharer's recipient id means: nobody, where the address had no account. */
+export const ShareRecipient = defineEntity({
+  name: 'ShareRecipient',
+  tableName: 'share_recipients',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('share_recipients'),
+  properties: {
+    userId: p.uuid().primary(),
+    /** UUIDv8 of sharer and e-mail address. */
+    recipientRef: p.uuid().primary(),
+    tenantId: p.text(),
+    recipientUserId: p.uuid().nullable(),
+    createdAt: createdAt(),
+  },
+});
+
+/** What an owner lets one other user of the tenant do with a document. */
+export const DocumentShare = defineEntity({
+  name: 'DocumentShare',
+  tableName: 'document_shares',
+  rowLevelSecurity: 'force',
+  policies: [
+    ...ownedUnder('document_shares', 'document_id', 'documents'),
+    {
+      name: 'document_shares_recipient',
+      command: 'select',
+      roles: ['probatio_app'],
+      using: isRecipient('document_shares'),
+    },
+  ],
+  uniques: [{ name: 'document_shares_recipient_ref', properties: ['document', 'recipientRef'] }],
+  indexes: [
+    {
+      name: 'document_shares_received',
+      properties: ['recipientUserId', 'id'],
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    ...owner(),
+    document: () => p.manyToOne(Document).mapToPk().deleteRule('cascade').updateRule('no action'),
+    recipientRef: p.uuid(),
+    /** Null where nobody can read it. */
+    recipientUserId: p.uuid().nullable(),
+    /** The document key under the recipient's public key, base64. */
+    wrappedKey: p.text(),
+    permissions: p.array().columnType('text[]'),
+    expiresAt: timestamp().nullable(),
+    createdAt: createdAt(),
+  },
+});
