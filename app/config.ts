@@ -32,6 +32,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     auth: {
       issuer: e.HTTP_PUBLIC_URL,
       audience: e.AUTH_AUDIENCE,
+      issuers: e.issuers,
       unknownUser: e.AUTH_UNKNOWN_USER,
       reauthPassword: e.AUTH_REAUTH_PASSWORD,
     },

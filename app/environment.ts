@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readIssuers, type IssuerConfig } from './auth/issuers/config.ts';
 import { Rate } from './limits/rate.ts';
 import { Sender } from './mail/sender.ts';
 import { SmtpUrl } from './mail/smtp-url.ts';
@@ -12,6 +13,7 @@ const List = z.string().transform((value) =>
 );
 const Count = z.coerce.number().int().positive();
 const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
+const defaultPublicUrl = 'http://127.0.0.1:8080';
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 
 /** A rate such as 5/1h, or `off`. */
@@ -25,7 +27,7 @@ const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-  HTTP_PUBLIC_URL: Url.default('http://127.0.0.1:8080'),
+  HTTP_PUBLIC_URL: Url.default(defaultPublicUrl),
   HTTP_TRUSTED_PROXIES: List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
   HTTP_CORS_ORIGINS: List.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
   HTTP_DRAIN_SECONDS: Count.default(25),
@@ -56,6 +58,7 @@ const Environment = z.object({
     .refine((text) => Sender.safeParse(text).success, 'must be an address, or a name and <address>')
     .default('Probatio <no-reply@probatio.invalid>'),
   AUTH_AUDIENCE: z.string().min(1).default('probatio'),
+  AUTH_ISSUERS_FILE: z.string().min(1).optional(),
   AUTH_UNKNOWN_USER: z.enum(['reveal', 'decoy']).default('reveal'),
   AUTH_REAUTH_PASSWORD: z.enum(['allow', 'refuse']).default('allow'),
   LIMITS_REGISTER_ADDRESS: limit('5/1h'),
@@ -73,7 +76,10 @@ const Environment = z.object({
   AUDIT_TALLY_LIMIT: Count.default(10_000),
 });
 
-export type Environment = z.output<typeof Environment>;
+export type Environment = z.output<typeof Environment> & {
+  /** What AUTH_ISSUERS_FILE holds. */
+  readonly issuers: readonly IssuerConfig[];
+};
 
 /** Every problem of the environment in one message, one line each, naming variables and never values. */
 export class ConfigError extends Error {
@@ -85,15 +91,18 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = Environment.safeParse(set);
   const issues = parsed.error?.issues ?? [];
+  const { AUTH_ISSUERS_FILE: file, HTTP_PUBLIC_URL: ownIssuer = defaultPublicUrl } = set;
+  const read = file === undefined ? undefined : readIssuers(file, ownIssuer);
   const problems = [
     ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
     ...missingStorageSettings(set),
+    ...(read?.problems ?? []).map((problem) => `AUTH_ISSUERS_FILE: ${problem}`),
     ...mailTransportProblems(set),
   ];
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
   }
-  return parsed.data;
+  return { ...parsed.data, issuers: read?.issuers ?? [] };
 }
 
 function describe(issue: z.core.$ZodIssue): string {

@@ -12,6 +12,7 @@ import { startTallies } from './audit/tallies.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import { createAccessTokens } from './auth/access-token.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
+import { createIssuers } from './auth/issuers/issuers.ts';
 import { createLogin } from './auth/login.ts';
 import { createLoginSessions } from './auth/login-sessions.ts';
 import { createLoginFailures } from './auth/login-failures.ts';
@@ -92,6 +93,13 @@ export async function startServices(config: Config, log: Log) {
   const proofs = createProofs({ db, registry, sealer });
 
   const findOwnKey = createOwnKeys(registry);
+  const issuers = createIssuers({
+    configs: config.auth.issuers,
+    db,
+    log,
+    clock,
+    stop: stopping.signal,
+  });
   const tokens = createAccessTokens({ ...config.auth, signer, findOwnKey, clock });
   const reauthTokens = createReauthTokens({ ...config.auth, signer, findOwnKey, clock });
   const internalKeys = createInternalKeys({ ...config.internalKeys, log });
@@ -165,6 +173,7 @@ export async function startServices(config: Config, log: Log) {
     store,
     signer,
     registry,
+    issuers,
     keys,
     isDraining: () => draining,
   });
@@ -172,7 +181,7 @@ export async function startServices(config: Config, log: Log) {
 
   return {
     accounts,
-    authenticate: createAuthenticate({ tokens, revocations }),
+    authenticate: createAuthenticate({ ...config.auth, tokens, revocations, issuers }),
     cache,
     certification,
     clock,

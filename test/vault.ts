@@ -14,6 +14,7 @@ import { until } from '../app/dev/until.ts';
 import { listen } from '../app/http/server.ts';
 import { startServices, type Services } from '../app/services.ts';
 import { createLog } from '../app/telemetry/log.ts';
+import { withoutLimits } from './limits/without-limits.ts';
 import { testStack } from './stack.ts';
 
 /** The whole application in this process, on a database and an object store of its own. */
@@ -22,6 +23,8 @@ export interface TestVault {
   readonly config: Config;
   readonly services: Services;
   readonly databases: DatabaseUrls;
+  /** Where its e-mails are, as files. */
+  readonly mailDirectory: string;
   /** Every log line so far, as JSON text. */
   readonly logLines: readonly string[];
   stop(): Promise<void>;
@@ -48,6 +51,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     STORAGE_DIRECTORY: path.join(directory, 'objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: directory,
+    ...withoutLimits,
     ...settings,
   });
   const logLines: string[] = [];
@@ -63,6 +67,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     config,
     services,
     databases,
+    mailDirectory: directory,
     logLines,
     async stop() {
       await server.drain(2);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
+import { endSessions } from '../auth/login-sessions.ts';
 import type { Revocations } from '../auth/revocations.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
@@ -130,13 +131,7 @@ async function endLogins(tx: Tx, { userId }: Owner): Promise<number> {
   await tx.deleteFrom('credentials').where('account_id', '=', userId).execute();
   await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
   await tx.deleteFrom('known_addresses').where('account_id', '=', userId).execute();
-  const { numUpdatedRows } = await tx
-    .updateTable('login_sessions')
-    .set({ revoked_at: sql`now()` })
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  return endSessions(tx, userId);
 }
 
 async function removeEnvelopes(tx: Tx, { userId, tenantId }: Owner): Promise<number> {

@@ -1,6 +1,7 @@
-import { sql, type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { AuditAction, AuditEvent } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
+import { endSessions } from '../auth/login-sessions.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
@@ -127,18 +128,6 @@ async function holdAccount(tx: Tx, email: string): Promise<Account> {
     .executeTakeFirst();
   if (account === undefined) throw new AppError('user_not_found');
   return account;
-}
-
-/** Each process of the app hears of it within 5 s. Answers how many were open. */
-async function endSessions(tx: Tx, userId: string): Promise<number> {
-  const { numUpdatedRows } = await tx
-    .updateTable('login_sessions')
-    .set({ revoked_at: sql`now()` })
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
 }
 
 /** Names separated by spaces, as in OAuth; nothing where there are none. */

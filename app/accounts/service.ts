@@ -15,6 +15,18 @@ export interface Accounts {
   findActiveById(accountId: string): Promise<ActiveAccount | undefined>;
 }
 
+/** Keeps an account as it is until the transaction ends; undefined if it logs in otherwise by now. */
+export function holdActive(
+  tx: Tx,
+  { userId, verifier }: Pick<ActiveAccount, 'userId' | 'verifier'>,
+): Promise<ActiveAccount | undefined> {
+  return findActive(tx)
+    .where('accounts.id', '=', userId)
+    .where('verifier', '=', verifier)
+    .forShare()
+    .executeTakeFirst();
+}
+
 export function createAccounts({ db }: { readonly db: Database }): Accounts {
   return {
     findActiveByEmail: (email) =>

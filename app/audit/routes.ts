@@ -32,7 +32,7 @@ export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOption
       params: EntryId,
       status: 200,
       response: Proof,
-      errors: ['not_found', 'proof_not_ready'],
+      errors: ['not_found', 'proof_not_ready', 'entry_erased'],
       handler: ({ caller, params }) => proofs.get(caller, params.id),
     }),
     route({
@@ -44,7 +44,7 @@ export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOption
       params: EntryId,
       status: 200,
       response: EntryVerification,
-      errors: ['not_found', 'proof_not_ready'],
+      errors: ['not_found', 'proof_not_ready', 'entry_erased'],
       handler: async ({ caller, params }) => ({
         entryId: params.id,
         ...(await proofs.verify(caller, params.id)),

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../wake-signal.ts';
-import type { AuditEvent } from './event.ts';
+import { nobody, type AuditEvent } from './event.ts';
 import { recordTallies } from './tally-recorder.ts';
 import type { AuditTrail } from './trail.ts';
 
@@ -22,9 +22,6 @@ export interface Tallies {
 }
 
 const recordEveryMs = 5_000;
-/** What cannot be told apart any more once too many different events wait. */
-const overflow = { userId: '00000000-0000-0000-0000-000000000000', tenantId: 'system' };
-
 interface TalliesOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
@@ -98,7 +95,7 @@ function anonymised({ action }: TalliedEvent): TalliedEvent {
   return {
     action,
     actor: { type: 'anonymous', id: null },
-    owner: overflow,
+    owner: nobody,
     resource: { type: 'overflow', id: action },
     data: {},
   };

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
+import { jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import type { SignerClient } from '../../signer/client.ts';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import { clockSkewSeconds, toTokenError } from './token-error.ts';
 import type { FindOwnKey } from './own-keys.ts';
 
 export const accessTokenSeconds = 900;
-export const clockSkewSeconds = 30;
 
 /** The claims of our access tokens beside the registered ones (RFC 9068). */
 const Claims = z.object({
@@ -22,11 +22,14 @@ const Claims = z.object({
 /** Whom an access token is for. */
 export type TokenSubject = Omit<Caller, 'issuer' | 'sessionId'> & { readonly sessionId: string };
 
+/** A caller whose token is ours: it always names a session. */
+type OwnCaller = Caller & { readonly sessionId: string };
+
 export interface AccessTokens {
   /** RS256, `typ: at+jwt`, signed in the HSM. Throws SignerUnavailable. */
   issue(subject: TokenSubject): Promise<string>;
   /** Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. */
-  verify(token: string): Promise<Caller>;
+  verify(token: string): Promise<OwnCaller>;
 }
 
 interface AccessTokensOptions {
@@ -57,7 +60,6 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       return signer.signToken({ typ: 'at+jwt', claims });
     },
     async verify(token) {
-      if (unverifiedIssuer(token) !== issuer) throw new AppError('invalid_issuer');
       try {
         const { payload } = await jwtVerify(token, findOwnKey, {
           algorithms: ['RS256'],
@@ -70,34 +72,15 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         });
         return { ...parseClaims(payload), issuer };
       } catch (error) {
-        throw toAppError(error);
+        throw toTokenError(error);
       }
     },
   };
 }
 
-/** Read before the signature is, only to tell a stranger's token from a broken one of ours. */
-function unverifiedIssuer(token: string): string | undefined {
-  try {
-    return decodeJwt(token).iss;
-  } catch (cause) {
-    throw new AppError('invalid_token', { cause });
-  }
-}
-
-function parseClaims(payload: JWTPayload): Omit<Caller, 'issuer'> {
+function parseClaims(payload: JWTPayload): TokenSubject {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw new AppError('invalid_token');
   const { sub, tenant_id: tenantId, plan, sid, authz } = claims.data;
   return { userId: sub, tenantId, plan, sessionId: sid, ...authz };
-}
-
-function toAppError(error: unknown): unknown {
-  if (error instanceof errors.JWTExpired) return new AppError('token_expired', { cause: error });
-  if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud') {
-    return new AppError('invalid_audience', { cause: error });
-  }
-  return error instanceof errors.JOSEError
-    ? new AppError('invalid_token', { cause: error })
-    : error;
 }

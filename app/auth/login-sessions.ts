@@ -1,9 +1,10 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
+import { holdActive, type ActiveAccount } from '../accounts/service.ts';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
@@ -15,8 +16,11 @@ type View = z.input<typeof SessionView>;
 
 /** Logins that have not ended: what the `sid` of an access token names. */
 export interface LoginSessions {
-  /** Answers the first refresh token of a new session. */
-  open(owner: Owner, sessionId: string, requestId: string): Promise<string>;
+  /**
+   * Answers the first refresh token of a new session. Throws invalid_proof where the account was
+   * closed, or got other credentials, since the proof.
+   */
+  open(account: ActiveAccount, sessionId: string, requestId: string): Promise<string>;
   /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
   list(
     caller: Caller,
@@ -40,15 +44,16 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
   const { db, audit, revocations, clock } = options;
   return {
     // The service's transaction: refresh tokens are in no user's reach.
-    open: (owner, sessionId, requestId) =>
+    open: (account, sessionId, requestId) =>
       db.asService(async (tx) => {
+        if ((await holdActive(tx, account)) === undefined) throw new AppError('invalid_proof');
         const now = clock();
         await tx
           .insertInto('login_sessions')
           .values({
             id: sessionId,
-            user_id: owner.userId,
-            tenant_id: owner.tenantId,
+            user_id: account.userId,
+            tenant_id: account.tenantId,
             created_at: now,
             last_used_at: now,
             expires_at: refreshTokenExpiry(now),
@@ -57,7 +62,7 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
         const refreshToken = await issueRefreshToken(tx, sessionId, now);
         await audit.append(tx, {
           action: 'auth.login',
-          ...byOwner(owner, requestId),
+          ...byOwner(account, requestId),
           resource: { type: 'session', id: sessionId },
           data: { method: 'srp' },
         });
@@ -99,6 +104,18 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
         });
       }),
   };
+}
+
+/** Ends every session of a user, in each process within 5 s. Answers how many were open. */
+export async function endSessions(tx: Tx, userId: string): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('login_sessions')
+    .set({ revoked_at: sql`now()` })
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }
 
 /**

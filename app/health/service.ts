@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/client.ts';
+import type { Issuers } from '../auth/issuers/issuers.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';
@@ -28,12 +29,13 @@ interface HealthOptions {
   readonly store: ObjectStore;
   readonly signer: SignerClient;
   readonly registry: KeyRegistry;
+  readonly issuers: Issuers;
   readonly keys: LabelledKeys;
   readonly isDraining: () => boolean;
 }
 
 export function createHealth(options: HealthOptions): Health {
-  const { db, redis, store, signer, registry, keys, isDraining } = options;
+  const { db, redis, store, signer, registry, issuers, keys, isDraining } = options;
 
   const probes: Record<CheckName, () => Promise<unknown>> = {
     database: () => db.ping(),
@@ -41,7 +43,7 @@ export function createHealth(options: HealthOptions): Health {
     storage: () => store.ping(),
     queue: () => assertKeepsEverything(redis),
     signer: () => assertTokenReady(signer),
-    jwks: () => assertTokenKeys(registry),
+    jwks: () => assertTokenKeys(registry, issuers),
   };
 
   const report = sharedFor(1_000, async (): Promise<HealthReport> => {
@@ -82,7 +84,11 @@ async function assertKeepsEverything(redis: Redis): Promise<void> {
   if (evicts && infoField(info, 'maxmemory') !== '0') throw new CheckError('evicts_keys');
 }
 
-async function assertTokenKeys(registry: KeyRegistry): Promise<void> {
+/** Our own keys, and those of every issuer that is trusted beside. */
+async function assertTokenKeys(registry: KeyRegistry, issuers: Issuers): Promise<void> {
   const keys = await registry.list();
   if (!keys.some(({ purpose }) => purpose === 'token')) throw new CheckError('no_token_key');
+  const states = issuers.states();
+  if (states.some(({ isUsable }) => !isUsable)) throw new CheckError('issuer_keys_unavailable');
+  if (states.some(({ isReachable }) => !isReachable)) throw new CheckError('issuer_away');
 }

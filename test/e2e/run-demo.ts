@@ -7,7 +7,7 @@ export interface DemoOptions {
   /** Where relative paths begin and where `demo-output` comes to be. */
   readonly directory: string;
   readonly args: readonly string[];
-  readonly vault: Pick<TestVault, 'baseUrl' | 'config'>;
+  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
   /** In place of the vault's own. */
   readonly baseUrl?: string;
 }
@@ -17,7 +17,7 @@ export function startDemo(t: ExecutionContext, options: DemoOptions): Program {
   const { directory, args, vault, baseUrl = vault.baseUrl } = options;
   return runProgram(t, ['client/demo/main.ts', ...args], {
     PROBATIO_URL: baseUrl,
-    PROBATIO_MAIL: vault.config.mail.directory,
+    PROBATIO_MAIL: vault.mailDirectory,
     npm_lifecycle_event: 'demo',
     INIT_CWD: directory,
   });

@@ -16,6 +16,7 @@ import { untilReady } from '../../app/dev/ready.ts';
 import { startSigner } from '../../app/dev/signer.ts';
 import type { TestStack } from '../stack.ts';
 import { createKillable, type KillableProcess } from './killable-process.ts';
+import { withoutLimits } from '../limits/without-limits.ts';
 
 /** The app and a signer of its own as real processes, on a database of their own. */
 export interface VaultProcesses extends AsyncDisposable {
@@ -78,6 +79,8 @@ export async function startVaultProcesses(
     STORAGE_DIRECTORY: inside('objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: mailDirectory,
+    HTTP_INTERNAL_PORT: '0',
+    ...withoutLimits,
     ...settings,
   };
   const baseUrl = `http://127.0.0.1:${port}`;

@@ -8,6 +8,7 @@ import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process
 import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
 import { untilReady } from '../vault.ts';
 import { testStack } from '../stack.ts';
+import { withoutLimits } from '../limits/without-limits.ts';
 
 /** The app as a process of its own, as a container runs it. */
 export interface AppProcess extends AsyncDisposable {
@@ -35,6 +36,8 @@ export async function startAppProcess(): Promise<AppProcess> {
     STORAGE_DIRECTORY: path.join(directory, 'objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: directory,
+    HTTP_INTERNAL_PORT: '0',
+    ...withoutLimits,
   });
   const process = await spawnGuarded(spec, { onLine: (line) => void lines.push(line) });
   const baseUrl = `http://127.0.0.1:${port}`;

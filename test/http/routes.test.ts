@@ -2,7 +2,6 @@ import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { listRoutes } from '../../app/app.ts';
-import type { Access } from '../../app/http/caller.ts';
 import { createAccount, logIn } from '../accounts/test-account.ts';
 import { trustKey, type TrustedKey } from '../auth/trusted-key.ts';
 import type { TestVault } from '../vault.ts';
@@ -30,11 +29,10 @@ const routes = listRoutes().flatMap(({ path, aliases = [], method, access }) =>
   })),
 );
 const publicRoutes = routes.filter(({ access }) => access === 'public');
-const protectedRoutes = routes.filter(({ access }) => access !== 'public');
-
-function needsScopes(access: Access): boolean {
-  return typeof access === 'object' && access.scopes !== undefined;
-}
+const internalRoutes = routes.filter(({ access }) => access === 'internal');
+const protectedRoutes = routes.flatMap(({ access, ...route }) =>
+  typeof access === 'object' ? [{ ...route, access }] : [],
+);
 
 const hour = 3600;
 const now = () => Math.floor(Date.now() / 1000);
@@ -165,7 +163,7 @@ for (const { method, name, path, access } of protectedRoutes) {
     const url = `${vault.baseUrl}${path}`;
     const nothing = { roles: [], scopes: [] };
     const wrongScopes = { roles: ['user'], scopes: ['none', 'documents', 'documents:*', '*'] };
-    for (const authz of needsScopes(access) ? [nothing, wrongScopes] : [nothing]) {
+    for (const authz of access.scopes === undefined ? [nothing] : [nothing, wrongScopes]) {
       const answer = await send(method, url, { token: await key.sign({ authz }) });
       assertError(t, answer, { status: 403, code: 'access_denied' });
     }
@@ -174,9 +172,24 @@ for (const { method, name, path, access } of protectedRoutes) {
   test(`${method} ${name} lets a good token through`, async (t) => {
     // Of a session that no route can end.
     const good = { token: await key.sign() };
-    const { status, headers, text } = await send(method, `${vault.baseUrl}${path}`, good);
+    const answer = await send(method, `${vault.baseUrl}${path}`, good);
+    if (access.reauth === true) {
+      assertError(t, answer, { status: 401, code: 'reauth_required' });
+      return;
+    }
+    const { status, headers, text } = answer;
     t.false([401, 403, 405].includes(status) || status >= 500, text);
     assertSecurityHeaders(t, headers);
+  });
+}
+
+for (const { method, name, path } of internalRoutes) {
+  test(`${method} ${name} takes no token in place of an internal key`, async (t) => {
+    const authz = { roles: ['user', 'operator', 'probatio_admin'], scopes: [] };
+    for (const options of [{}, { token: await key.sign({ authz }) }]) {
+      const answer = await send(method, `${vault.baseUrl}${path}`, options);
+      assertError(t, answer, { status: 401, code: 'invalid_api_key' });
+    }
   });
 }
 

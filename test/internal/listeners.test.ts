@@ -53,6 +53,7 @@ test('in production the internal routes answer on their own listener alone, and 
       assertError(t, await send(method, vault.baseUrl + path, { headers }), notFound);
     }
     assertError(t, await send(method, vault.baseUrl + path), notFound);
+    assertError(t, await send('DELETE', vault.baseUrl + path), notFound, 'not even its methods');
 
     const ask = (key: string) =>
       send(method, internalUrl + path, { headers: { 'X-Internal-Api-Key': key } });

@@ -8,10 +8,9 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
-import { readAll } from './bytes.ts';
 import { crashParts } from './crash-parts.ts';
 import type { CrashEvent } from './crash-parts.ts';
-import { collect } from './stored.ts';
+import { collect, readObject } from './stored.ts';
 
 const rounds = Number(process.env['ROUNDS'] ?? 5);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -33,7 +32,7 @@ async function killWriter(directory: string, count: number): Promise<CrashEvent[
 }
 
 async function isWhole(t: ExecutionContext, store: ObjectStore, key: string): Promise<void> {
-  const stored = await readAll(await store.read(key));
+  const stored = await readObject(store, key);
   t.true(stored.equals(Buffer.concat(crashParts(key))), key);
 }
 

@@ -1,8 +1,10 @@
 import test from 'ava';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
+import { completionContract } from './completion-contract.ts';
 import { objectContract } from './object-contract.ts';
+import { partContract } from './part-contract.ts';
+import { readContract } from './read-contract.ts';
 import type { Guarantee } from './stored.ts';
-import { uploadContract } from './upload-contract.ts';
 
 /** What every object store guarantees. `openStore` is called once. */
 export function objectStoreContract(name: string, openStore: () => Promise<ObjectStore>): void {
@@ -15,7 +17,9 @@ export function objectStoreContract(name: string, openStore: () => Promise<Objec
   const guarantee: Guarantee = (title, body) => {
     test(`${name}: ${title}`, (t) => body(t, store));
   };
-  uploadContract(guarantee);
+  partContract(guarantee);
+  completionContract(guarantee);
+  readContract(guarantee);
   objectContract(guarantee);
   guarantee('a ping resolves', async (t, store) => {
     await t.notThrowsAsync(store.ping());

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { ObjectStore, StoredPart } from '../../app/storage/object-store.ts';
+import type { GetOptions, ObjectStore, StoredPart } from '../../app/storage/object-store.ts';
 import { StorageError } from '../../app/storage/storage-error.ts';
 import type { StorageErrorCode } from '../../app/storage/storage-error.ts';
-import { bodyOf } from './bytes.ts';
+import { bodyOf, readAll } from './bytes.ts';
 
 /** Declares a test of what every store guarantees. */
 export type Guarantee = (
@@ -50,6 +50,14 @@ export async function storeObject(
     parts.push(await putBytes(store, upload, index + 1, bytes));
   }
   return { key, ...(await store.completeMultipart(key, upload.uploadId, parts)) };
+}
+
+export async function readObject(
+  store: ObjectStore,
+  key: string,
+  options?: GetOptions,
+): Promise<Buffer> {
+  return readAll((await store.get(key, options)).body);
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

@@ -1,4 +1,7 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
+import { z } from 'zod';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Answer, type Api } from './api.ts';
 import {
@@ -10,8 +13,10 @@ import {
   openSession,
   progress,
   putPart,
+  sha3,
 } from './files.ts';
 import { createSql, type Sql } from './sql.ts';
+import { sessionDirectory } from './stored-files.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -39,14 +44,50 @@ test('a completion names the file, its size and when', async (t) => {
   t.regex(String(body.fileKey), /^[0-9a-f-]{36}\/evidence\.bin$/);
 });
 
+const Details = z.array(z.object({ path: z.string(), message: z.string() }));
+
+/** What a refused completion names. */
+async function missingParts(api: Api, sessionId: string): Promise<string> {
+  const { status, body } = await complete(api, sessionId);
+  if (status !== 400 || body.code !== 'invalid_parts') throw new Error(JSON.stringify(body));
+  return Details.parse(body.details)
+    .map(({ path }) => path)
+    .join(' ');
+}
+
 test('a file with parts missing is not completed, and still can be', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, minPart + 1, 2);
-  t.is(statusAndCode(await complete(api, sessionId)), '400 invalid_parts');
+  t.is(await missingParts(api, sessionId), 'parts.1 parts.2');
   await putPart(api, sessionId, 2, bytesOf(1));
-  t.is(statusAndCode(await complete(api, sessionId)), '400 invalid_parts');
+  t.is(await missingParts(api, sessionId), 'parts.1');
   await putPart(api, sessionId, 1, bytesOf(minPart));
   t.is((await complete(api, sessionId)).status, 200);
+});
+
+test('a part that the store has lost is named and can be sent again', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 2 * minPart + 1, 3);
+  const parts = [bytesOf(minPart), bytesOf(minPart), bytesOf(1)];
+  for (const [index, part] of parts.entries()) await putPart(api, sessionId, index + 1, part);
+  const directory = await sessionDirectory(vault, sessionId);
+  for (const file of await readdir(directory)) {
+    if (/^[13]-/.test(file)) await rm(join(directory, file));
+  }
+  t.is(await missingParts(api, sessionId), 'parts.1 parts.3');
+  t.like((await progress(api, sessionId)).body, { status: 'IN_PROGRESS', uploadedParts: 1 });
+  const [first, last] = [bytesOf(minPart), bytesOf(1)];
+  t.is((await putPart(api, sessionId, 1, first)).status, 200);
+  t.is(await missingParts(api, sessionId), 'parts.3');
+  t.is((await putPart(api, sessionId, 3, last)).status, 200);
+  const { status, body } = await complete(api, sessionId);
+  t.is(status, 200);
+  const document = await api.send('POST', '/v1/documents', {
+    json: { encryptedMetadata: 'AAAA', keywordDeterministic: [], storagePath: body.fileKey },
+  });
+  const file = Buffer.concat([first, parts[1] ?? first, last]);
+  t.is(document.body.fileHash, sha3(file));
 });
 
 test('parts that do not add up to the file are not completed', async (t) => {

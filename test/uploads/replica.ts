@@ -5,6 +5,7 @@ import { untilReady } from '../../app/dev/ready.ts';
 import { testStack } from '../stack.ts';
 import type { TestVault } from '../vault.ts';
 import { storeDirectory } from './stored-files.ts';
+import { withoutLimits } from '../limits/without-limits.ts';
 
 export interface Replica {
   readonly baseUrl: string;
@@ -27,6 +28,7 @@ export async function startReplica(vault: TestVault): Promise<Replica> {
     STORAGE_DIRECTORY: storeDirectory(vault),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: storeDirectory(vault),
+    ...withoutLimits,
   });
   const baseUrl = `http://127.0.0.1:${port}`;
   const process = await spawnGuarded(spec, { onLine: () => undefined });

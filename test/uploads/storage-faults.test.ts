@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
@@ -108,13 +108,13 @@ const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
   async (t) => {
     const { vault } = t.context;
     const api = await createApi(vault);
-    const uploads = path.join(storeDirectory(vault), 'uploads');
-    await mkdir(uploads, { recursive: true });
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', storeDirectory(vault)]);
-    t.teardown(() => run('umount', ['-l', storeDirectory(vault)]));
-    for (const name of ['uploads', 'objects', 'scratch']) {
-      await mkdir(path.join(storeDirectory(vault), name));
-    }
+    const directory = storeDirectory(vault);
+    const aside = `${directory}-aside`;
+    await cp(directory, aside, { recursive: true });
+    t.teardown(() => rm(aside, { recursive: true }));
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory]);
+    t.teardown(() => run('umount', ['-l', directory]));
+    await cp(aside, directory, { recursive: true });
     const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];
     t.true(isAway(await putPart(api, big, 1, bytesOf(20 * MiB))));
     t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });

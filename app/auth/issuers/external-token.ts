@@ -6,9 +6,8 @@ import type { Identified } from '../../http/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
-import { toTokenError } from './token-error.ts';
+import { clockSkewSeconds, toTokenError } from '../token-error.ts';
 
-const clockSkewSeconds = 30;
 /** Of tokens that name none, and of new accounts. */
 const usualPlan = 'standard';
 

@@ -22,6 +22,12 @@ export function labConfig(bucket: string, checksums: S3Config['checksums']): S3C
   };
 }
 
+/** The same server, that names the bucket by the host and not by the path. */
+export function labVirtualHostConfig(bucket: string): S3Config {
+  const endpoint = environment('S3_VIRTUAL_ENDPOINT');
+  return { ...labConfig(bucket, 'when_supported'), endpoint, forcePathStyle: false };
+}
+
 export async function createLabBucket(
   config: S3Config,
   { versioned }: { versioned: boolean },

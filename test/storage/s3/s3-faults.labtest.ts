@@ -1,49 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
 import { Transform } from 'node:stream';
 import test from 'ava';
+import { until } from '../../../app/dev/until.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
 import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
 import { bodyOf, partBytes, testBytes } from '../bytes.ts';
+import { everythingThrows, fillStore } from '../every-operation.ts';
 import { openUpload, putBytes, throwsCode } from '../stored.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';
+import { startHoldingLine } from './holding-line.ts';
+import { startLine } from './line.ts';
 
 const config = labConfig(`faults-${randomUUID()}`, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));
 
-/** A way to the lab's server that changes one bit of everything long. */
-async function startBadLine(): Promise<Server> {
-  const { hostname, port } = new URL(config.endpoint as string);
-  const server = createServer((socket) => {
-    const upstream = connect(Number(port), hostname);
-    const flip = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        if (chunk.length > 10_000) chunk.writeUInt8(chunk.readUInt8(9_000) ^ 1, 9_000);
-        done(null, chunk);
-      },
-    });
-    socket.pipe(flip).pipe(upstream).pipe(socket);
-    for (const end of [socket, upstream]) {
-      end.on('error', () => {});
-      end.on('close', () => [socket, upstream].forEach((stream) => stream.destroy()));
-    }
+/** Changes one bit of everything long. */
+function flipBits(): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (chunk.length > 10_000) chunk.writeUInt8(chunk.readUInt8(9_000) ^ 1, 9_000);
+      done(null, chunk);
+    },
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return server;
 }
 
-const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
 test('a part that was changed on its way is not stored', async (t) => {
-  const line = await startBadLine();
+  await using line = await startLine(config.endpoint as string, { filter: flipBits });
   const store = createS3Store(config);
-  const behindLine = createS3Store({ ...config, endpoint: addressOf(line) });
+  const behindLine = createS3Store({ ...config, endpoint: `http://${line.host}` });
   t.teardown(async () => {
     await behindLine.close();
     await store.close();
-    line.close();
   });
   const upload = await openUpload(store);
   const kept = await putBytes(store, upload, 1, testBytes(partBytes, 1));
@@ -52,18 +39,39 @@ test('a part that was changed on its way is not stored', async (t) => {
   await t.notThrowsAsync(store.completeMultipart(upload.key, upload.uploadId, [kept]));
 });
 
+test('a part is given up at once, also when all of it was sent and no answer comes', async (t) => {
+  await using line = await startHoldingLine(config.endpoint as string);
+  const store = createS3Store({ ...config, endpoint: line.url });
+  t.teardown(() => store.close());
+  const upload = await openUpload(store);
+  const abort = new AbortController();
+  const bytes = testBytes(partBytes, 1);
+  line.holdAfter(partBytes / 2);
+  const part = { ...upload, partNumber: 1, size: bytes.length };
+  const sent = store.putPart(part, bodyOf(bytes), { signal: abort.signal });
+  await until(() => line.held().includes('x-amz-checksum-crc32:'), {
+    what: 'the end of the part on the line',
+    timeoutMs: 10_000,
+  });
+  const reason = new Error('gone');
+  abort.abort(reason);
+  t.is(await t.throwsAsync(sent), reason);
+});
+
 test('a server that is away, a refused key and a missing bucket are storage_unavailable', async (t) => {
-  const closed = createServer();
-  await once(closed.listen(0, '127.0.0.1'), 'listening');
-  const endpoint = addressOf(closed);
-  closed.close();
-  const faults = [{ endpoint }, { secretAccessKey: 'wrong' }, { bucket: 'missing' }];
+  const contents = await fillStore(createS3Store(config));
+  const line = await startLine(config.endpoint as string);
+  await line[Symbol.asyncDispose]();
+  const faults = [
+    { endpoint: `http://${line.host}` },
+    { secretAccessKey: 'wrong' },
+    { bucket: `missing-${randomUUID()}` },
+  ];
   for (const fault of faults) {
     const store = createS3Store({ ...config, ...fault });
-    await throwsCode(t, store.ping(), 'storage_unavailable');
-    await throwsCode(t, store.createMultipart('a/b'), 'storage_unavailable');
-    const part = { key: 'a/b', uploadId: 'x', partNumber: 1, size: partBytes };
+    await everythingThrows(t, store, contents, 'storage_unavailable');
     const body = bodyOf(testBytes(partBytes, 1));
+    const part = { ...contents.upload, partNumber: 1, size: partBytes };
     await throwsCode(t, store.putPart(part, body), 'storage_unavailable');
     t.is(body.errored, null);
     await store.close();

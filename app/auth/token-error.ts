@@ -1,5 +1,8 @@
 import { errors } from 'jose';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../errors.ts';
+
+/** Clocks of issuers and of this service may differ by this much. */
+export const clockSkewSeconds = 30;
 
 /** The API's code for what jose refuses; any other error as it is. */
 export function toTokenError(error: unknown): unknown {

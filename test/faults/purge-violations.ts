@@ -1,0 +1,41 @@
+/** Each selects what no purge may leave behind, wherever it was cut off. */
+export const purgeViolations = {
+  'an account without its registration': `
+    select id from accounts where status = 'PENDING_VALIDATION' and not exists (
+      select from registrations where account_id = accounts.id)`,
+  'an account that is there and has an erased entry': `
+    select id from audit_entries where canonical is null and exists (
+      select from accounts where id = user_id)`,
+  'an account that is there and has no entry': `
+    select id from accounts where not exists (select from audit_entries where user_id = accounts.id)`,
+  'an account that is gone and has an entry to read': `
+    select id from audit_entries where canonical is not null and action = 'account.registered'
+    and not exists (select from accounts where id = user_id)`,
+  'an account that is gone and has a sequence': `
+    select user_id from audit_sequences where resource_type = 'account' and not exists (
+      select from accounts where id = user_id)`,
+  'a mail to an account that is gone': `
+    select id from outbox where user_id is not null and not exists (
+      select from accounts where id = user_id)`,
+  'an erased entry without hash or signature': `
+    select id from audit_entries where canonical is null and (hash is null or signature is null)`,
+  'a run whose counts are not those of its entries': `
+    select id from purge_runs r where
+      (purged_accounts, removed_audit_traces, removed_emails) <> (
+        select coalesce(sum((data->>'purgedAccounts')::int), 0),
+          coalesce(sum((data->>'removedAuditTraces')::int), 0),
+          coalesce(sum((data->>'removedEmails')::int), 0)
+        from audit_entries e, lateral (select canonical::json->'data' as data) d
+        where action = 'account.purged' and resource_id = r.id::text)`,
+  'counts that are not what is gone': `
+    select erased, counted from
+      (select count(*) as erased, count(distinct user_id) as accounts
+        from audit_entries where canonical is null) e,
+      (select coalesce(sum(removed_audit_traces), 0) as counted,
+        coalesce(sum(purged_accounts), 0) as purged from purge_runs) r
+    where erased <> counted or accounts <> purged`,
+  'a gap in the numbers of a resource': `
+    select user_id, resource_type, resource_id from audit_entries
+    group by user_id, resource_type, resource_id
+    having min(seq) <> 1 or max(seq) <> count(*)`,
+};

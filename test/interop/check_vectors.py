@@ -1,0 +1,159 @@
+"""Every file of test/vectors against this client."""
+
+import json
+import unittest
+from hashlib import sha1
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
+
+import srp
+import strict_base64
+from encrypted_file import create_header, decrypt_file, encrypt_file
+from key_wrap import unwrap_key, wrap_key
+from keywords import keyword_hash, normalize_keyword
+from metadata import decrypt_metadata, encrypt_metadata
+from passwords import AUTH_LABEL, argon2_salt, password_key
+
+DIRECTORY = Path(__file__).parent.parent / "vectors"
+
+
+def load(name: str) -> Any:
+    return json.loads((DIRECTORY / name).read_text("utf-8"))
+
+
+def number(text: str) -> int:
+    return int(text, 16)
+
+
+def changed(data: bytes, offset: int) -> bytes:
+    return data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :]
+
+
+class Vectors(unittest.TestCase):
+    checked = frozenset(
+        {"aes-kw-rfc3394.json", "argon2.json", "srp-rfc5054.json", "srp.json", "stream.json"}
+    )
+
+    def test_every_vector_file_is_checked(self) -> None:
+        self.assertEqual({path.name for path in DIRECTORY.glob("*.json")}, self.checked)
+
+    def test_aes_key_wrap(self) -> None:
+        for vector in load("aes-kw-rfc3394.json"):
+            with self.subTest(vector["section"]):
+                wrapping_key = bytes.fromhex(vector["kek"])
+                wrapped = wrap_key(wrapping_key, bytes.fromhex(vector["keyData"]))
+                self.assertEqual(wrapped.hex(), vector["ciphertext"])
+
+    def test_password_keys(self) -> None:
+        for vector in load("argon2.json"):
+            with self.subTest(vector["label"], password=vector["password"]):
+                salt, label = bytes.fromhex(vector["salt"]), vector["label"]
+                self.assertEqual(argon2_salt(label, salt).hex(), vector["argon2Salt"])
+                self.assertEqual(password_key(vector["password"], salt, label).hex(), vector["key"])
+
+    def test_srp_of_rfc_5054(self) -> None:
+        vector = load("srp-rfc5054.json")
+        group = srp.Group(number(vector["N"]), 2, lambda data: sha1(data).digest())
+        x, a = number(vector["x"]), number(vector["a"])
+        self.check_exchange(group, x, a, vector)
+        self.assertEqual(srp.verifier(group, x), number(vector["v"]))
+
+    def test_srp(self) -> None:
+        for vector in load("srp.json"):
+            with self.subTest(vector["password"], a=vector["a"]):
+                group, a = srp.VAULT_GROUP, number(vector["a"])
+                salt = bytes.fromhex(vector["salt"])
+                auth_key = password_key(vector["password"], salt, AUTH_LABEL)
+                self.assertEqual(auth_key.hex(), vector["authKey"])
+                x = srp.secret_exponent(group, salt, auth_key)
+                self.assertEqual(x, number(vector["x"]))
+                verifier = srp.verifier(group, x)
+                self.assertEqual(group.pad(verifier).hex(), vector["verifier"])
+                fingerprint = srp.fingerprint(group, salt, verifier)
+                self.assertEqual(fingerprint, vector["fingerprint"])
+                secret = self.check_exchange(group, x, a, vector)
+                self.check_proofs(group, secret, vector)
+
+    def check_exchange(self, group: srp.Group, x: int, a: int, vector: dict[str, str]) -> int:
+        A, B = srp.public_value(group, a), number(vector["B"])
+        self.assertEqual(srp.multiplier(group), number(vector["k"]))
+        self.assertEqual(group.pad(A).hex(), vector["A"])
+        self.assertEqual(srp.scrambler(group, A, B), number(vector["u"]))
+        secret = srp.shared_secret(group, x, a, B)
+        self.assertEqual(group.pad(secret).hex(), vector["S"])
+        for refused in (0, group.prime, B + group.prime):
+            self.assertRaises(ValueError, srp.shared_secret, group, x, a, refused)
+        return secret
+
+    def check_proofs(self, group: srp.Group, secret: int, vector: dict[str, str]) -> None:
+        key = srp.session_key(group, secret)
+        self.assertEqual(key.hex(), vector["K"])
+        proofs = srp.proofs(group, number(vector["A"]), number(vector["B"]), key)
+        self.assertEqual(proofs.M1.hex(), vector["M1"])
+        srp.verify_server(proofs, bytes.fromhex(vector["M2"]))
+        wrong = changed(bytes.fromhex(vector["M2"]), 31)
+        self.assertRaises(ValueError, srp.verify_server, proofs, wrong)
+
+
+class StreamVectors(unittest.TestCase):
+    """Of stream.json: what one user's keys seal."""
+
+    vectors = load("stream.json")
+    password_key = bytes.fromhex(vectors["passwordKey"])
+    master_key = bytes.fromhex(vectors["masterKey"])
+    document_key = bytes.fromhex(vectors["documentKey"])
+
+    def test_master_envelope(self) -> None:
+        envelope = self.vectors["masterEnvelope"]
+        sealed = wrap_key(self.password_key, self.master_key)
+        self.assertEqual(strict_base64.encode(sealed), envelope)
+        self.assertEqual(unwrap_key(self.password_key, sealed), self.master_key)
+        self.assertRaises(InvalidUnwrap, unwrap_key, self.password_key, changed(sealed, 0))
+
+    def test_files(self) -> None:
+        for vector in self.vectors["files"]:
+            with self.subTest(vector["name"]):
+                plaintext = bytes.fromhex(vector["plaintext"])
+                header = create_header(
+                    self.document_key,
+                    vector["segmentSize"],
+                    bytes.fromhex(vector["salt"]),
+                    bytes.fromhex(vector["noncePrefix"]),
+                )
+                encrypted = encrypt_file(self.document_key, header, plaintext)
+                self.assertEqual(encrypted.hex(), vector["encrypted"])
+                self.assertEqual(decrypt_file(self.document_key, encrypted), plaintext)
+                self.check_changed_file(encrypted)
+
+    def check_changed_file(self, encrypted: bytes) -> None:
+        changes = [changed(encrypted, offset) for offset in range(len(encrypted))]
+        cuts = [encrypted[:length] for length in range(len(encrypted))]
+        for other in [*changes, *cuts, encrypted + b"\x00"]:
+            with self.assertRaises((ValueError, InvalidTag)):
+                decrypt_file(self.document_key, other)
+
+    def test_metadata(self) -> None:
+        vector = self.vectors["metadata"]
+        nonce = bytes.fromhex(vector["nonce"])
+        sealed = encrypt_metadata(self.master_key, self.document_key, vector["metadata"], nonce)
+        self.assertEqual(sealed, vector["encryptedMetadata"])
+        opened = decrypt_metadata(self.master_key, sealed)
+        self.assertEqual(opened, (self.document_key, vector["metadata"]))
+        data = strict_base64.decode(sealed)
+        self.assertEqual(data[1:41].hex(), vector["wrappedDocumentKey"])
+        for offset in range(len(data)):
+            other = strict_base64.encode(changed(data, offset))
+            with self.assertRaises((ValueError, InvalidUnwrap, InvalidTag)):
+                decrypt_metadata(self.master_key, other)
+
+    def test_keyword(self) -> None:
+        vector = self.vectors["keyword"]
+        self.assertEqual(normalize_keyword(vector["keyword"]), vector["normalized"])
+        self.assertEqual(keyword_hash(self.master_key, vector["keyword"]), vector["hash"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,149 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import test from 'ava';
+import { z } from 'zod';
+import { AuditProof } from '../../client/audit-proof.ts';
+import { blobSource } from '../../client/byte-source.ts';
+import { openAccount } from '../../client/demo/account.ts';
+import { decryptStream } from '../../client/file-decryption.ts';
+import { decryptMetadata } from '../../client/metadata.ts';
+import { verifyProof } from '../../client/proof.ts';
+import { collect } from '../client/collect.ts';
+import { connect, createUser } from '../client/user.ts';
+import { temporaryDirectory } from '../dev/processes.ts';
+import { untilMail } from '../faults/mailbox.ts';
+import { startReadyVault } from '../vault.ts';
+import { startLyingVault } from './lying-vault.ts';
+import { askClient, runClient } from './python-client.ts';
+import { readStoredFile } from './stored-file.ts';
+
+const vault = await startReadyVault();
+const { credentials, session, masterKey } = await createUser(vault);
+test.after.always(() => vault.stop());
+
+const SEGMENT_BYTES = 1_048_576;
+/** Three chunks: the middle one full, the last one of one byte. */
+const evidence = randomBytes(2 * SEGMENT_BYTES - 84 - 2 * 16 + 1);
+const name = 'Vertrag über „Nüsse“ 🥜.pdf';
+const mediaType = 'application/pdf';
+
+const Account = z.object({ fingerprint: z.string() });
+const Sealed = z.object({ documentId: z.uuid(), fileHash: z.string(), proof: AuditProof });
+const Documents = z.object({
+  documents: z.array(z.object({ id: z.uuid(), status: z.string(), metadata: z.unknown() })),
+});
+const OpenFile = z.object({ size: z.int() });
+
+const newCredentials = () => ({
+  email: `${randomUUID()}@vault.test`,
+  password: `pÄss ${randomUUID()}`,
+});
+
+async function auditKeyId(): Promise<string> {
+  const keys = await connect(vault).auditKeys();
+  return keys.find(({ purpose }) => purpose === 'audit')?.keyId ?? '';
+}
+
+test('what the Python client seals, the TypeScript client opens', async (t) => {
+  const credentials = newCredentials();
+  const mail = vault.mailDirectory;
+  await askClient(t, Account, vault, credentials, 'create-account', { mail });
+  const file = join(await temporaryDirectory(t), name);
+  await writeFile(file, evidence);
+  const sealed = await askClient(t, Sealed, vault, credentials, 'seal', {
+    file,
+    'media-type': mediaType,
+    'audit-key': await auditKeyId(),
+    keyword: ['Nüsse', ' nüsse ', 'Vertrag'],
+  });
+  t.true(verifyProof(sealed.proof, { trustedKeys: [await auditKeyId()] }).valid);
+
+  const account = (await openAccount(connect(vault), credentials)) ?? t.fail();
+  const document = await account.session.documents.get(sealed.documentId);
+  const { documentKey, metadata } = await decryptMetadata(
+    account.masterKey,
+    document.encryptedMetadata,
+  );
+  const { fileHash } = sealed;
+  t.deepEqual(metadata, { name, mediaType, size: evidence.length, fileHash });
+  const encrypted = Readable.from([await readStoredFile(vault, fileHash)]);
+  t.deepEqual(Buffer.from(await collect(decryptStream(documentKey, encrypted))), evidence);
+});
+
+test('what the TypeScript client seals, the Python client opens', async (t) => {
+  const sources = [new Blob([evidence]), new Blob([])].map(blobSource);
+  const sealed = [];
+  for (const source of sources) {
+    const document = await session.storeDocument({ source, name, mediaType, masterKey });
+    await session.certifyDocument(document.id);
+    sealed.push(document);
+  }
+
+  const { documents } = await askClient(t, Documents, vault, credentials, 'documents', {
+    'page-size': '1',
+  });
+  const ids = new Set(sealed.map(({ id }) => id));
+  t.deepEqual(
+    documents.filter(({ id }) => ids.has(id)),
+    sealed.toReversed().map(({ id, fileHash }, index) => ({
+      id,
+      status: 'SEALED',
+      metadata: { name, mediaType, size: [0, evidence.length][index], fileHash },
+    })),
+  );
+
+  const directory = await temporaryDirectory(t);
+  const paths = { encrypted: join(directory, 'encrypted'), opened: join(directory, 'opened') };
+  for (const [index, plaintext] of [evidence, Buffer.alloc(0)].entries()) {
+    const { id, fileHash } = sealed[index] ?? t.fail();
+    await writeFile(paths.encrypted, await readStoredFile(vault, fileHash));
+    await askClient(t, OpenFile, vault, credentials, 'open-file', {
+      document: id,
+      encrypted: paths.encrypted,
+      output: paths.opened,
+    });
+    t.deepEqual(await readFile(paths.opened), plaintext);
+  }
+});
+
+test('a mail about the registration of a stranger is not followed', async (t) => {
+  const credentials = newCredentials();
+  const stranger = { ...credentials, password: randomUUID() };
+  const { fingerprint } = await connect(vault).register(stranger);
+  const { token } = await untilMail(vault.mailDirectory, credentials.email);
+  const mail = await temporaryDirectory(t);
+  const lines = [`To: ${credentials.email}`, '', `Fingerprint: ${fingerprint}`, `Token: ${token}`];
+  await writeFile(join(mail, '1.eml'), lines.join('\n'));
+
+  const { code, errors } = await runClient(vault, credentials, 'create-account', { mail });
+  t.is(code, 1);
+  t.regex(errors, /somebody else registered this address/);
+  await t.throwsAsync(connect(vault).login(stranger), { code: 'user_not_found' });
+});
+
+test('a wrong password and a vault that knows no verifier are refused', async (t) => {
+  const guess = { ...credentials, password: 'a guess' };
+  const guessed = await runClient(vault, guess, 'documents');
+  t.is(guessed.code, 1);
+  t.regex(guessed.errors, /401 invalid_proof/);
+
+  const lying = await startLyingVault(t, vault.baseUrl);
+  const misled = await runClient(lying, credentials, 'documents');
+  t.is(misled.code, 1);
+  t.regex(misled.errors, /the server's proof is wrong/);
+  t.is(lying.authorized, 0);
+});
+
+test('a proof under a key that is not the trusted one is refused', async (t) => {
+  const file = join(await temporaryDirectory(t), 'evidence');
+  await writeFile(file, 'what was agreed');
+  const { code, errors } = await runClient(vault, credentials, 'seal', {
+    file,
+    'media-type': 'text/plain',
+    'audit-key': '00'.repeat(16),
+  });
+  t.is(code, 1);
+  t.regex(errors, /the key is not the trusted one/);
+});

@@ -1,0 +1,22 @@
+"""The keys that other keys open: AES key wrap and HKDF. Every key has 32 bytes."""
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.keywrap import aes_key_unwrap, aes_key_wrap
+
+WRAPPED_BYTES = 40
+
+
+def wrap_key(wrapping_key: bytes, key: bytes) -> bytes:
+    return aes_key_wrap(wrapping_key, key)
+
+
+def unwrap_key(wrapping_key: bytes, wrapped: bytes) -> bytes:
+    """Raises InvalidUnwrap for another wrapping key, ValueError for another length."""
+    if len(wrapped) != WRAPPED_BYTES:
+        raise ValueError("a wrapped key has 40 bytes")
+    return aes_key_unwrap(wrapping_key, wrapped)
+
+
+def derive_key(key: bytes, label: str, salt: bytes = b"") -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=salt, info=label.encode()).derive(key)

@@ -1,0 +1,21 @@
+"""Keywords that the vault can compare and not read."""
+
+import hmac
+import unicodedata
+from collections.abc import Iterable
+
+from key_wrap import derive_key
+from white_space import single_spaces
+
+
+def normalize_keyword(keyword: str) -> str:
+    return single_spaces(unicodedata.normalize("NFKC", keyword).lower())
+
+
+def keyword_hash(master_key: bytes, keyword: str) -> str:
+    key = derive_key(master_key, "Service_Keyword_v1")
+    return hmac.digest(key, normalize_keyword(keyword).encode(), "sha256").hex()
+
+
+def keyword_hashes(master_key: bytes, keywords: Iterable[str]) -> list[str]:
+    return sorted({keyword_hash(master_key, keyword) for keyword in keywords})

@@ -1,0 +1,34 @@
+import type { ExecutionContext } from 'ava';
+import type { z } from 'zod';
+import type { Credentials } from '../../client/accounts.ts';
+import type { TestVault } from '../vault.ts';
+import { runPython } from './python.ts';
+import type { PythonRun } from './python.ts';
+
+/** Such as `{ 'page-size': '1' }`; of an array each value is given by itself. */
+export type Options = Readonly<Record<string, string | readonly string[]>>;
+
+/** One command of the Python client; the password goes in on its standard input. */
+export function runClient(
+  { baseUrl }: Pick<TestVault, 'baseUrl'>,
+  { email, password }: Credentials,
+  command: string,
+  options: Options = {},
+): Promise<PythonRun> {
+  const given = Object.entries(options).flatMap(([name, values]) =>
+    [values].flat().flatMap((value) => [`--${name}`, value]),
+  );
+  const args = ['--vault', baseUrl, '--email', email, command, ...given];
+  return runPython('vault_client.py', args, password);
+}
+
+/** The answer of a command that succeeds. */
+export async function askClient<T>(
+  t: ExecutionContext,
+  schema: z.ZodType<T>,
+  ...request: Parameters<typeof runClient>
+): Promise<T> {
+  const { code, output, errors } = await runClient(...request);
+  t.is(code, 0, errors);
+  return schema.parse(JSON.parse(output));
+}

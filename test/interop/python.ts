@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { projectFile } from '../../app/dev/project.ts';
+
+export interface PythonRun {
+  readonly code: number;
+  readonly output: string;
+  /** Its error output: what a traceback or unittest says. */
+  readonly errors: string;
+}
+
+/** Runs a program of this folder in the environment that `.ci/interop` made. */
+export function runPython(
+  program: string,
+  args: readonly string[] = [],
+  input = '',
+): Promise<PythonRun> {
+  const python = process.env['INTEROP_PYTHON'];
+  if (python === undefined) throw new Error('this test needs Python: run it by `.ci/interop`');
+  return new Promise((resolve) => {
+    const child = execFile(
+      python,
+      ['-B', projectFile(`test/interop/${program}`), ...args],
+      (error, output, errors) => {
+        resolve({ code: child.exitCode ?? Number(error !== null), output, errors });
+      },
+    );
+    // A program that ended early has read nothing: its exit code tells.
+    child.stdin?.on('error', () => {}).end(input);
+  });
+}

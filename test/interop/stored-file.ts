@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { createObjectStore } from '../../app/storage/create-store.ts';
+import type { TestVault } from '../vault.ts';
+
+/** The encrypted file that has this SHA3-256, as the vault keeps it. */
+export async function readStoredFile({ config }: TestVault, fileHash: string): Promise<Buffer> {
+  const store = await createObjectStore(config.storage);
+  try {
+    for await (const { key } of store.listObjects()) {
+      const bytes = await buffer(await store.read(key));
+      if (createHash('sha3-256').update(bytes).digest('hex') === fileHash) return bytes;
+    }
+    throw new Error('the vault keeps no such file');
+  } finally {
+    await store.close();
+  }
+}

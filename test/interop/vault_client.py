@@ -1,0 +1,100 @@
+"""A client of the vault, written from docs/formats.md and openapi.json alone.
+
+The password comes on standard input; the answer is one JSON object on standard output.
+"""
+
+import argparse
+import hmac
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from documents import certify, read_document, read_documents, store_file
+from encrypted_file import decrypt_file
+from session import create_master_key, log_in, normalize_email, open_master_key, register, validate
+from validation_mail import wait_for_mail
+from vault_http import VaultHttp
+
+
+def create_account(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
+    fingerprint = register(http, arguments.email, password)
+    mail = wait_for_mail(arguments.mail, normalize_email(arguments.email))
+    if not hmac.compare_digest(mail.fingerprint, fingerprint):
+        raise ValueError("somebody else registered this address")
+    validate(http, mail.token)
+    create_master_key(log_in(http, arguments.email, password))
+    return {"fingerprint": fingerprint}
+
+
+def seal(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
+    session = log_in(http, arguments.email, password)
+    path: Path = arguments.file
+    stored = store_file(
+        session.http,
+        open_master_key(session),
+        path.name,
+        arguments.media_type,
+        path.read_bytes(),
+        arguments.keyword,
+    )
+    proof = certify(session.http, stored, arguments.audit_key)
+    return {"documentId": stored.document_id, "fileHash": stored.file_hash, "proof": proof}
+
+
+def show_documents(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
+    session = log_in(http, arguments.email, password)
+    documents = read_documents(session.http, open_master_key(session), arguments.page_size)
+    return {
+        "documents": [
+            {"id": document.id, "status": document.status, "metadata": document.metadata}
+            for document in documents
+        ]
+    }
+
+
+def open_file(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
+    session = log_in(http, arguments.email, password)
+    document = read_document(session.http, open_master_key(session), arguments.document)
+    plaintext = decrypt_file(document.document_key, arguments.encrypted.read_bytes())
+    arguments.output.write_bytes(plaintext)
+    return {"size": len(plaintext)}
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--vault", required=True, help="base URL")
+    parser.add_argument("--email", required=True)
+    commands = parser.add_subparsers(required=True)
+
+    command = commands.add_parser("create-account")
+    command.add_argument("--mail", type=Path, required=True, help="directory of .eml files")
+    command.set_defaults(run=create_account)
+
+    command = commands.add_parser("seal")
+    command.add_argument("--file", type=Path, required=True)
+    command.add_argument("--media-type", required=True)
+    command.add_argument("--keyword", action="append", default=[])
+    command.add_argument("--audit-key", required=True, help="id of the vault's key, from elsewhere")
+    command.set_defaults(run=seal)
+
+    command = commands.add_parser("documents")
+    command.add_argument("--page-size", type=int, default=100)
+    command.set_defaults(run=show_documents)
+
+    command = commands.add_parser("open-file")
+    command.add_argument("--document", required=True, help="its id")
+    command.add_argument("--encrypted", type=Path, required=True)
+    command.add_argument("--output", type=Path, required=True)
+    command.set_defaults(run=open_file)
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    password = sys.stdin.buffer.read().decode()
+    json.dump(arguments.run(VaultHttp(arguments.vault), arguments, password), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { createObjectStore } from '../../app/storage/create-store.ts';
+import { createObjectHasher } from '../../app/storage/object-hash.ts';
+import { partBytes, testBytes } from './bytes.ts';
+import { everythingThrows, fillStore } from './every-operation.ts';
+import { readObject, storeObject, throwsCode } from './stored.ts';
+
+const run = promisify(execFile);
+
+/** A directory that may be moved away, and is removed wherever it is. */
+async function newDirectory(t: ExecutionContext): Promise<string> {
+  const parent = await mkdtemp(join(tmpdir(), 'store-absence-'));
+  t.teardown(() => rm(parent, { recursive: true, force: true }));
+  return join(parent, 'store');
+}
+
+const open = (directory: string, mayCreate?: () => Promise<boolean>) =>
+  createObjectStore({ driver: 'filesystem', directory }, { mayCreate });
+const never = async () => false;
+
+const losses: Record<string, (directory: string) => Promise<void>> = {
+  'is gone': async () => {},
+  'is empty': async (directory) => {
+    await mkdir(directory);
+  },
+  'is a file': (directory) => writeFile(directory, ''),
+  'has its directories but not its identity': async (directory) => {
+    for (const name of ['uploads', 'objects', 'scratch']) {
+      await mkdir(join(directory, name), { recursive: true });
+    }
+  },
+  'is another one': async (directory) => {
+    await open(directory);
+  },
+};
+for (const [what, lose] of Object.entries(losses)) {
+  test(`a store that ${what} is unavailable, and as it was when it is back`, async (t) => {
+    const directory = await newDirectory(t);
+    const store = await open(directory);
+    const contents = await fillStore(store);
+    await rename(directory, `${directory}-aside`);
+    await lose(directory);
+    await everythingThrows(t, store, contents, 'storage_unavailable');
+    await rm(directory, { recursive: true, force: true });
+    await rename(`${directory}-aside`, directory);
+    await store.ping();
+    t.deepEqual(await readObject(store, contents.object.key), testBytes(1_000, 2));
+    const { key, uploadId } = contents.upload;
+    await store.completeMultipart(key, uploadId, [contents.part]);
+  });
+}
+
+test('a read whose store goes away fails as unavailable', async (t) => {
+  const directory = await newDirectory(t);
+  const store = await open(directory);
+  const parts = [testBytes(partBytes, 1), testBytes(partBytes, 2)];
+  const { key } = await storeObject(store, parts);
+  const { body } = await store.get(key);
+  await rename(directory, `${directory}-aside`);
+  await throwsCode(t, body.toArray(), 'storage_unavailable');
+});
+
+test('what may not be created is unavailable until it is there', async (t) => {
+  const directory = await newDirectory(t);
+  const contents = await fillStore(await open(directory));
+  await rename(directory, `${directory}-aside`);
+  await mkdir(directory);
+  const store = await open(directory, never);
+  await everythingThrows(t, store, contents, 'storage_unavailable');
+  t.deepEqual(await readdir(directory), []);
+  await rm(directory, { recursive: true });
+  await rename(`${directory}-aside`, directory);
+  await store.ping();
+  t.deepEqual(await readObject(store, contents.object.key), testBytes(1_000, 2));
+});
+
+test('a store is made as soon as it may be, and never a second time', async (t) => {
+  const directory = await newDirectory(t);
+  let answer = async () => Promise.reject<boolean>(new Error('the database is away'));
+  const store = await open(directory, () => answer());
+  await throwsCode(t, store.ping(), 'storage_unavailable');
+  answer = async () => true;
+  await storeObject(store, [testBytes(1_000, 1)]);
+  await rm(directory, { recursive: true });
+  await mkdir(directory);
+  await throwsCode(t, store.createMultipart('a/b'), 'storage_unavailable');
+  t.deepEqual(await readdir(directory), []);
+});
+
+test('of processes that start at once one makes the store', async (t) => {
+  const directory = await newDirectory(t);
+  const stores = await Promise.all(Array.from({ length: 20 }, () => open(directory)));
+  const [first] = stores;
+  const { key } = await storeObject(first ?? (await open(directory)), [testBytes(1_000, 1)]);
+  for (const store of stores) t.is((await store.stat(key))?.size, 1_000);
+});
+
+test('a directory from before stores had an identity is a store', async (t) => {
+  const directory = await newDirectory(t);
+  const { object } = await fillStore(await open(directory));
+  await rm(join(directory, 'store'), { recursive: true });
+  const store = await open(directory);
+  t.deepEqual(await readObject(store, object.key), testBytes(1_000, 2));
+});
+
+test('a thread that hashes makes no store', async (t) => {
+  const directory = await newDirectory(t);
+  const hasher = createObjectHasher({ driver: 'filesystem', directory }, { concurrency: 1 });
+  t.teardown(() => hasher.close());
+  await throwsCode(t, hasher.hash('a/b', 'v'), 'storage_unavailable');
+  await throwsCode(
+    t,
+    open(directory, never).then((store) => store.ping()),
+    'storage_unavailable',
+  );
+});
+
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
+(mayMount ? test : test.skip)('an unmounted volume is no empty store', async (t) => {
+  const mountPoint = await newDirectory(t);
+  await mkdir(mountPoint);
+  const unmount = () => run('umount', [mountPoint]);
+  await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', mountPoint]);
+  const store = await open(mountPoint);
+  const contents = await fillStore(store);
+  await cp(mountPoint, `${mountPoint}-volume`, { recursive: true });
+  await unmount();
+  await everythingThrows(t, store, contents, 'storage_unavailable');
+  await everythingThrows(t, await open(mountPoint, never), contents, 'storage_unavailable');
+  t.deepEqual(await readdir(mountPoint), []);
+  await run('mount', ['--bind', `${mountPoint}-volume`, mountPoint]);
+  t.teardown(unmount);
+  t.deepEqual(await readObject(store, contents.object.key), testBytes(1_000, 2));
+});
