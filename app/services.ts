@@ -27,10 +27,15 @@ import { createSrpSessions } from './auth/srp-sessions.ts';
 import { createTokenRefresh } from './auth/token-refresh.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import { openDatabase } from './db/database.ts';
+import { openDatabase, type Database } from './db/database.ts';
 import { createCertification } from './documents/certification.ts';
+import { createDocumentProofs } from './documents/document-proofs.ts';
+import { createDocumentExpiry } from './documents/expiry.ts';
+import { createDocumentMetadata } from './documents/metadata.ts';
 import { createDocuments } from './documents/service.ts';
+import { createDocumentVersions } from './documents/versions.ts';
 import { createEnvelopes } from './envelopes/service.ts';
+import { createIdempotencyKeys } from './idempotency/service.ts';
 import { createInternalKeys } from './internal/api-keys.ts';
 import { createCacheProbe } from './health/cache.ts';
 import { createHealth } from './health/service.ts';
@@ -39,12 +44,16 @@ import { createMailer } from './mail/create-mailer.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { startOutboxWorker } from './outbox/worker.ts';
 import { connectRedis } from './redis.ts';
+import { createSharingKeys } from './sharing/keys.ts';
+import { createRecipients } from './sharing/recipients.ts';
+import { createSharing } from './sharing/service.ts';
 import { createObjectStore } from './storage/create-store.ts';
 import { createObjectHasher } from './storage/object-hash.ts';
 import type { Log } from './telemetry/log.ts';
 import { createCompletion } from './uploads/completion.ts';
 import { createFileHashes } from './uploads/file-hashes.ts';
 import { createParts } from './uploads/parts.ts';
+import { createPlans } from './uploads/plans.ts';
 import { createUploads } from './uploads/service.ts';
 import { createUploadSessions } from './uploads/sessions.ts';
 
@@ -59,7 +68,7 @@ export async function startServices(config: Config, log: Log) {
   const stopping = new AbortController();
   const db = await openDatabase(config.database);
   const redis = connectRedis(config.redis.url, log);
-  const store = await createObjectStore(config.storage);
+  const store = await createObjectStore(config.storage, { mayCreate: () => hasNoFiles(db) });
   const hasher = createObjectHasher(config.storage, { concurrency: 2 });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const registry = createKeyRegistry({ db, signer, clock });
@@ -153,7 +162,7 @@ export async function startServices(config: Config, log: Log) {
     outbox,
     store,
     clock,
-    plan: () => config.plans.standard,
+    plan: createPlans({ ...config.plans, log }),
     ...config.uploads,
   });
   const parts = createParts({ db, store, clock });
@@ -161,9 +170,24 @@ export async function startServices(config: Config, log: Log) {
 
   const documents = createDocuments({ db, audit, outbox, uploads, clock });
   const certification = createCertification({ db, audit, proofs, store, clock });
+  const documentMetadata = createDocumentMetadata({ db, audit });
+  const documentProofs = createDocumentProofs({ db, proofs });
+  const documentVersions = createDocumentVersions({ db, audit, uploads, clock });
   const envelopes = createEnvelopes({ db, audit });
+  const sharingKeys = createSharingKeys({ db, audit, clock });
+  const recipients = createRecipients({ db, keys, limits });
+  const sharing = createSharing({ db, audit, recipients, clock });
   const { issuer } = config.auth;
-  const closure = createClosure({ issuer, db, audit, outbox, documents, revocations, clock });
+  const closure = createClosure({
+    issuer,
+    db,
+    audit,
+    outbox,
+    documents,
+    sharing,
+    revocations,
+    clock,
+  });
 
   const cache = createCacheProbe(redis, clock);
   let draining = false;
@@ -178,6 +202,13 @@ export async function startServices(config: Config, log: Log) {
     isDraining: () => draining,
   });
   const purge = createPurge({ db, audit, clock, isDraining: () => draining });
+  const documentExpiry = createDocumentExpiry({
+    ...config.documents,
+    db,
+    audit,
+    clock,
+    isDraining: () => draining,
+  });
 
   return {
     accounts,
@@ -187,10 +218,15 @@ export async function startServices(config: Config, log: Log) {
     clock,
     closure,
     completion,
+    documentExpiry,
+    documentMetadata,
+    documentProofs,
+    documentVersions,
     documents,
     envelopes,
     exchange,
     health,
+    idempotencyKeys: createIdempotencyKeys({ db }),
     internalKeys,
     login,
     loginSessions,
@@ -199,8 +235,11 @@ export async function startServices(config: Config, log: Log) {
     purge,
     reauth,
     reauthTokens,
+    recipients,
     registration,
     registry,
+    sharing,
+    sharingKeys,
     tokenRefresh,
     tokens,
     uploadSessions,
@@ -220,4 +259,13 @@ export async function startServices(config: Config, log: Log) {
       await db.close();
     },
   };
+}
+
+/** Whether no row needs the object store yet: only then is an empty one a new one. */
+function hasNoFiles(db: Database): Promise<boolean> {
+  return db.asService(async (tx) => {
+    const upload = await tx.selectFrom('upload_sessions').select('id').limit(1).executeTakeFirst();
+    const document = await tx.selectFrom('documents').select('id').limit(1).executeTakeFirst();
+    return upload === undefined && document === undefined;
+  });
 }

@@ -13,6 +13,8 @@ const LOST_STATUSES = new Set([400, 404, 409, 410]);
 
 /** An upload under way, whether it has just begun or was found in a journal. */
 export interface RunningUpload extends ResumeState {
+  /** SHA-256 by number of every part that was ever encrypted; grows as parts are. */
+  readonly digests: Map<number, string>;
   readonly documentKey: Bytes;
   readonly header: FileHeader;
 }
@@ -27,7 +29,7 @@ export async function openSavedUpload(
     const documentKey = await unwrapDocumentKey(masterKey, decodeBase64(state.start.wrappedKey));
     const header = parseFileHeader(decodeBase64(state.start.header));
     await verifyCommitment(documentKey, header);
-    return { ...state, documentKey, header };
+    return { ...state, digests: new Map(state.digests), documentKey, header };
   } catch (error) {
     if (error instanceof ClientError || error instanceof SyntaxError) return undefined;
     throw error;

@@ -67,7 +67,10 @@ export async function sendParts(
 
       const recorded = digests.get(number);
       if (recorded !== undefined && recorded !== digest) throw new ClientError('source_changed');
-      if (recorded === undefined) await resume.append({ type: 'part', number, sha256: digest });
+      if (recorded === undefined) {
+        await resume.append({ type: 'part', number, sha256: digest });
+        digests.set(number, digest);
+      }
       if (sent.has(number)) {
         onSent(bytes.length);
         continue;

@@ -14,6 +14,8 @@ import { planUpload } from './upload-plan.ts';
 import type { Uploads } from './uploads.ts';
 import { VaultError } from './vault-error.ts';
 
+const MAX_COMPLETIONS = 3;
+
 export interface UploadedFile {
   readonly storagePath: string;
   readonly documentKey: Bytes;
@@ -91,13 +93,31 @@ async function sendFile(
   upload: RunningUpload,
 ): Promise<UploadedFile> {
   const { resume = NO_RESUME } = options;
+  const { documentKey, start } = upload;
   const fileHash = await sendParts(dependencies, options, upload);
-  let { storagePath } = upload;
-  if (storagePath === undefined) {
-    storagePath = await complete(dependencies.uploads, upload.start.sessionId);
-    await resume.append({ type: 'completed', storagePath });
+  if (upload.storagePath !== undefined) {
+    return { storagePath: upload.storagePath, documentKey, fileHash };
   }
-  return { storagePath, documentKey: upload.documentKey, fileHash };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const storagePath = await complete(dependencies.uploads, start.sessionId);
+      await resume.append({ type: 'completed', storagePath });
+      return { storagePath, documentKey, fileHash };
+    } catch (error) {
+      const lost = lostParts(error);
+      if (lost.size === 0 || attempt === MAX_COMPLETIONS) throw error;
+      const numbers = Array.from({ length: start.totalParts }, (_, index) => index + 1);
+      const sent = new Set(numbers.filter((number) => !lost.has(number)));
+      await sendParts(dependencies, options, { ...upload, sent });
+    }
+  }
+}
+
+/** Parts that the vault recorded and its store no longer has; it wants them again. */
+function lostParts(error: unknown): ReadonlySet<number> {
+  if (!(error instanceof VaultError) || error.code !== 'invalid_parts') return new Set();
+  const numbers = error.details.map(({ path }) => Number(/^parts\.(\d+)$/.exec(path)?.[1]));
+  return new Set(numbers.filter((number) => Number.isInteger(number)));
 }
 
 /** The answer to an earlier try may be lost: then the session says where the file lies. */

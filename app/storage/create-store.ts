@@ -1,5 +1,5 @@
 import { createFilesystemStore } from './filesystem/filesystem-store.ts';
-import type { FilesystemConfig } from './filesystem/filesystem-store.ts';
+import type { FilesystemConfig, FilesystemOptions } from './filesystem/filesystem-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { S3Config } from './s3/s3-client.ts';
 import { createS3Store } from './s3/s3-store.ts';
@@ -9,7 +9,13 @@ export type StoreConfig =
   | ({ driver: 'filesystem' } & FilesystemConfig)
   | ({ driver: 's3' } & S3Config);
 
-/** Throws storage_unavailable when the directory cannot be made; an S3 bucket is first asked by `ping`. */
-export async function createObjectStore(config: StoreConfig): Promise<ObjectStore> {
-  return config.driver === 's3' ? createS3Store(config) : createFilesystemStore(config);
+/**
+ * The store need not be there yet: what is missing is storage_unavailable until it is back.
+ * Throws storage_unavailable when a directory may be made and cannot.
+ */
+export async function createObjectStore(
+  config: StoreConfig,
+  options?: FilesystemOptions,
+): Promise<ObjectStore> {
+  return config.driver === 's3' ? createS3Store(config) : createFilesystemStore(config, options);
 }

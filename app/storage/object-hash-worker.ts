@@ -6,12 +6,13 @@ import type { StoreConfig } from './create-store.ts';
 import type { HashReply, HashRequest, ObjectHash } from './object-hash.ts';
 import { StorageError } from './storage-error.ts';
 
-const store = await createObjectStore(workerData as StoreConfig);
+const store = await createObjectStore(workerData as StoreConfig, { mayCreate: async () => false });
 
 async function hashObject({ key, version }: HashRequest): Promise<ObjectHash> {
   const hash = createHash('sha3-256');
   let size = 0;
-  for await (const chunk of (await store.read(key, { version })) as AsyncIterable<Buffer>) {
+  const { body } = await store.get(key, { ifVersion: version });
+  for await (const chunk of body as AsyncIterable<Buffer>) {
     hash.update(chunk);
     size += chunk.length;
   }

@@ -19,7 +19,7 @@ export type HashReply = ObjectHash | { code: StorageErrorCode; reason: string };
 export interface ObjectHasher {
   /**
    * Reads the stored object once and hashes it off the event loop. Waits while `concurrency` others are hashed.
-   * Throws what ObjectStore.read throws, and storage_unavailable when the thread dies or the hasher is closed.
+   * Throws what ObjectStore.get throws, and storage_unavailable when the thread dies or the hasher is closed.
    */
   hash(key: string, version: string): Promise<ObjectHash>;
 

@@ -27,11 +27,28 @@ export interface ObjectStat {
   version: string;
 }
 
-/** Offsets in bytes, both inclusive. */
-export interface ReadOptions {
-  version?: string;
-  start?: number;
-  end?: number;
+/** Offsets in bytes, both inclusive; without `last` up to the end. */
+export interface ByteRange {
+  first: number;
+  last?: number | undefined;
+}
+
+export interface GetOptions {
+  range?: ByteRange | undefined;
+  /** This version or none. */
+  ifVersion?: string | undefined;
+  /** Gives the object up, also while its bytes flow. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * An object that is being read; `size` is that of the whole. `body` holds a socket or a descriptor until it is read to
+ * its end or destroyed. It ends only after exactly the bytes asked for, all of this version, and otherwise fails:
+ * version_changed when they were replaced or removed meanwhile (a store may also go on with the old ones),
+ * storage_unavailable, or the reason of the signal.
+ */
+export interface OpenObject extends ObjectStat {
+  body: Readable;
 }
 
 export interface OpenUpload {
@@ -43,12 +60,14 @@ export interface OpenUpload {
 export interface ListedObject {
   key: string;
   size: number;
+  /** When the object was completed; with some servers when its upload was opened. */
   createdAt: Date;
 }
 
 /**
  * Objects made of parts. A key is used for one object, once: callers put a fresh UUID into it.
- * Every method throws StorageError; `storage_unavailable` is worth another try.
+ * Every method throws StorageError; `storage_unavailable` is worth another try. Nothing is "not found" because the store
+ * itself, a directory or a bucket, is missing: that is storage_unavailable.
  */
 export interface ObjectStore {
   /** Opens an upload and returns its id. Throws invalid_key. */
@@ -73,24 +92,30 @@ export interface ObjectStore {
     parts: readonly StoredPart[],
   ): Promise<{ version: string }>;
 
+  /**
+   * The numbers of those parts that a completion would refuse, as they are missing or were replaced: a request that was
+   * given up may still arrive and overwrite the part of a later one. Throws upload_not_found.
+   */
+  findLostParts(key: string, uploadId: string, parts: readonly StoredPart[]): Promise<number[]>;
+
   /** Removes an open upload and its parts. An unknown or completed upload is no error and stays as it is. */
   abortMultipart(key: string, uploadId: string): Promise<void>;
 
   stat(key: string): Promise<ObjectStat | undefined>;
 
   /**
-   * Opens the object, or a range of it. Errors after the first byte arrive on the stream.
-   * Throws object_not_found, version_changed, invalid_range.
+   * Opens the object, or a range of it, of which what lies beyond the last byte is left out.
+   * Throws object_not_found, version_changed, the reason of `signal`, and invalid_range when nothing is in the range.
    */
-  read(key: string, options?: ReadOptions): Promise<Readable>;
+  get(key: string, options?: GetOptions): Promise<OpenObject>;
 
   /** Erases the object, in a versioned bucket the version given or else the current one. A missing object is no error. */
   delete(key: string, version?: string): Promise<void>;
 
-  /** Uploads neither completed nor aborted, in no particular order. */
+  /** Uploads neither completed nor aborted, in no particular order, read page by page. They may be aborted meanwhile. */
   listUploads(): AsyncIterable<OpenUpload>;
 
-  /** Stored objects, in no particular order. */
+  /** Stored objects, in no particular order, read page by page. They may be deleted meanwhile. */
   listObjects(): AsyncIterable<ListedObject>;
 
   /** Resolves when the store can be used. */

@@ -5,7 +5,7 @@
  * - `part_mismatch`: a part is missing, was replaced, or is too small for the store
  * - `version_changed`: the bytes asked for are no longer the ones stored
  * - `key_in_use`: an object is already stored under the key
- * - `invalid_range`: the range starts behind the last byte
+ * - `invalid_range`: no byte of the object is in the range
  * - `body_incomplete`, `body_too_long`: the body was not exactly as long as announced
  * - `storage_unavailable`: everything else; try again later
  */

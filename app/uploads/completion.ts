@@ -3,12 +3,14 @@ import type { z } from 'zod';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { FileHashes } from './file-hashes.ts';
+import { forgetLostParts } from './lost-parts.ts';
+import { assertWhole, loadParts, type PartRow } from './recorded-parts.ts';
 import type { CompletedUpload } from './schema.ts';
 import { assertNotExpired, assertOpen, lockSession, type SessionRow } from './session-rows.ts';
 
@@ -17,8 +19,9 @@ const leaseSeconds = 120;
 
 export interface Completion {
   /**
-   * Assembles the object, exactly once, and starts hashing it in the background.
-   * Throws not_found, session_expired, session_closed, completion_in_progress or invalid_parts.
+   * Assembles the object, exactly once, and starts hashing it in the background. Throws not_found,
+   * session_expired, session_closed, completion_in_progress or invalid_parts, whose details name
+   * the parts to send.
    */
   complete(
     caller: Caller,
@@ -33,12 +36,6 @@ interface CompletionOptions {
   readonly store: ObjectStore;
   readonly hashes: FileHashes;
   readonly clock: Clock;
-}
-
-interface PartRow {
-  readonly partNumber: number;
-  readonly etag: string;
-  readonly size: number;
 }
 
 export function createCompletion(options: CompletionOptions): Completion {
@@ -96,6 +93,17 @@ export function createCompletion(options: CompletionOptions): Completion {
     );
   }
 
+  async function explain(
+    caller: Caller,
+    session: SessionRow,
+    parts: readonly PartRow[],
+    error: unknown,
+  ): Promise<unknown> {
+    const isRefused = error instanceof StorageError && error.code === 'part_mismatch';
+    if (!isRefused) return toAppError(error);
+    return forgetLostParts({ db, store }, caller, session, parts, error);
+  }
+
   return {
     async complete(caller, sessionId, requestId) {
       audit.assertWritable();
@@ -107,39 +115,16 @@ export function createCompletion(options: CompletionOptions): Completion {
         hashes.start(caller, { id: sessionId, key, version, size });
         return { sessionId, fileKey: key, fileSize: size, completedAt };
       } catch (error) {
+        const failure = await explain(caller, session, parts, error).catch(toAppError);
         await release(caller, sessionId).catch(() => undefined);
-        throw toAppError(error);
+        throw failure;
       }
     },
   };
 }
 
-async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
-  const rows = await tx
-    .selectFrom('upload_parts')
-    .select(['part_number as partNumber', 'etag', 'size'])
-    .where('session_id', '=', sessionId)
-    .where('stored_at', 'is not', null)
-    .orderBy('part_number')
-    .execute();
-  return rows.map(({ partNumber, etag, size }) => ({
-    partNumber,
-    etag: etag ?? '',
-    size: size ?? 0,
-  }));
-}
-
-/** Throws invalid_parts unless all parts are there and add up to the file. */
-function assertWhole(session: SessionRow, parts: readonly PartRow[]): void {
-  const bytes = parts.reduce((sum, { size }) => sum + size, 0);
-  if (parts.length !== session.total_parts || bytes !== session.file_size) {
-    throw new AppError('invalid_parts');
-  }
-}
-
 function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
-  if (error.code === 'part_mismatch') return new AppError('invalid_parts', { cause: error });
   if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
   return error;
 }

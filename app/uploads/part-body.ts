@@ -27,7 +27,10 @@ export function hashBody(request: IncomingMessage): HashedBody {
   request.pause();
   request.on('data', (chunk: Buffer) => hash.update(chunk));
   request.on('error', () => undefined);
-  request.setTimeout(idleMs, () => request.destroy(new Error('the client stopped sending')));
+  request.setTimeout(idleMs, () => {
+    // Who has sent everything waits for us, and we for the store.
+    if (!request.complete) request.destroy(new Error('the client stopped sending'));
+  });
   return {
     sha256: () => hash.digest('base64'),
     discard() {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -10,7 +10,8 @@ import { replayRecords } from '../../client/resume.ts';
 import type { UploadOptions } from '../../client/send-parts.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { startReadyVault } from '../vault.ts';
-import { recordingFetch, storedParts } from './recording-fetch.ts';
+import { sessionDirectory } from '../uploads/stored-files.ts';
+import { pathOf, recordingFetch, storedParts } from './recording-fetch.ts';
 import { connect, createUser } from './user.ts';
 
 const vault = await startReadyVault();
@@ -95,4 +96,28 @@ test('a file that changed since the interruption gets a new key and a new sessio
   t.false(sent.some(({ method, path }) => method === 'PUT' && path.includes(first.sessionId)));
   t.is((await session.uploads.status(first.sessionId)).status, 'ABORTED');
   t.is(await countDocuments(session), 1);
+});
+
+test('a part that the store lost is sent again, and the file is whole', async (t) => {
+  const bytes = randomBytes(FILE_BYTES);
+  let hasLost = false;
+  const losing: typeof globalThis.fetch = async (input, init) => {
+    const [, sessionId] = /uploads\/([\w-]+)\/complete$/.exec(pathOf(input)) ?? [];
+    if (sessionId !== undefined && !hasLost) {
+      hasLost = true;
+      const directory = await sessionDirectory(vault, sessionId);
+      const [part = ''] = (await readdir(directory)).filter((name) => name.startsWith('2-'));
+      await rm(join(directory, part));
+    }
+    return fetch(input, init);
+  };
+  const { session, masterKey } = await createUser(vault, connect(vault, losing));
+  const document = await session.storeDocument({
+    name: 'evidence.bin',
+    mediaType: 'application/octet-stream',
+    masterKey,
+    source: blobSource(new Blob([bytes])),
+  });
+  t.true(hasLost);
+  t.is(await session.documents.hash(document.id), document.fileHash);
 });

@@ -73,7 +73,7 @@ async function killApp(t: ExecutionContext, vault: VaultProcesses, accounts: Acc
 async function assertDocuments(t: ExecutionContext, vault: VaultProcesses): Promise<number> {
   const astray = await query(
     vault,
-    `select s.id from upload_sessions s left join documents d on d.storage_key = s.storage_key
+    `select s.id from upload_sessions s left join document_versions d on d.storage_key = s.storage_key
      where (s.status = 'COMPLETED' or exists (select from upload_parts where session_id = s.id))
      and d.status is distinct from 'SEALED'`,
   );
@@ -81,12 +81,13 @@ async function assertDocuments(t: ExecutionContext, vault: VaultProcesses): Prom
 
   const documents = await query<{ key: string; version: string; hash: string }>(
     vault,
-    'select storage_key as key, object_version as version, file_hash as hash from documents',
+    'select storage_key as key, object_version as version, file_hash as hash from document_versions',
   );
   const store = await createObjectStore({ driver: 'filesystem', directory: vault.objectDirectory });
   for (const { key, version, hash } of documents) {
     const sha3 = createHash('sha3-256');
-    for await (const chunk of await store.read(key, { version })) sha3.update(chunk as Buffer);
+    const { body } = await store.get(key, { ifVersion: version });
+    for await (const chunk of body) sha3.update(chunk as Buffer);
     t.is(sha3.digest('hex'), hash);
   }
   const keys = new Set(documents.map(({ key }) => key));

@@ -102,9 +102,9 @@ async function assertStored(
   const store = await createObjectStore(config);
   const [row] = await query<{ key: string }>(
     vault,
-    `select storage_key as key from documents where id = '${id}'`,
+    `select storage_key as key from document_versions where document_id = '${id}'`,
   );
-  const stored = await (await store.read(row?.key ?? '')).toArray();
+  const stored = await (await store.get(row?.key ?? '')).body.toArray();
   await store.close();
 
   const serverHash = await session.documents.hash(id);
@@ -157,7 +157,7 @@ async function assertNothingElse(
   await store.close();
   const documents = await query<{ key: string }>(
     vault,
-    'select storage_key as key from documents order by 1',
+    'select storage_key as key from document_versions order by 1',
   );
   t.deepEqual(
     objects.map(({ key }) => key).toSorted(),

@@ -14,7 +14,9 @@ export const violations = {
       where (e.user_id, e.resource_type, e.resource_id) = (s.user_id, s.resource_type, s.resource_id)
     )`,
   'an action recorded twice': `
-    select resource_id, action from audit_entries where action <> 'account.registered'
+    select resource_id, action from audit_entries
+    where action not in ('account.registered', 'document.version_added',
+      'document.metadata_changed', 'document.sealed', 'document.expired')
     group by user_id, resource_type, resource_id, action having count(*) > 1`,
   'an upload without its entry': `
     select id from upload_sessions s where not exists (
@@ -28,10 +30,22 @@ export const violations = {
   'an entry of a document that does not exist': `
     select resource_id from audit_entries where action = 'document.created' and not exists (
       select from documents where id::text = resource_id)`,
-  'a sealed document without its proof, or a proof of one that is not sealed': `
-    select id from documents d where (status = 'SEALED') <> exists (
+  'a document whose current version is not its newest': `
+    select id from documents d where version is distinct from (
+      select max(version) from document_versions v where v.document_id = d.id)`,
+  'a version without its entry': `
+    select document_id, version from document_versions v where not exists (
+      select from audit_entries e where e.resource_id = v.document_id::text and case
+        when v.version = 1 then action = 'document.created'
+        else action = 'document.version_added'
+          and (canonical::json -> 'data' ->> 'version')::int = v.version end)`,
+  'a sealed version without its proof': `
+    select document_id, version from document_versions v where status = 'SEALED' and not exists (
       select from audit_entries e
-      where action = 'document.sealed' and resource_id = d.id::text and e.id = d.proof_id)`,
+      where action = 'document.sealed' and resource_id = v.document_id::text and e.id = v.proof_id)`,
+  'a proof of a version that is not sealed': `
+    select id from audit_entries e where action = 'document.sealed' and not exists (
+      select from document_versions v where v.proof_id = e.id)`,
   'an active account without its entry': `
     select id from accounts a where (status = 'ACTIVE') <> exists (
       select from audit_entries where action = 'account.activated' and resource_id = a.id::text)`,

@@ -8,7 +8,7 @@ export async function readStoredFile({ config }: TestVault, fileHash: string): P
   const store = await createObjectStore(config.storage);
   try {
     for await (const { key } of store.listObjects()) {
-      const bytes = await buffer(await store.read(key));
+      const bytes = await buffer((await store.get(key)).body);
       if (createHash('sha3-256').update(bytes).digest('hex') === fileHash) return bytes;
     }
     throw new Error('the vault keeps no such file');

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertObjectKey } from '../object-key.ts';
-import type { ObjectStore } from '../object-store.ts';
+import type { GetOptions, ObjectStore, OpenObject } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import type { StorageErrorCode } from '../storage-error.ts';
 import { completeUpload } from './complete-upload.ts';
@@ -12,43 +12,58 @@ import { toStorageError } from './file-error.ts';
 import { createLayout } from './layout.ts';
 import { listObjects, listUploads } from './list-directories.ts';
 import type { UploadRecord } from './list-directories.ts';
-import { findJson, manifestName, storedSize, uploadName } from './manifest.ts';
+import { findJson, findLostParts, manifestName, storedSize, uploadName } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 import { readParts } from './read-parts.ts';
 import { publishDirectory, removeDirectory, removeLeftovers } from './scratch.ts';
+import { createStoreIdentity } from './store-identity.ts';
 import { writePart } from './write-part.ts';
 
 export interface FilesystemConfig {
-  /** Made when missing. Several processes of one machine may share it. */
+  /** Several processes of one machine may share it. */
   directory: string;
 }
 
-async function orStorageError<T>(work: Promise<T>, missing: StorageErrorCode): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw toStorageError(error, missing);
-  }
+export interface FilesystemOptions {
+  /**
+   * Asked where no store is in the directory: whether this is its first start. It must not be if there are objects
+   * already, as then a volume is not mounted. Unless given, a store is made.
+   */
+  mayCreate?: (() => Promise<boolean>) | undefined;
 }
 
-/** Objects in a directory. What is acknowledged survives a crash of the process and a power cut. */
-export async function createFilesystemStore({ directory }: FilesystemConfig): Promise<ObjectStore> {
-  const layout = createLayout(directory);
-  const findManifest = (key: string) =>
-    orStorageError(
-      findJson<Manifest>(join(layout.objectDirectory(key), manifestName)),
-      'object_not_found',
-    );
+/** Codes that something is not there. */
+const absences = new Set<StorageErrorCode>([
+  'upload_not_found',
+  'object_not_found',
+  'part_mismatch',
+  'version_changed',
+]);
 
-  async function open(): Promise<void> {
-    for (const path of [layout.uploads, layout.objects, layout.scratch]) {
-      await mkdir(path, { recursive: true, mode: 0o700 });
-    }
-    await removeLeftovers(layout.scratch);
+/** Objects in a directory. What is acknowledged survives a crash of the process and a power cut. */
+export async function createFilesystemStore(
+  { directory }: FilesystemConfig,
+  { mayCreate = async () => true }: FilesystemOptions = {},
+): Promise<ObjectStore> {
+  const layout = createLayout(directory);
+  const identity = createStoreIdentity(layout, mayCreate);
+
+  /** What a missing file means, `missing`, it only means in a store that is there itself. */
+  async function explain(error: unknown, missing: StorageErrorCode): Promise<StorageError> {
+    const failure = toStorageError(error, missing);
+    if (absences.has(failure.code)) await identity.assertPresent();
+    return failure;
+  }
+
+  function inStore<T>(work: Promise<T>, missing: StorageErrorCode): Promise<T> {
+    return work.catch(async (error: unknown) => {
+      throw await explain(error, missing);
+    });
   }
 
   async function createMultipart(key: string): Promise<string> {
     assertObjectKey(key);
+    await identity.ensurePresent();
     const uploadId = randomUUID();
     const record: UploadRecord = { key, uploadId, createdAt: new Date().toISOString() };
     await publishDirectory(layout.scratch, layout.uploadDirectory(key, uploadId), (path) =>
@@ -57,16 +72,56 @@ export async function createFilesystemStore({ directory }: FilesystemConfig): Pr
     return uploadId;
   }
 
-  await orStorageError(open(), 'storage_unavailable');
+  async function findManifest(key: string): Promise<Manifest | undefined> {
+    const path = join(layout.objectDirectory(key), manifestName);
+    const manifest = await inStore(findJson<Manifest>(path), 'object_not_found');
+    if (!manifest) await identity.assertPresent();
+    return manifest;
+  }
+
+  async function get(key: string, options: GetOptions = {}): Promise<OpenObject> {
+    options.signal?.throwIfAborted();
+    const manifest = await findManifest(key);
+    if (!manifest) throw new StorageError('object_not_found');
+    return readParts(layout.objectDirectory(key), manifest, options, explain);
+  }
+
+  async function remove(path: string): Promise<void> {
+    try {
+      await inStore(removeDirectory(layout.scratch, path), 'object_not_found');
+    } catch (error) {
+      if (!(error instanceof StorageError && error.code === 'object_not_found')) throw error;
+    }
+  }
+
+  /** A list is whole only if the store was there until its end. */
+  async function* listed<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    yield* items;
+    await identity.assertPresent();
+  }
+
+  async function start(): Promise<void> {
+    await identity.ensurePresent();
+    await removeLeftovers(layout.scratch);
+  }
+
+  await start().catch(() => undefined);
 
   return {
-    createMultipart: (key) => orStorageError(createMultipart(key), 'storage_unavailable'),
+    createMultipart: (key) => inStore(createMultipart(key), 'storage_unavailable'),
 
-    putPart: (part, body, options) =>
-      writePart(layout.uploadDirectory(part.key, part.uploadId), part, body, options),
+    async putPart(part, body, options) {
+      const path = layout.uploadDirectory(part.key, part.uploadId);
+      try {
+        return await writePart(path, part, body, options);
+      } catch (error) {
+        options?.signal?.throwIfAborted();
+        throw await explain(error, 'upload_not_found');
+      }
+    },
 
     completeMultipart: (key, uploadId, parts) =>
-      orStorageError(
+      inStore(
         completeUpload(
           layout.uploadDirectory(key, uploadId),
           layout.objectDirectory(key),
@@ -76,40 +131,32 @@ export async function createFilesystemStore({ directory }: FilesystemConfig): Pr
         'upload_not_found',
       ),
 
-    abortMultipart: (key, uploadId) =>
-      orStorageError(
-        removeDirectory(layout.scratch, layout.uploadDirectory(key, uploadId)),
-        'storage_unavailable',
-      ),
+    findLostParts: (key, uploadId, parts) =>
+      inStore(findLostParts(layout.uploadDirectory(key, uploadId), parts), 'upload_not_found'),
+
+    abortMultipart: (key, uploadId) => remove(layout.uploadDirectory(key, uploadId)),
 
     async stat(key) {
       const manifest = await findManifest(key);
       if (!manifest) return undefined;
-      const size = storedSize(layout.objectDirectory(key), manifest);
-      return { size: await orStorageError(size, 'object_not_found'), version: manifest.version };
+      const path = layout.objectDirectory(key);
+      const size = await inStore(storedSize(path, manifest), 'object_not_found');
+      if (size !== manifest.size) await identity.assertPresent();
+      return { size, version: manifest.version };
     },
 
-    async read(key, options = {}) {
-      const manifest = await findManifest(key);
-      if (!manifest) throw new StorageError('object_not_found');
-      return readParts(layout.objectDirectory(key), manifest, options);
+    get,
+
+    delete: (key) => remove(layout.objectDirectory(key)),
+
+    listUploads: () => listed(listUploads(layout.uploads)),
+
+    listObjects: () => listed(listObjects(layout.objects)),
+
+    async ping() {
+      await identity.ensurePresent();
+      await inStore(access(layout.scratch, constants.R_OK | constants.W_OK), 'storage_unavailable');
     },
-
-    delete: (key) =>
-      orStorageError(
-        removeDirectory(layout.scratch, layout.objectDirectory(key)),
-        'storage_unavailable',
-      ),
-
-    listUploads: () => listUploads(layout.uploads),
-
-    listObjects: () => listObjects(layout.objects),
-
-    ping: () =>
-      orStorageError(
-        access(layout.scratch, constants.R_OK | constants.W_OK),
-        'storage_unavailable',
-      ),
 
     async close() {},
   };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
 /**
+ *     store/store.json                         id of the store; without it the directory is none
  *     uploads/<digest of upload id and key>/   open uploads
  *     objects/<digest of key>/                 completed ones: the same directory, moved
  *     scratch/<random>/                        directories being made or removed
@@ -17,12 +18,16 @@ import { join } from 'node:path';
  * crash leaves the old state or the new one. No name on disk comes from a caller.
  */
 export interface Layout {
+  root: string;
+  identity: string;
   uploads: string;
   objects: string;
   scratch: string;
   uploadDirectory(key: string, uploadId: string): string;
   objectDirectory(key: string): string;
 }
+
+export const identityName = 'store.json';
 
 function digest(...texts: string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
@@ -32,6 +37,8 @@ export function createLayout(root: string): Layout {
   const uploads = join(root, 'uploads');
   const objects = join(root, 'objects');
   return {
+    root,
+    identity: join(root, 'store'),
     uploads,
     objects,
     scratch: join(root, 'scratch'),

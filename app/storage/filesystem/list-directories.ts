@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListedObject, OpenUpload } from '../object-store.ts';
 import { toStorageError } from './file-error.ts';
@@ -12,9 +12,11 @@ export interface UploadRecord {
   createdAt: string;
 }
 
+const pageLength = 1_000;
+
 async function* readEach<T>(parent: string, file: string): AsyncGenerator<T> {
   try {
-    for (const name of await readdir(parent)) {
+    for await (const { name } of await opendir(parent, { bufferSize: pageLength })) {
       const found = await findJson<T>(join(parent, name, file));
       if (found) yield found;
     }

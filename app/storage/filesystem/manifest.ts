@@ -42,17 +42,25 @@ export async function findJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
+/** The numbers of parts whose files are not there. Rejects with ENOENT when the directory is not. */
+export async function findLostParts(
+  directory: string,
+  parts: readonly StoredPart[],
+): Promise<number[]> {
+  const present = new Set(await readdir(directory));
+  const lost = parts.filter((part) => !present.has(partFileName(part)));
+  return lost.map(({ partNumber }) => partNumber).toSorted((a, b) => a - b);
+}
+
 /** Throws part_mismatch when a part is missing; rejects with ENOENT when the directory is. */
 export async function createManifest(
   directory: string,
   key: string,
   parts: readonly StoredPart[],
 ): Promise<Manifest> {
-  const present = new Set(await readdir(directory));
+  const lost = await findLostParts(directory, parts);
+  if (parts.length === 0 || lost.length > 0) throw new StorageError('part_mismatch');
   const names = partFileNames(parts);
-  if (names.length === 0 || names.some((name) => !present.has(name))) {
-    throw new StorageError('part_mismatch');
-  }
   const files = await Promise.all(
     names.map(async (file) => ({ file, size: (await stat(join(directory, file))).size })),
   );

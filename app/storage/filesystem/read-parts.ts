@@ -1,40 +1,62 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ReadOptions } from '../object-store.ts';
+import { clipRange } from '../byte-range.ts';
+import { objectBody } from '../object-body.ts';
+import type { ByteRange, GetOptions, OpenObject } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
+import type { StorageErrorCode } from '../storage-error.ts';
 import type { Manifest } from './manifest.ts';
 
 const bufferBytes = 256 * 1024;
 
+/** A part file that has become shorter is not what was stored. */
+async function* readPart(path: string, { first, last }: Required<ByteRange>) {
+  let missing = last - first + 1;
+  const range = { start: first, end: last, highWaterMark: bufferBytes };
+  for await (const chunk of createReadStream(path, range) as AsyncIterable<Buffer>) {
+    missing -= chunk.length;
+    yield chunk;
+  }
+  if (missing > 0) throw new StorageError('version_changed');
+}
+
 async function* readRange(
   directory: string,
-  manifest: Manifest,
-  start: number,
-  end: number,
+  { parts }: Manifest,
+  { first, last }: Required<ByteRange>,
 ): AsyncGenerator<Buffer> {
   let partStart = 0;
-  for (const { file, size } of manifest.parts) {
-    const first = Math.max(start - partStart, 0);
-    const last = Math.min(end - partStart, size - 1);
-    if (first <= last) {
-      const range = { start: first, end: last, highWaterMark: bufferBytes };
-      yield* createReadStream(join(directory, file), range) as AsyncIterable<Buffer>;
-    }
+  for (const { file, size } of parts) {
+    const within = {
+      first: Math.max(first - partStart, 0),
+      last: Math.min(last - partStart, size - 1),
+    };
+    if (within.first <= within.last) yield* readPart(join(directory, file), within);
     partStart += size;
   }
 }
 
-/** The object's bytes from its part files. Throws version_changed, invalid_range. */
+/**
+ * The object from its part files, which are opened one after the other. Throws version_changed, invalid_range.
+ * @param explain tells what a missing part file means.
+ */
 export function readParts(
   directory: string,
   manifest: Manifest,
-  { version, start = 0, end = manifest.size - 1 }: ReadOptions,
-): Readable {
-  if (version !== undefined && version !== manifest.version) {
-    throw new StorageError('version_changed');
+  { range, ifVersion, signal }: GetOptions,
+  explain: (error: unknown, missing: StorageErrorCode) => Promise<StorageError>,
+): OpenObject {
+  const { size, version } = manifest;
+  if (ifVersion !== undefined && ifVersion !== version) throw new StorageError('version_changed');
+  const clipped = clipRange(size, range);
+  async function* bytes() {
+    try {
+      yield* readRange(directory, manifest, clipped);
+    } catch (error) {
+      throw await explain(error, 'version_changed');
+    }
   }
-  if (start >= manifest.size) throw new StorageError('invalid_range');
-  const bytes = readRange(directory, manifest, start, end);
-  return Readable.from(bytes, { objectMode: false, highWaterMark: bufferBytes });
+  const source = Readable.from(bytes(), { objectMode: false, highWaterMark: bufferBytes });
+  return { size, version, body: objectBody(source, clipped.last - clipped.first + 1, signal) };
 }

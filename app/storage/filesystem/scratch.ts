@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { moveDurably, syncDirectory } from './durable.ts';
-import { hasErrno } from './file-error.ts';
 
 /** Other processes may share the directory: what is younger may be theirs and in use. */
 const leftoverMs = 60 * 60 * 1000;
@@ -20,19 +19,10 @@ export async function publishDirectory(
   await moveDurably(path, directory);
 }
 
-/**
- * Makes `directory` disappear at once, then frees its space. A missing directory is no error, but a
- * missing store is: what cannot be seen may still be there.
- */
+/** Makes `directory` disappear at once, then frees its space. Rejects with ENOENT when it is not there. */
 export async function removeDirectory(scratch: string, directory: string): Promise<void> {
   const path = join(scratch, randomUUID());
-  try {
-    await moveDurably(directory, path);
-  } catch (error) {
-    if (!hasErrno(error, 'ENOENT')) throw error;
-    await Promise.all([access(scratch), access(dirname(directory))]);
-    return;
-  }
+  await moveDurably(directory, path);
   await rm(path, { recursive: true, force: true });
 }
 

@@ -7,12 +7,14 @@ import { pipeline } from 'node:stream/promises';
 import { exactBody } from '../exact-body.ts';
 import type { PartTarget, PutPartOptions } from '../object-store.ts';
 import { syncDirectory } from './durable.ts';
-import { toStorageError } from './file-error.ts';
 import { partFileName } from './manifest.ts';
 
 const bufferBytes = 1024 * 1024;
 
-/** Streams one part into the upload's directory, where it appears only once it is whole and on disk. */
+/**
+ * Streams one part into the upload's directory, where it appears only once it is whole and on disk.
+ * Rejects with ENOENT when the directory is not there.
+ */
 export async function writePart(
   directory: string,
   { partNumber, size }: PartTarget,
@@ -37,6 +39,6 @@ export async function writePart(
     return { etag };
   } catch (error) {
     await rm(partial, { force: true }).catch(() => undefined);
-    throw error === options.signal?.reason ? error : toStorageError(error, 'upload_not_found');
+    throw error;
   }
 }

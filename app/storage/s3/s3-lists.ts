@@ -1,32 +1,55 @@
-import { ListMultipartUploadsCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
-import type { ListMultipartUploadsCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import type {
+  ListMultipartUploadsCommandInput,
+  ListMultipartUploadsCommandOutput,
+  ListObjectsV2CommandOutput,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import type { ListedObject, OpenUpload } from '../object-store.ts';
+import { StorageError } from '../storage-error.ts';
 import { toStorageError } from './s3-error.ts';
+import { fromServerKey } from './s3-key.ts';
+
+type Position = Pick<ListMultipartUploadsCommandInput, 'KeyMarker' | 'UploadIdMarker'>;
+
+/**
+ * Where the next page begins. Some servers tell no key, others take no upload id beside the key; and as keys are used
+ * once, the key alone will do. Throws when there is more and none is told: the first page would come again for ever.
+ */
+function nextPosition(page: ListMultipartUploadsCommandOutput): Position | undefined {
+  if (!page.IsTruncated) return undefined;
+  if (page.NextKeyMarker) return { KeyMarker: page.NextKeyMarker };
+  if (page.NextUploadIdMarker) return { UploadIdMarker: page.NextUploadIdMarker };
+  throw new StorageError('storage_unavailable');
+}
 
 export async function* listUploads(client: S3Client, Bucket: string): AsyncGenerator<OpenUpload> {
-  let page: ListMultipartUploadsCommandOutput | undefined;
-  do {
-    const position = { KeyMarker: page?.NextKeyMarker, UploadIdMarker: page?.NextUploadIdMarker };
-    page = await client
-      .send(new ListMultipartUploadsCommand({ Bucket, ...position }))
-      .catch((error: unknown) => {
-        throw toStorageError(error);
-      });
+  let position: Position | undefined = {};
+  while (position) {
+    const command = new ListMultipartUploadsCommand({ Bucket, MaxUploads: 1_000, ...position });
+    const page: ListMultipartUploadsCommandOutput = await client.send(command).catch((error) => {
+      throw toStorageError(error);
+    });
     for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
       if (Key && UploadId && Initiated)
-        yield { key: Key, uploadId: UploadId, createdAt: Initiated };
+        yield { key: fromServerKey(Key), uploadId: UploadId, createdAt: Initiated };
     }
-  } while (page.IsTruncated);
+    position = nextPosition(page);
+  }
 }
 
 export async function* listObjects(client: S3Client, Bucket: string): AsyncGenerator<ListedObject> {
-  try {
-    for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket })) {
-      for (const { Key, Size, LastModified } of Contents) {
-        if (Key && LastModified) yield { key: Key, size: Size ?? 0, createdAt: LastModified };
-      }
+  let ContinuationToken: string | undefined;
+  do {
+    const command = new ListObjectsV2Command({ Bucket, ContinuationToken });
+    const page: ListObjectsV2CommandOutput = await client.send(command).catch((error) => {
+      throw toStorageError(error);
+    });
+    for (const { Key, Size, LastModified } of page.Contents ?? []) {
+      if (Key && LastModified)
+        yield { key: fromServerKey(Key), size: Size ?? 0, createdAt: LastModified };
     }
-  } catch (error) {
-    throw toStorageError(error);
-  }
+    ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    if (page.IsTruncated && !ContinuationToken) throw new StorageError('storage_unavailable');
+  } while (ContinuationToken);
 }

@@ -1,4 +1,4 @@
-import type { CompletedPart } from '@aws-sdk/client-s3';
+import type { CompletedPart, Part } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
 import { unquoted } from './s3-version.ts';
 
@@ -12,4 +12,12 @@ export function toPartEtag(ETag: string, crc32?: string): string {
 export function toCompletedPart({ partNumber, etag }: StoredPart): CompletedPart {
   const [ETag, ChecksumCRC32] = etag.split(separator);
   return { PartNumber: partNumber, ETag, ChecksumCRC32 };
+}
+
+/** Whether the server lists what was stored. Not every server lists checksums. */
+export function isSamePart(part: StoredPart, listed: Part): boolean {
+  const { ETag, ChecksumCRC32 } = toCompletedPart(part);
+  const hasOtherChecksum = ChecksumCRC32 && listed.ChecksumCRC32;
+  if (hasOtherChecksum && listed.ChecksumCRC32 !== ChecksumCRC32) return false;
+  return unquoted(listed.ETag ?? '') === ETag;
 }

@@ -1,141 +1,83 @@
-import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
-  GetObjectCommand,
-  HeadBucketCommand,
-  HeadObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { S3Client } from '@aws-sdk/client-s3';
 import { assertObjectKey } from '../object-key.ts';
-import type { ObjectStat, ObjectStore, ReadOptions, StoredPart } from '../object-store.ts';
+import type { ObjectStore } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
-import type { StorageErrorCode } from '../storage-error.ts';
+import { assertBucket } from './s3-bucket.ts';
 import { createS3Client } from './s3-client.ts';
 import type { S3Config } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
+import { toServerKey } from './s3-key.ts';
 import { listObjects, listUploads } from './s3-lists.ts';
-import { toCompletedPart } from './s3-part-etag.ts';
+import { getObject, statObject } from './s3-object.ts';
 import { sendPart } from './s3-part.ts';
-import { toVersion, versionCondition } from './s3-version.ts';
+import { completeUpload, findLostParts, uploadMeanings } from './s3-upload.ts';
+import { versionCondition } from './s3-version.ts';
 
-const pingMs = 3_000;
-
-function throwStorageError(error: unknown): never {
-  throw toStorageError(error);
-}
-
-async function ignoring(code: StorageErrorCode, work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    const storageError = toStorageError(error);
-    if (storageError.code !== code) throw storageError;
-  }
-}
-
-async function stat(
-  client: S3Client,
-  Bucket: string,
-  Key: string,
-): Promise<ObjectStat | undefined> {
-  try {
-    const head = await client.send(new HeadObjectCommand({ Bucket, Key }));
-    return { size: head.ContentLength ?? 0, version: toVersion(head) };
-  } catch (error) {
-    const storageError = toStorageError(error);
-    if (storageError.code === 'object_not_found') return undefined;
-    throw storageError;
-  }
-}
-
-async function complete(
-  client: S3Client,
-  upload: { Bucket: string; Key: string; UploadId: string },
-  parts: readonly StoredPart[],
-): Promise<{ version: string }> {
-  if (parts.length === 0) throw new StorageError('part_mismatch');
-  const Parts = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(toCompletedPart);
-  const completion = client.send(
-    new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }),
-  );
-  // Keys are used once: without an open upload, an object is what an earlier completion has made.
-  await ignoring('upload_not_found', completion);
-  // Asked for, as the answer to a completion, repeated or not, does not always tell the VersionId.
-  const object = await stat(client, upload.Bucket, upload.Key);
-  if (!object) throw new StorageError('upload_not_found');
-  return { version: object.version };
-}
-
-async function read(
-  client: S3Client,
-  target: { Bucket: string; Key: string },
-  { version, start = 0, end }: ReadOptions,
-): Promise<Readable> {
-  const Range = start > 0 || end !== undefined ? `bytes=${start}-${end ?? ''}` : undefined;
-  const { Body } = await client
-    .send(new GetObjectCommand({ ...target, Range, ...versionCondition(version) }))
-    .catch(throwStorageError);
-  if (!Body) throw new StorageError('storage_unavailable');
-  return Body as Readable;
-}
-
-/** Objects in an S3 bucket, which must exist. */
+/** Objects in an S3 bucket, which must exist. The credentials need to list it. */
 export function createS3Store(config: S3Config): ObjectStore {
   const client = createS3Client(config);
   const Bucket = config.bucket;
   const withTrailer = config.checksums === 'when_supported';
+  const objectAt = (key: string) => ({ Bucket, Key: toServerKey(key) });
+  const uploadAt = (key: string, UploadId: string) => ({ ...objectAt(key), UploadId });
+  let isBucketSeen = false;
 
   return {
     async createMultipart(key) {
       assertObjectKey(key);
+      // Some servers would make a missing bucket: a wrong name must not go unnoticed.
+      if (!isBucketSeen) await assertBucket(client, Bucket);
+      isBucketSeen = true;
       const ChecksumAlgorithm = withTrailer ? 'CRC32' : undefined;
-      const { UploadId } = await client
-        .send(new CreateMultipartUploadCommand({ Bucket, Key: key, ChecksumAlgorithm }))
-        .catch(throwStorageError);
+      const command = new CreateMultipartUploadCommand({ ...objectAt(key), ChecksumAlgorithm });
+      const { UploadId } = await client.send(command).catch((error) => {
+        throw toStorageError(error);
+      });
       if (!UploadId) throw new StorageError('storage_unavailable');
       return UploadId;
     },
 
-    putPart: (part, body, options) =>
-      sendPart(client, { ...part, Bucket, withTrailer }, body, options),
+    putPart({ key, uploadId, partNumber: PartNumber, size }, body, options) {
+      const upload = uploadAt(key, uploadId);
+      return sendPart(client, { upload, PartNumber, size, withTrailer }, body, options);
+    },
 
     completeMultipart: (key, uploadId, parts) =>
-      complete(client, { Bucket, Key: key, UploadId: uploadId }, parts),
+      completeUpload(client, uploadAt(key, uploadId), parts),
 
-    abortMultipart: (key, uploadId) =>
-      ignoring(
-        'upload_not_found',
-        client.send(new AbortMultipartUploadCommand({ Bucket, Key: key, UploadId: uploadId })),
-      ),
+    findLostParts: (key, uploadId, parts) => findLostParts(client, uploadAt(key, uploadId), parts),
 
-    stat: (key) => stat(client, Bucket, key),
+    async abortMultipart(key, uploadId) {
+      try {
+        await client.send(new AbortMultipartUploadCommand(uploadAt(key, uploadId)));
+      } catch (error) {
+        const failure = toStorageError(error, uploadMeanings);
+        if (failure.code !== 'upload_not_found') throw failure;
+      }
+    },
 
-    read: (key, options = {}) => read(client, { Bucket, Key: key }, options),
+    stat: (key) => statObject(client, objectAt(key)),
+
+    get: (key, options = {}) => getObject(client, objectAt(key), options),
 
     async delete(key, version) {
-      const target = version ?? (await stat(client, Bucket, key))?.version;
+      const target = version ?? (await statObject(client, objectAt(key)))?.version;
       if (!target) return;
       const { VersionId } = versionCondition(target);
-      await client
-        .send(new DeleteObjectCommand({ Bucket, Key: key, VersionId }))
-        .catch(throwStorageError);
+      await client.send(new DeleteObjectCommand({ ...objectAt(key), VersionId })).catch((error) => {
+        throw toStorageError(error);
+      });
     },
 
     listUploads: () => listUploads(client, Bucket),
 
     listObjects: () => listObjects(client, Bucket),
 
-    async ping() {
-      const abortSignal = AbortSignal.timeout(pingMs);
-      try {
-        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal });
-      } catch (cause) {
-        throw new StorageError('storage_unavailable', { cause });
-      }
-    },
+    ping: () => assertBucket(client, Bucket),
 
     async close() {
       client.destroy();

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { access, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { StorageError } from '../storage-error.ts';
+import { syncDirectory, writeDurably } from './durable.ts';
+import { hasErrno } from './file-error.ts';
+import { identityName } from './layout.ts';
+import type { Layout } from './layout.ts';
+import { findJson } from './manifest.ts';
+import { publishDirectory } from './scratch.ts';
+
+/** `store.json`. */
+interface StoreRecord {
+  id: string;
+  createdAt: string;
+}
+
+/** Tells the store from the empty directory that an unmounted volume leaves behind. */
+export interface StoreIdentity {
+  /** Throws storage_unavailable unless the store is there, and is the one seen before. */
+  assertPresent(): Promise<void>;
+  /** The same, but makes a store where none has been seen if `mayCreate` allows; of several at once one is made. */
+  ensurePresent(): Promise<void>;
+}
+
+export function createStoreIdentity(
+  layout: Layout,
+  mayCreate: () => Promise<boolean>,
+): StoreIdentity {
+  const directories = [layout.uploads, layout.objects, layout.scratch];
+  let seen: string | undefined;
+
+  async function assertPresent(): Promise<void> {
+    const record = await findJson<StoreRecord>(join(layout.identity, identityName));
+    seen ??= record?.id;
+    if (!record || record.id !== seen) throw new StorageError('storage_unavailable');
+    await Promise.all(directories.map((path) => access(path)));
+  }
+
+  async function create(): Promise<void> {
+    for (const path of directories) await mkdir(path, { recursive: true, mode: 0o700 });
+    const record: StoreRecord = { id: randomUUID(), createdAt: new Date().toISOString() };
+    try {
+      await publishDirectory(layout.scratch, layout.identity, (path) =>
+        writeDurably(join(path, identityName), JSON.stringify(record)),
+      );
+    } catch (error) {
+      if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    }
+    await syncDirectory(dirname(layout.root));
+  }
+
+  async function ensurePresent(): Promise<void> {
+    try {
+      await assertPresent();
+    } catch (error) {
+      if (seen !== undefined || !(await mayCreate())) throw error;
+      await create();
+      await assertPresent();
+    }
+  }
+
+  return {
+    assertPresent: () => assertPresent().catch(throwUnavailable),
+    ensurePresent: () => ensurePresent().catch(throwUnavailable),
+  };
+}
+
+function throwUnavailable(cause: unknown): never {
+  throw cause instanceof StorageError ? cause : new StorageError('storage_unavailable', { cause });
+}

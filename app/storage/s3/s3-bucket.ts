@@ -1,0 +1,15 @@
+import { HeadBucketCommand } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { StorageError } from '../storage-error.ts';
+
+const limitMs = 3_000;
+
+/** Throws storage_unavailable unless the bucket is there and answers us. */
+export async function assertBucket(client: S3Client, Bucket: string): Promise<void> {
+  const abortSignal = AbortSignal.timeout(limitMs);
+  try {
+    await client.send(new HeadBucketCommand({ Bucket }), { abortSignal });
+  } catch (cause) {
+    throw new StorageError('storage_unavailable', { cause });
+  }
+}

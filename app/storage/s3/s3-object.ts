@@ -1,0 +1,81 @@
+import type { Readable } from 'node:stream';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { clipRange } from '../byte-range.ts';
+import { objectBody } from '../object-body.ts';
+import type { ByteRange, GetOptions, ObjectStat, OpenObject } from '../object-store.ts';
+import { StorageError } from '../storage-error.ts';
+import { assertBucket } from './s3-bucket.ts';
+import { toStorageError } from './s3-error.ts';
+import { toVersion, versionCondition } from './s3-version.ts';
+
+export interface ObjectTarget {
+  Bucket: string;
+  Key: string;
+}
+
+/** An object is missing only from a bucket that is there: the answer to a HEAD does not tell the two apart. */
+async function explain(client: S3Client, Bucket: string, error: unknown): Promise<StorageError> {
+  const failure = toStorageError(error, { 404: 'object_not_found' });
+  if (failure.code === 'object_not_found') await assertBucket(client, Bucket);
+  return failure;
+}
+
+export async function statObject(
+  client: S3Client,
+  target: ObjectTarget,
+): Promise<ObjectStat | undefined> {
+  try {
+    const head = await client.send(new HeadObjectCommand(target));
+    return { size: head.ContentLength ?? 0, version: toVersion(head) };
+  } catch (error) {
+    const failure = await explain(client, target.Bucket, error);
+    if (failure.code === 'object_not_found') return undefined;
+    throw failure;
+  }
+}
+
+function rangeHeader({ first, last = Infinity }: ByteRange): string {
+  if (last < first) throw new StorageError('invalid_range');
+  return `bytes=${first}-${Number.isFinite(last) ? last : ''}`;
+}
+
+/** Throws when the answer is about other bytes than those asked for: not every server knows every condition. */
+function checkAnswer(answer: GetObjectCommandOutput, { range, ifVersion }: GetOptions) {
+  const version = toVersion(answer);
+  if (ifVersion?.startsWith('etag:') && version !== ifVersion) {
+    throw new StorageError('version_changed');
+  }
+  const size = Number(range ? answer.ContentRange?.split('/')[1] : answer.ContentLength);
+  if (!Number.isSafeInteger(size)) throw new StorageError('storage_unavailable');
+  const { first, last } = clipRange(size, range);
+  if (range && answer.ContentRange !== `bytes ${first}-${last}/${size}`) {
+    throw new StorageError('storage_unavailable');
+  }
+  return { size, version, length: last - first + 1 };
+}
+
+export async function getObject(
+  client: S3Client,
+  target: ObjectTarget,
+  options: GetOptions,
+): Promise<OpenObject> {
+  const { range, ifVersion, signal } = options;
+  const command = new GetObjectCommand({
+    ...target,
+    Range: range && rangeHeader(range),
+    ...versionCondition(ifVersion),
+  });
+  const answer = await client.send(command, { abortSignal: signal }).catch(async (error) => {
+    signal?.throwIfAborted();
+    throw await explain(client, target.Bucket, error);
+  });
+  const source = answer.Body as Readable;
+  try {
+    const { length, ...stat } = checkAnswer(answer, options);
+    return { ...stat, body: objectBody(source, length, signal) };
+  } catch (error) {
+    source.destroy();
+    throw error;
+  }
+}
