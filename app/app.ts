@@ -10,7 +10,12 @@ import { createReauthRoutes } from './auth/reauth-routes.ts';
 import { createLoginRoutes } from './auth/routes.ts';
 import { createSessionRoutes } from './auth/session-routes.ts';
 import type { Config } from './config.ts';
+import { createDownloadRoutes } from './documents/download-routes.ts';
+import { createFormUploadRoutes } from './documents/form-upload-routes.ts';
+import { createMetadataRoutes } from './documents/metadata-routes.ts';
 import { createDocumentRoutes } from './documents/routes.ts';
+import { createSearchRoutes } from './documents/search-routes.ts';
+import { createVersionRoutes } from './documents/version-routes.ts';
 import { createEnvelopeRoutes } from './envelopes/routes.ts';
 import { AppError } from './errors.ts';
 import { createHealthRoutes } from './health/routes.ts';
@@ -25,7 +30,10 @@ import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { requireWellFormed } from './http/well-formed.ts';
+import { createMaintenanceRoutes } from './maintenance/routes.ts';
 import type { Services } from './services.ts';
+import { createSharingKeyRoutes } from './sharing/key-routes.ts';
+import { createSharingRoutes } from './sharing/routes.ts';
 import { StorageError } from './storage/storage-error.ts';
 import type { Log } from './telemetry/log.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
@@ -44,11 +52,15 @@ export function createApp(config: Config, services: Services, log: Log, listener
   const routes = createRoutes(config, services).filter(({ access }) =>
     listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
   );
-  const router = createRouter(routes, {
-    authenticate: (token) => services.authenticate(token),
-    verifyReauth: (token, caller) => services.reauthTokens.verify(token, caller),
-    ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
-  });
+  const router = createRouter(
+    routes,
+    {
+      authenticate: (token) => services.authenticate(token),
+      verifyReauth: (token, caller) => services.reauthTokens.verify(token, caller),
+      ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
+    },
+    services.idempotencyKeys,
+  );
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
@@ -93,10 +105,18 @@ function createRoutes(
     ...createClosureRoutes(services),
     ...createIssuerRoutes({ ...services, issuer: config.auth.issuer }),
     ...createUploadRoutes({ ...services, ...config.uploads, sessions: services.uploadSessions }),
+    ...createSharingRoutes(services),
     ...createDocumentRoutes(services),
+    ...createDownloadRoutes(services),
+    ...createFormUploadRoutes(services),
+    ...createVersionRoutes(services),
+    ...createMetadataRoutes(services),
+    ...createSearchRoutes(services),
     ...createEnvelopeRoutes(services),
+    ...createSharingKeyRoutes(services),
     ...createAuditRoutes(services),
     ...createPurgeRoutes(services),
+    ...createMaintenanceRoutes(services),
   ];
 }
 

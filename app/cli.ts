@@ -6,6 +6,7 @@ const usage = `usage: probatio <command> [options]
   grant            give an account roles, scopes, a tenant or a plan
   revoke           take roles and scopes from an account, or end its sessions
   api-key create   make an internal API key
+  maintenance      have a running app do a task, such as collect-garbage
   openapi          print the OpenAPI document of the API
   access           print who may call what, as Markdown
   help <command>   say more of one; so does <command> --help
@@ -17,6 +18,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['grant', async () => (await import('./cli/grant.ts')).grant],
   ['revoke', async () => (await import('./cli/revoke.ts')).revoke],
   ['api-key', async () => (await import('./cli/api-key.ts')).apiKey],
+  ['maintenance', async () => (await import('./cli/maintenance.ts')).maintenance],
   ['access', async () => (await import('./cli/access.ts')).access],
   ['openapi', async () => (await import('./cli/openapi.ts')).openapi],
 ]);

@@ -40,12 +40,15 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       sessionTtlSeconds: e.UPLOADS_SESSION_TTL_SECONDS,
       allowedMimeTypes: e.UPLOADS_ALLOWED_MIME_TYPES,
     },
+    documents: { pendingDays: e.DOCUMENTS_PENDING_DAYS },
     plans: {
       standard: {
         openUploads: e.PLANS_STANDARD_OPEN_UPLOADS,
         storageBytes: e.PLANS_STANDARD_STORAGE_BYTES,
       },
+      named: e.plans,
     },
+    maintenance: { garbageGraceHours: e.MAINTENANCE_GARBAGE_GRACE_HOURS },
     limits: {
       'register-address': e.LIMITS_REGISTER_ADDRESS,
       'register-email': e.LIMITS_REGISTER_EMAIL,
@@ -54,6 +57,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'proof-address': e.LIMITS_PROOF_ADDRESS,
       'proof-account': e.LIMITS_PROOF_ACCOUNT,
       'totp-account': e.LIMITS_TOTP_ACCOUNT,
+      'share-key-user': e.LIMITS_SHARE_KEY_USER,
     },
     audit: { backlogLimit: e.AUDIT_BACKLOG_LIMIT, tallyLimit: e.AUDIT_TALLY_LIMIT },
   });

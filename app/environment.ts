@@ -3,6 +3,8 @@ import { readIssuers, type IssuerConfig } from './auth/issuers/config.ts';
 import { Rate } from './limits/rate.ts';
 import { Sender } from './mail/sender.ts';
 import { SmtpUrl } from './mail/smtp-url.ts';
+import { readPlans } from './uploads/plans-file.ts';
+import type { Plan } from './uploads/quota.ts';
 
 const Boolean = z.enum(['true', 'false']).transform((value) => value === 'true');
 const List = z.string().transform((value) =>
@@ -68,10 +70,14 @@ const Environment = z.object({
   LIMITS_PROOF_ADDRESS: limit('10/15m'),
   LIMITS_PROOF_ACCOUNT: limit('10/15m'),
   LIMITS_TOTP_ACCOUNT: limit('5/10m'),
+  LIMITS_SHARE_KEY_USER: limit('60/1h'),
   UPLOADS_SESSION_TTL_SECONDS: Count.default(86_400),
   UPLOADS_ALLOWED_MIME_TYPES: List.default(['application/octet-stream']),
+  DOCUMENTS_PENDING_DAYS: Count.max(36_500).default(30),
   PLANS_STANDARD_OPEN_UPLOADS: Count.default(20),
   PLANS_STANDARD_STORAGE_BYTES: Count.default(50 * 2 ** 30),
+  PLANS_FILE: z.string().min(1).optional(),
+  MAINTENANCE_GARBAGE_GRACE_HOURS: z.coerce.number().int().min(0).max(8_760).default(24),
   AUDIT_BACKLOG_LIMIT: Count.default(100_000),
   AUDIT_TALLY_LIMIT: Count.default(10_000),
 });
@@ -79,6 +85,8 @@ const Environment = z.object({
 export type Environment = z.output<typeof Environment> & {
   /** What AUTH_ISSUERS_FILE holds. */
   readonly issuers: readonly IssuerConfig[];
+  /** What PLANS_FILE holds. */
+  readonly plans: ReadonlyMap<string, Plan>;
 };
 
 /** Every problem of the environment in one message, one line each, naming variables and never values. */
@@ -93,16 +101,31 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const issues = parsed.error?.issues ?? [];
   const { AUTH_ISSUERS_FILE: file, HTTP_PUBLIC_URL: ownIssuer = defaultPublicUrl } = set;
   const read = file === undefined ? undefined : readIssuers(file, ownIssuer);
+  const { plans, problems: planProblems } = readNamedPlans(set['PLANS_FILE']);
   const problems = [
     ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
     ...missingStorageSettings(set),
     ...(read?.problems ?? []).map((problem) => `AUTH_ISSUERS_FILE: ${problem}`),
     ...mailTransportProblems(set),
+    ...planProblems,
+    ...gracePeriodProblems(parsed.data),
   ];
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
   }
-  return { ...parsed.data, issuers: read?.issuers ?? [] };
+  return { ...parsed.data, issuers: read?.issuers ?? [], plans };
+}
+
+function readNamedPlans(file: string | undefined) {
+  if (file === undefined) return { plans: new Map<string, Plan>(), problems: [] };
+  const { plans, problems } = readPlans(file);
+  return { plans, problems: problems.map((problem) => `PLANS_FILE: ${problem}`) };
+}
+
+/** Without any, an upload that is being opened could be taken for garbage. */
+function gracePeriodProblems(data: z.output<typeof Environment> | undefined): string[] {
+  const isRisky = data?.NODE_ENV === 'production' && data.MAINTENANCE_GARBAGE_GRACE_HOURS === 0;
+  return isRisky ? ['MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0 in production'] : [];
 }
 
 function describe(issue: z.core.$ZodIssue): string {

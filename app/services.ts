@@ -30,8 +30,11 @@ import type { Config } from './config.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { createCertification } from './documents/certification.ts';
 import { createDocumentProofs } from './documents/document-proofs.ts';
+import { createDownloads } from './documents/download.ts';
 import { createDocumentExpiry } from './documents/expiry.ts';
+import { createFormUpload } from './documents/form-upload.ts';
 import { createDocumentMetadata } from './documents/metadata.ts';
+import { createDocumentSearch } from './documents/search.ts';
 import { createDocuments } from './documents/service.ts';
 import { createDocumentVersions } from './documents/versions.ts';
 import { createEnvelopes } from './envelopes/service.ts';
@@ -41,6 +44,7 @@ import { createCacheProbe } from './health/cache.ts';
 import { createHealth } from './health/service.ts';
 import { createRateLimits } from './limits/rate-limits.ts';
 import { createMailer } from './mail/create-mailer.ts';
+import { createMaintenance } from './maintenance/service.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { startOutboxWorker } from './outbox/worker.ts';
 import { connectRedis } from './redis.ts';
@@ -50,12 +54,7 @@ import { createSharing } from './sharing/service.ts';
 import { createObjectStore } from './storage/create-store.ts';
 import { createObjectHasher } from './storage/object-hash.ts';
 import type { Log } from './telemetry/log.ts';
-import { createCompletion } from './uploads/completion.ts';
-import { createFileHashes } from './uploads/file-hashes.ts';
-import { createParts } from './uploads/parts.ts';
-import { createPlans } from './uploads/plans.ts';
-import { createUploads } from './uploads/service.ts';
-import { createUploadSessions } from './uploads/sessions.ts';
+import { createUploadServices } from './uploads/upload-services.ts';
 
 export type Services = Awaited<ReturnType<typeof startServices>>;
 
@@ -154,24 +153,18 @@ export async function startServices(config: Config, log: Log) {
   const login = createLogin({ exchange, tokens, sessions: loginSessions });
   const tokenRefresh = createTokenRefresh({ accounts, tokens, revocations, db, audit, clock });
 
-  const hashes = createFileHashes({ db, hasher, log });
-  const uploads = createUploads({ db, outbox, hashes, clock });
-  const uploadSessions = createUploadSessions({
-    db,
-    audit,
-    outbox,
-    store,
-    clock,
-    plan: createPlans({ ...config.plans, log }),
-    ...config.uploads,
-  });
-  const parts = createParts({ db, store, clock });
-  const completion = createCompletion({ db, audit, store, hashes, clock });
+  const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
+    config,
+    { db, audit, outbox, store, hasher, clock, log },
+  );
 
   const documents = createDocuments({ db, audit, outbox, uploads, clock });
+  const formUpload = createFormUpload({ db, uploads, streamedUploads, documents });
+  const downloads = createDownloads({ db, store, log });
   const certification = createCertification({ db, audit, proofs, store, clock });
   const documentMetadata = createDocumentMetadata({ db, audit });
   const documentProofs = createDocumentProofs({ db, proofs });
+  const documentSearch = createDocumentSearch({ db });
   const documentVersions = createDocumentVersions({ db, audit, uploads, clock });
   const envelopes = createEnvelopes({ db, audit });
   const sharingKeys = createSharingKeys({ db, audit, clock });
@@ -209,6 +202,17 @@ export async function startServices(config: Config, log: Log) {
     clock,
     isDraining: () => draining,
   });
+  const maintenance = createMaintenance({
+    ...config.database,
+    ...config.maintenance,
+    db,
+    audit,
+    outbox,
+    store,
+    documentExpiry,
+    clock,
+    isDraining: () => draining,
+  });
 
   return {
     accounts,
@@ -221,15 +225,19 @@ export async function startServices(config: Config, log: Log) {
     documentExpiry,
     documentMetadata,
     documentProofs,
+    documentSearch,
     documentVersions,
     documents,
+    downloads,
     envelopes,
     exchange,
+    formUpload,
     health,
     idempotencyKeys: createIdempotencyKeys({ db }),
     internalKeys,
     login,
     loginSessions,
+    maintenance,
     parts,
     proofs,
     purge,

@@ -1,27 +1,36 @@
 import { z } from 'zod';
 import { AuditProof } from './audit-proof.ts';
-import type { Http } from './http.ts';
-import { listPages } from './pages.ts';
-
-/** The server hashes the whole file before it answers. */
-const CREATE_TIMEOUT_SECONDS = 300;
-
-const Status = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
+import { ClientError } from './client-error.ts';
+import {
+  documentPath,
+  DocumentStatus,
+  FileHash,
+  HASHING_TIMEOUT_SECONDS,
+} from './document-fields.ts';
+import { createDocumentVersions } from './document-versions.ts';
+import type { DocumentVersions } from './document-versions.ts';
+import { parseAnswer } from './http.ts';
+import type { Http, HttpAnswer } from './http.ts';
+import { listPages, readPages } from './pages.ts';
 
 const DocumentItem = z.object({
   id: z.uuid(),
   encryptedMetadata: z.string(),
-  status: Status,
+  status: DocumentStatus,
   createdAt: z.iso.datetime(),
 });
 export type DocumentItem = z.output<typeof DocumentItem>;
 
-const Document = DocumentItem.extend({
-  userId: z.string(),
-  /** SHA3-256 of the encrypted file as the server has it, 64 hex digits. */
-  fileHash: z.string().regex(/^[0-9a-f]{64}$/),
-});
+const Document = DocumentItem.extend({ userId: z.string(), fileHash: FileHash });
+/** In its current version. */
 export type Document = z.output<typeof Document>;
+
+/** A document and the state that it is in. */
+export interface RevisedDocument {
+  readonly document: Document;
+  /** Another one after every change. */
+  readonly etag: string;
+}
 
 const DocumentHash = z.object({ hash: z.string(), algorithm: z.literal('SHA3-256') });
 
@@ -34,44 +43,64 @@ const Certificate = z.object({
 });
 export type Certificate = z.output<typeof Certificate>;
 
-export interface NewDocument {
+export interface NewMetadata {
   /** Base64, from `encryptMetadata`. */
   readonly encryptedMetadata: string;
-  /** From `hashKeywords`. */
-  readonly keywordDeterministic: readonly string[];
+  /** From `hashKeywords`, in place of all that there are. */
+  readonly keywordDeterministic?: readonly string[];
+}
+
+export interface NewDocument extends Required<NewMetadata> {
   /** From `uploadFile`. */
   readonly storagePath: string;
 }
 
-export interface Documents {
+/** Hashes from `hashKeywords`, at least one. */
+export interface KeywordQuery {
+  readonly all?: readonly string[];
+  readonly any?: readonly string[];
+}
+
+export interface Documents extends DocumentVersions {
   /**
    * VaultError 409 duplicate_hash, 400 stored_file_not_found; either also says that an earlier try
    * has made the document though its answer was lost.
    */
   create(document: NewDocument): Promise<Document>;
   list(options?: { pageSize?: number }): AsyncGenerator<DocumentItem, void, void>;
+  /** The user's own with every keyword of `all` and one of `any`, newest first. */
+  search(
+    query: KeywordQuery,
+    options?: { pageSize?: number },
+  ): AsyncGenerator<DocumentItem, void, void>;
   get(id: string): Promise<Document>;
+  getRevised(id: string): Promise<RevisedDocument>;
+  /**
+   * VaultError 412 precondition_failed unless the document is in the state that `etag` names, 409
+   * document_sealed.
+   */
+  replaceMetadata(id: string, metadata: NewMetadata, etag: string): Promise<RevisedDocument>;
   /** 64 hex digits. */
   hash(id: string): Promise<string>;
   /** VaultError 403 document_sealed. */
   delete(id: string): Promise<void>;
   /**
-   * Seals the document. VaultError 409 document_sealed and 503 (the HSM is away) carry
+   * Seals the current version. VaultError 409 document_sealed and 503 (the HSM is away) carry
    * `body.proofId`, the proof that is or will be there.
    */
   certify(id: string): Promise<Certificate>;
 }
 
 export function createDocuments({ http }: { http: Http }): Documents {
-  const documentPath = (id: string) => `/v1/documents/${encodeURIComponent(id)}`;
-
   return {
+    ...createDocumentVersions({ http }),
+
     create(document) {
       return http.json(Document, {
         method: 'POST',
         path: '/v1/documents',
         repeatable: true,
-        timeoutSeconds: CREATE_TIMEOUT_SECONDS,
+        timeoutSeconds: HASHING_TIMEOUT_SECONDS,
         json: document,
       });
     },
@@ -80,8 +109,24 @@ export function createDocuments({ http }: { http: Http }): Documents {
       return listPages(http, DocumentItem, '/v1/documents', pageSize);
     },
 
+    search(query, { pageSize } = {}) {
+      const path = '/v1/documents/search';
+      const request = { method: 'POST', path, repeatable: true, json: query } as const;
+      return readPages(http, DocumentItem, request, pageSize);
+    },
+
     get(id) {
       return http.json(Document, { method: 'GET', path: documentPath(id) });
+    },
+
+    async getRevised(id) {
+      return parseRevised(await http.send({ method: 'GET', path: documentPath(id) }));
+    },
+
+    async replaceMetadata(id, metadata, etag) {
+      const path = `${documentPath(id)}/metadata`;
+      const headers = { 'if-match': etag };
+      return parseRevised(await http.send({ method: 'PUT', path, headers, json: metadata }));
     },
 
     async hash(id) {
@@ -97,4 +142,10 @@ export function createDocuments({ http }: { http: Http }): Documents {
       return http.json(Certificate, { method: 'POST', path: `${documentPath(id)}/certify` });
     },
   };
+}
+
+function parseRevised({ headers, body }: HttpAnswer): RevisedDocument {
+  const etag = headers.get('etag');
+  if (etag === null) throw new ClientError('invalid_response');
+  return { document: parseAnswer(Document, body), etag };
 }

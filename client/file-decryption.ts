@@ -3,7 +3,9 @@ import { ClientError } from './client-error.ts';
 import { createChunkCipher } from './file-chunk.ts';
 import type { ChunkCipher } from './file-chunk.ts';
 import { verifyCommitment } from './file-header.ts';
+import { readStream } from './read-stream.ts';
 import { readSegments } from './segments.ts';
+import type { Segment } from './segments.ts';
 
 /**
  * Decrypts a file as it arrives. What was yielded is authentic up to there, but only a generator that
@@ -16,38 +18,33 @@ export async function* decryptStream(
   documentKey: Bytes,
   encrypted: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Bytes, void, void> {
+  const segments = readSegments(toIterable(encrypted));
+  for await (const { plaintext } of decryptSegments(documentKey, segments)) {
+    if (plaintext.length > 0) yield plaintext;
+  }
+}
+
+/** The chunks of segments of one file, each authentic. Throws wrong_key or authentication_failed. */
+export async function* decryptSegments(
+  documentKey: Bytes,
+  segments: AsyncIterable<Segment>,
+): AsyncGenerator<{ index: number; plaintext: Bytes }, void, void> {
   let cipher: ChunkCipher | undefined;
-  for await (const { header, chunk, ...position } of readSegments(toIterable(encrypted))) {
+  for await (const { header, chunk, ...position } of segments) {
     if (cipher === undefined) {
       await verifyCommitment(documentKey, header);
       cipher = await createChunkCipher(documentKey, header);
     }
     const plaintext = await cipher.decrypt(position, chunk);
-    if (plaintext.length > 0) yield plaintext;
-    else if (position.index > 0) throw new ClientError('authentication_failed');
+    if (plaintext.length === 0 && position.index > 0) {
+      throw new ClientError('authentication_failed');
+    }
+    yield { index: position.index, plaintext };
   }
 }
 
-/** Not every browser iterates a ReadableStream by itself. */
 function toIterable(
   stream: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  return 'getReader' in stream ? readAll(stream) : stream;
-}
-
-async function* readAll(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  let ended = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) {
-        ended = true;
-        return;
-      }
-      yield value;
-    }
-  } finally {
-    if (!ended) await reader.cancel();
-  }
+  return 'getReader' in stream ? readStream(stream) : stream;
 }

@@ -18,14 +18,23 @@ export function encryptedSize(plaintextSize: number, segmentSize: number): numbe
   return HEADER_BYTES + plaintextSize + TAG_BYTES * countSegments(plaintextSize, segmentSize);
 }
 
+/** The segment that holds this byte of the plaintext. */
+export function segmentOf(offset: number, segmentSize: number): number {
+  return Math.floor((HEADER_BYTES + offset) / (segmentSize - TAG_BYTES));
+}
+
+/** Where in the plaintext the chunk of a segment begins. */
+export function chunkOffset(index: number, segmentSize: number): number {
+  return Math.max(0, index * (segmentSize - TAG_BYTES) - HEADER_BYTES);
+}
+
 /** The piece of the plaintext that is sealed in the segment of this index. */
 export function chunkRange(
   index: number,
   plaintextSize: number,
   segmentSize: number,
 ): { offset: number; length: number } {
-  const capacity = segmentSize - TAG_BYTES;
-  const offset = Math.max(0, index * capacity - HEADER_BYTES);
-  const end = Math.min(plaintextSize, (index + 1) * capacity - HEADER_BYTES);
+  const offset = chunkOffset(index, segmentSize);
+  const end = Math.min(plaintextSize, chunkOffset(index + 1, segmentSize));
   return { offset, length: end - offset };
 }

@@ -1,30 +1,27 @@
 import type { z } from 'zod';
 import type { Bytes } from './bytes.ts';
 import { ClientError } from './client-error.ts';
+import { isRepeatable, timeoutSecondsOf, toFetch, toUrl } from './http-request.ts';
+import type { HttpRequest } from './http-request.ts';
+import { createPatience } from './patience.ts';
+import type { Patience } from './patience.ts';
+import { readStream } from './read-stream.ts';
 import { withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { VaultError } from './vault-error.ts';
-
-const DEFAULT_TIMEOUT_SECONDS = 60;
-
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Beneath the base URL, with a leading slash. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly json?: unknown;
-  readonly bytes?: Bytes;
-  /** Whether sending it twice does no harm; by default every method but POST. */
-  readonly repeatable?: boolean;
-  readonly timeoutSeconds?: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 export interface HttpAnswer {
   readonly headers: Headers;
   /** Parsed JSON, undefined if the answer has no body. */
   readonly body: unknown;
+}
+
+/** The beginning of an answer of bytes. */
+export interface HttpStream {
+  /** Such as 200 or 206. */
+  readonly status: number;
+  /** To be iterated, once. Throws network_error where the answer breaks off. */
+  readonly pieces: AsyncIterable<Bytes>;
 }
 
 /**
@@ -34,6 +31,7 @@ export interface HttpAnswer {
 export interface Http {
   send(request: HttpRequest): Promise<HttpAnswer>;
   json<T>(schema: z.ZodType<T>, request: HttpRequest): Promise<T>;
+  open(request: HttpRequest): Promise<HttpStream>;
 }
 
 export interface HttpOptions {
@@ -44,38 +42,54 @@ export interface HttpOptions {
 }
 
 export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
+  function begin(request: HttpRequest, timeout: AbortSignal): Promise<Response> {
+    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+    return fetch(toUrl(baseUrl, request), { ...toFetch(request), signal });
+  }
+
   async function exchange(request: HttpRequest): Promise<HttpAnswer> {
-    const timeout = AbortSignal.timeout((request.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
+    const timeout = AbortSignal.timeout(timeoutSecondsOf(request) * 1000);
     let response: Response;
     let text: string;
     try {
-      response = await fetch(toUrl(baseUrl, request), {
-        method: request.method,
-        headers: toHeaders(request),
-        body: request.bytes ?? (request.json === undefined ? null : JSON.stringify(request.json)),
-        signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
-        redirect: 'error',
-        credentials: 'omit',
-        cache: 'no-store',
-      });
+      response = await begin(request, timeout);
       text = await response.text();
     } catch (cause) {
-      request.signal?.throwIfAborted();
-      throw new ClientError('network_error', { cause });
+      throw toFailure(request, cause);
     }
     if (!response.ok)
       throw new VaultError(response.status, response.headers, readJson(text), now());
     return { headers: response.headers, body: text === '' ? undefined : parseJson(text) };
   }
 
-  async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const repeatable = request.repeatable ?? request.method !== 'POST';
-    if (!repeatable) return exchange(request);
-    return withRetries(retry, request.signal, () => exchange(request));
+  async function open(request: HttpRequest): Promise<HttpStream> {
+    const patience = createPatience(timeoutSecondsOf(request));
+    let response: Response;
+    let text: string;
+    try {
+      response = await patience.limit(begin(request, patience.signal));
+      if (response.ok)
+        return { status: response.status, pieces: readBody(request, response, patience) };
+      text = await patience.limit(response.text());
+    } catch (cause) {
+      throw toFailure(request, cause);
+    }
+    throw new VaultError(response.status, response.headers, readJson(text), now());
   }
+
+  function repeat<T>(
+    request: HttpRequest,
+    operation: (request: HttpRequest) => Promise<T>,
+  ): Promise<T> {
+    if (!isRepeatable(request)) return operation(request);
+    return withRetries(retry, request.signal, () => operation(request));
+  }
+
+  const send = (request: HttpRequest) => repeat(request, exchange);
 
   return {
     send,
+    open: (request) => repeat(request, open),
     async json(schema, request) {
       const { body } = await send(request);
       return parseAnswer(schema, body);
@@ -90,19 +104,22 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown): T {
   return data;
 }
 
-function toUrl(baseUrl: string, { path, query = {} }: HttpRequest): URL {
-  const url = new URL(baseUrl.replace(/\/$/, '') + path);
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
+async function* readBody(
+  request: HttpRequest,
+  { body }: Response,
+  patience: Patience,
+): AsyncGenerator<Bytes, void, void> {
+  if (body === null) return;
+  try {
+    yield* readStream(body, patience.limit);
+  } catch (cause) {
+    throw toFailure(request, cause);
   }
-  return url;
 }
 
-function toHeaders({ headers, json, bytes }: HttpRequest): Headers {
-  const result = new Headers({ accept: 'application/json', ...headers });
-  if (json !== undefined) result.set('content-type', 'application/json');
-  if (bytes !== undefined) result.set('content-type', 'application/octet-stream');
-  return result;
+/** The caller's own reason where the caller gave up. */
+function toFailure({ signal }: HttpRequest, cause: unknown): unknown {
+  return signal?.aborted ? signal.reason : new ClientError('network_error', { cause });
 }
 
 /** Without a cause: it would quote the text, and a token with it. */

@@ -43,22 +43,43 @@ export async function decryptMetadata(
   encryptedMetadata: string,
 ): Promise<{ documentKey: Bytes; metadata: Metadata }> {
   try {
-    const bytes = decodeBase64(encryptedMetadata);
-    if (bytes[0] !== VERSION || bytes.length < PREFIX_BYTES + NONCE_BYTES + TAG_BYTES) {
-      throw new RangeError('unknown version or too short');
-    }
+    const bytes = decode(encryptedMetadata);
     const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, PREFIX_BYTES));
-    const iv = bytes.slice(PREFIX_BYTES, PREFIX_BYTES + NONCE_BYTES);
-    const algorithm = { name: 'AES-GCM', iv, additionalData: bytes.slice(0, PREFIX_BYTES) };
-    const key = await importMetadataKey(documentKey);
-    const ciphertext = bytes.slice(PREFIX_BYTES + NONCE_BYTES);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(
-      await crypto.subtle.decrypt(algorithm, key, ciphertext),
-    );
-    return { documentKey, metadata: Metadata.parse(JSON.parse(text)) };
+    return { documentKey, metadata: await decryptText(documentKey, bytes) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
+}
+
+/** The same for whoever was given the document key. */
+export async function openMetadata(
+  documentKey: Bytes,
+  encryptedMetadata: string,
+): Promise<Metadata> {
+  try {
+    return await decryptText(documentKey, decode(encryptedMetadata));
+  } catch (cause) {
+    throw new ClientError('invalid_metadata', { cause });
+  }
+}
+
+function decode(encryptedMetadata: string): Bytes {
+  const bytes = decodeBase64(encryptedMetadata);
+  if (bytes[0] !== VERSION || bytes.length < PREFIX_BYTES + NONCE_BYTES + TAG_BYTES) {
+    throw new RangeError('unknown version or too short');
+  }
+  return bytes;
+}
+
+async function decryptText(documentKey: Bytes, bytes: Bytes): Promise<Metadata> {
+  const iv = bytes.slice(PREFIX_BYTES, PREFIX_BYTES + NONCE_BYTES);
+  const algorithm = { name: 'AES-GCM', iv, additionalData: bytes.slice(0, PREFIX_BYTES) };
+  const key = await importMetadataKey(documentKey);
+  const ciphertext = bytes.slice(PREFIX_BYTES + NONCE_BYTES);
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(
+    await crypto.subtle.decrypt(algorithm, key, ciphertext),
+  );
+  return Metadata.parse(JSON.parse(text));
 }
 
 /** Spaces after JSON mean nothing, so they serve as padding to whole blocks. */

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The file, its key (wrapped under the master key), its header and the session it goes to. */
+/**
+ * The file, its key (wrapped under the master key), its header, the session it goes to, and the
+ * document that it becomes a version of.
+ */
 const StartRecord = z.object({
   type: z.literal('start'),
   version: z.literal(1),
@@ -10,6 +13,7 @@ const StartRecord = z.object({
   plaintextSize: z.int().nonnegative(),
   partSize: z.int().positive(),
   totalParts: z.int().positive(),
+  documentId: z.uuid().optional(),
 });
 
 /** This part has these encrypted bytes and no others, from now on. */

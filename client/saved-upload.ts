@@ -6,6 +6,7 @@ import { parseFileHeader, verifyCommitment } from './file-header.ts';
 import type { FileHeader } from './file-header.ts';
 import type { ResumeState } from './resume.ts';
 import { isPassing } from './retry.ts';
+import type { StoredFile } from './stored-file.ts';
 import type { UploadStatus } from './uploads.ts';
 import { VaultError } from './vault-error.ts';
 
@@ -19,15 +20,25 @@ export interface RunningUpload extends ResumeState {
   readonly header: FileHeader;
 }
 
-/** Undefined if the journal is of a file of another size, or of another user. */
+interface SavedFile {
+  readonly masterKey: Bytes;
+  readonly plaintextSize: number;
+  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'> | undefined;
+}
+
+/** Undefined if the journal is of a file of another size, of another user or for another document. */
 export async function openSavedUpload(
   state: ResumeState,
-  { masterKey, plaintextSize }: { masterKey: Bytes; plaintextSize: number },
+  { masterKey, plaintextSize, versionOf }: SavedFile,
 ): Promise<RunningUpload | undefined> {
-  if (state.start.plaintextSize !== plaintextSize) return undefined;
+  const { start } = state;
+  if (start.plaintextSize !== plaintextSize) return undefined;
+  if (start.documentId !== versionOf?.documentId) return undefined;
   try {
-    const documentKey = await unwrapDocumentKey(masterKey, decodeBase64(state.start.wrappedKey));
-    const header = parseFileHeader(decodeBase64(state.start.header));
+    const documentKey =
+      versionOf?.documentKey ??
+      (await unwrapDocumentKey(masterKey, decodeBase64(start.wrappedKey)));
+    const header = parseFileHeader(decodeBase64(start.header));
     await verifyCommitment(documentKey, header);
     return { ...state, digests: new Map(state.digests), documentKey, header };
   } catch (error) {

@@ -4,6 +4,12 @@ import { ClientError } from './client-error.ts';
 import { HEADER_BYTES, parseFileHeader } from './file-header.ts';
 import type { FileHeader } from './file-header.ts';
 
+/** Where to go on in a file whose header is known. */
+export interface SegmentStart {
+  readonly header: FileHeader;
+  readonly index: number;
+}
+
 export interface Segment {
   readonly header: FileHeader;
   readonly index: number;
@@ -15,14 +21,16 @@ export interface Segment {
  * Cuts an encrypted stream at the multiples of its segment size, whatever pieces it arrives in.
  * Holds one segment and one piece. The last segment is the one that the stream ends in.
  * Throws invalid_file if it does not begin with a header.
+ * @param start is where the stream begins, unless at the header.
  */
 export async function* readSegments(
   pieces: AsyncIterable<Uint8Array>,
+  start?: SegmentStart,
 ): AsyncGenerator<Segment, void, void> {
-  let header: FileHeader | undefined;
-  let pending = new Uint8Array(HEADER_BYTES);
+  let header = start?.header;
+  let index = start?.index ?? 0;
+  let pending = new Uint8Array(header?.segmentSize ?? HEADER_BYTES);
   let filled = 0;
-  let index = 0;
 
   const toSegment = (parsed: FileHeader, isLast: boolean): Segment => ({
     header: parsed,

@@ -9,6 +9,7 @@ import { joinParts } from './parts.ts';
 import { NO_RESUME } from './resume.ts';
 import type { ResumeStore } from './resume.ts';
 import type { RunningUpload } from './saved-upload.ts';
+import type { StoredFile } from './stored-file.ts';
 import { createTaskPool } from './task-pool.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -22,6 +23,8 @@ export interface UploadDependencies {
 export interface UploadOptions {
   readonly source: ByteSource;
   readonly masterKey: Bytes;
+  /** The document that the file is to be a version of: its key opens all versions. */
+  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
   /** Parts under way at a time; as many are in memory. */
   readonly concurrency?: number;
   /** Where to keep what a later call needs to go on. Whoever gave it clears it in the end. */

@@ -1,5 +1,6 @@
 import { parseAnswer } from './http.ts';
-import type { Http, HttpAnswer, HttpRequest } from './http.ts';
+import type { HttpRequest } from './http-request.ts';
+import type { Http } from './http.ts';
 import type { SessionTokens } from './session-tokens.ts';
 import { VaultError } from './vault-error.ts';
 
@@ -11,18 +12,24 @@ const REFUSAL_CODES = new Set(['token_expired', 'invalid_token']);
  * Throws session_ended beside what `Http` throws.
  */
 export function createSessionHttp({ http, tokens }: { http: Http; tokens: SessionTokens }): Http {
-  async function send(request: HttpRequest): Promise<HttpAnswer> {
+  async function withRenewal<T>(
+    request: HttpRequest,
+    operation: (request: HttpRequest) => Promise<T>,
+  ): Promise<T> {
     const token = await tokens.current();
     try {
-      return await http.send(withToken(request, token));
+      return await operation(withToken(request, token));
     } catch (error) {
       if (!(error instanceof VaultError) || !REFUSAL_CODES.has(error.code)) throw error;
-      return http.send(withToken(request, await tokens.renew(token)));
+      return operation(withToken(request, await tokens.renew(token)));
     }
   }
 
+  const send = (request: HttpRequest) => withRenewal(request, (renewed) => http.send(renewed));
+
   return {
     send,
+    open: (request) => withRenewal(request, (renewed) => http.open(renewed)),
     async json(schema, request) {
       return parseAnswer(schema, (await send(request)).body);
     },

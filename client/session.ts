@@ -16,6 +16,8 @@ import { reauthenticate } from './reauth.ts';
 import type { Reauthenticated } from './reauth.ts';
 import type { UploadOptions } from './send-parts.ts';
 import type { SessionTokens } from './session-tokens.ts';
+import { createSharing } from './sharing.ts';
+import type { Sharing } from './sharing.ts';
 import { storeDocument } from './store-document.ts';
 import type { StoreDocumentOptions } from './store-document.ts';
 import { uploadFile } from './upload.ts';
@@ -27,7 +29,7 @@ import type { Uploads } from './uploads.ts';
  * What a user does after login. It goes on by itself until it is ended, here or by another session,
  * or nobody has used it for 30 days: from then on everything throws ClientError session_ended.
  */
-export interface VaultSession {
+export interface VaultSession extends Sharing {
   /** For what this interface does not name: requests with the session's token. */
   readonly http: Http;
   readonly envelopes: Envelopes;
@@ -67,12 +69,14 @@ export function createSession({
   const uploads = createUploads({ http });
   const documents = createDocuments({ http });
   const proofs = createProofs({ http });
+  const envelopes = createEnvelopes({ http, passwordKey });
   return {
+    ...createSharing({ http, documents, openMasterKey: () => envelopes.openMasterKey() }),
     http,
     uploads,
     documents,
     proofs,
-    envelopes: createEnvelopes({ http, passwordKey }),
+    envelopes,
     uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
     storeDocument: (options) => storeDocument({ uploads, documents, createFileHash }, options),
     certifyDocument: (id) => certifyDocument({ documents, proofs }, id),

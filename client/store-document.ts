@@ -5,17 +5,14 @@ import { hashKeywords } from './keywords.ts';
 import { decryptMetadata, encryptMetadata } from './metadata.ts';
 import { NO_RESUME } from './resume.ts';
 import type { UploadDependencies, UploadOptions } from './send-parts.ts';
+import { isSpent } from './spent-upload.ts';
 import { uploadFile } from './upload.ts';
-import { VaultError } from './vault-error.ts';
 
-export interface StoreDocumentOptions extends UploadOptions {
+export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
   readonly mediaType: string;
   readonly keywords?: readonly string[];
 }
-
-/** These say that the uploaded file will never become a document, now or later. */
-const SPENT_UPLOAD_CODES = new Set(['duplicate_hash', 'stored_file_not_found']);
 
 /**
  * Encrypts and uploads a file, makes it a document, and clears the journal.
@@ -44,7 +41,6 @@ export async function storeDocument(
   }
 }
 
-/** An earlier try may have made the document though its answer was lost. */
 async function createOrFind(
   documents: Documents,
   request: NewDocument,
@@ -59,10 +55,6 @@ async function createOrFind(
     }
     throw error;
   }
-}
-
-function isSpent(error: unknown): boolean {
-  return error instanceof VaultError && SPENT_UPLOAD_CODES.has(error.code);
 }
 
 async function isMetadataOf(

@@ -1,11 +1,10 @@
 import { encodeBase64 } from './base64.ts';
-import type { ByteSource } from './byte-source.ts';
 import type { Bytes } from './bytes.ts';
 import { ClientError } from './client-error.ts';
 import { createDocumentKey, wrapDocumentKey } from './document-key.ts';
 import { createFileHeader } from './file-header.ts';
 import { NO_RESUME, replayRecords } from './resume.ts';
-import type { ResumeStore, StartRecord } from './resume.ts';
+import type { StartRecord } from './resume.ts';
 import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
 import type { RunningUpload } from './saved-upload.ts';
 import { sendParts } from './send-parts.ts';
@@ -32,13 +31,14 @@ export async function uploadFile(
   options: UploadOptions,
 ): Promise<UploadedFile> {
   const { uploads } = dependencies;
-  const { source, masterKey, resume = NO_RESUME } = options;
+  const { source, masterKey, versionOf, resume = NO_RESUME } = options;
 
   const state = replayRecords(await resume.load());
   if (state !== undefined) {
     const { sessionId } = state.start;
     try {
-      const saved = await openSavedUpload(state, { masterKey, plaintextSize: source.size });
+      const file = { masterKey, plaintextSize: source.size, versionOf };
+      const saved = await openSavedUpload(state, file);
       if (saved !== undefined && isResumable(saved, await uploads.status(sessionId))) {
         return await sendFile(dependencies, options, saved);
       }
@@ -48,17 +48,15 @@ export async function uploadFile(
     await abortQuietly(uploads, sessionId);
   }
   await resume.clear();
-  return sendFile(dependencies, options, await startUpload(uploads, source, masterKey, resume));
+  return sendFile(dependencies, options, await startUpload(uploads, options));
 }
 
 async function startUpload(
   uploads: Uploads,
-  source: ByteSource,
-  masterKey: Bytes,
-  resume: ResumeStore,
+  { source, masterKey, versionOf, resume = NO_RESUME }: UploadOptions,
 ): Promise<RunningUpload> {
   const plan = planUpload(source.size, await uploads.config());
-  const documentKey = createDocumentKey();
+  const documentKey = versionOf?.documentKey ?? createDocumentKey();
   const header = await createFileHeader(documentKey);
   const { sessionId } = await uploads.create({
     fileName: `${crypto.randomUUID()}.bin`,
@@ -75,6 +73,7 @@ async function startUpload(
     plaintextSize: source.size,
     partSize: plan.partSize,
     totalParts: plan.totalParts,
+    ...(versionOf === undefined ? {} : { documentId: versionOf.documentId }),
   };
   await resume.append(start);
   return {

@@ -10,16 +10,17 @@ import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { noticeExpiry } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { Sharing } from '../sharing/service.ts';
 
 /** The end of an account. Its sealed documents, entries and proofs stay as they are. */
 export interface Closure {
   /**
    * In one transaction the address is forgotten and may be registered anew, sessions are revoked,
    * and credentials, envelopes, uploads and unsealed documents are gone, with what is stored of
-   * them to follow. Whatever runs at the same time: what is committed before is removed here, an
+   * them to follow, and all that was shared by the user or with them. Whatever runs at the same time: what is committed before is removed here, an
    * upload that is not a document by then never becomes one, and no part, completion or seal finds
-   * its row. Only a request already let in can add an upload session, an envelope or a login
-   * afterwards: `sweep` ends it. Throws access_denied for users of other issuers, and invalid_token
+   * its row. Only a request already let in can add an upload session, an envelope, a share or a
+   * login afterwards: `sweep` ends it. Throws access_denied for users of other issuers, and invalid_token
    * for an account that is closed already.
    */
   close(caller: Caller, requestId: string): Promise<void>;
@@ -37,17 +38,19 @@ interface ClosureOptions {
   readonly audit: AuditTrail;
   readonly outbox: Outbox;
   readonly documents: Documents;
+  readonly sharing: Sharing;
   readonly revocations: Revocations;
   readonly clock: Clock;
 }
 
 export function createClosure(options: ClosureOptions): Closure {
-  const { issuer, db, audit, outbox, documents, revocations, clock } = options;
+  const { issuer, db, audit, outbox, documents, sharing, revocations, clock } = options;
 
   /** Answers how many rows of each kind there were. */
   async function removeAll(tx: Tx, owner: Owner) {
+    const shared = await sharing.removeAll(tx, owner);
     const removed = await documents.removeUnsealed(tx, owner);
-    return { ...removed, envelopes: await removeEnvelopes(tx, owner) };
+    return { ...removed, ...shared, envelopes: await removeEnvelopes(tx, owner) };
   }
 
   function sweepLater(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
@@ -87,8 +90,8 @@ export function createClosure(options: ClosureOptions): Closure {
       db.asService(async (tx) => {
         if (!(await isClosed(tx, owner))) return;
         const logins = await endLogins(tx, owner);
-        const { documents, uploads, envelopes } = await removeAll(tx, owner);
-        if (logins + documents + uploads + envelopes > 0) await sweepLater(tx, owner);
+        const removed = Object.values(await removeAll(tx, owner));
+        if (removed.reduce((sum, count) => sum + count, logins) > 0) await sweepLater(tx, owner);
       }),
   };
 }

@@ -30,7 +30,7 @@ export interface Registration {
    * the work is the same whether or not the address has an account. Throws rate_limited.
    */
   request(signUp: SignUp, from: From): Promise<void>;
-  /** Does what `request` promised. The same id again does nothing. */
+  /** Does what `request` promised, by the id of the message: again, it does nothing. */
   enrol(promised: OutboxPayloads['registration'], id: string): Promise<void>;
   /** Activates the registration the token belongs to. Says nothing of whether there was one. */
   validateEmail(token: string, from: From): Promise<void>;
@@ -56,7 +56,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   return {
     async request({ email, salt, verifier }, { address, requestId }) {
       if (unknownUser === 'decoy' && salt.length !== decoySaltDigits) {
-        const details = [{ path: 'body.salt', message: 'must be 32 bytes' }];
+        const details = [{ path: 'salt', message: 'must be 32 bytes' }];
         throw new AppError('validation_failed', { details });
       }
       audit.assertWritable();
@@ -69,6 +69,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
 
     enrol: ({ email, salt, verifier, emailHash, requestId }, id) =>
       db.asService(async (tx) => {
+        if (!(await takePromise(tx, id))) return;
         const account = await holdAccount(tx, email);
         if (account.status === 'ACTIVE') {
           await outbox.add(tx, 'email', {
@@ -81,7 +82,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
         }
         const token = randomUUID();
         const expiresAt = new Date(clock().getTime() + tokenMs);
-        const added = await tx
+        await tx
           .insertInto('registrations')
           .values({
             id,
@@ -91,10 +92,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
             token_hash: hashToken(token),
             expires_at: expiresAt,
           })
-          .onConflict((conflict) => conflict.column('id').doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        if (added === undefined) return;
+          .execute();
         await outbox.add(
           tx,
           'email',
@@ -141,6 +139,18 @@ export function createRegistration(options: RegistrationOptions): Registration {
       });
     },
   };
+}
+
+/**
+ * Erases the message with what comes of it. Done twice, it would tell owners who validated their
+ * address in between that somebody else registered it. False where it is done already.
+ */
+async function takePromise(tx: Tx, messageId: string): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('outbox')
+    .where('id', '=', messageId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 /** The account of an address, made if there is none, locked until the transaction ends. */

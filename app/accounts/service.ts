@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Database, Owner, Tx } from '../db/database.ts';
 
 /** An account that can log in. */
@@ -15,16 +16,16 @@ export interface Accounts {
   findActiveById(accountId: string): Promise<ActiveAccount | undefined>;
 }
 
-/** Keeps an account as it is until the transaction ends; undefined if it logs in otherwise by now. */
-export function holdActive(
-  tx: Tx,
-  { userId, verifier }: Pick<ActiveAccount, 'userId' | 'verifier'>,
-): Promise<ActiveAccount | undefined> {
-  return findActive(tx)
-    .where('accounts.id', '=', userId)
-    .where('verifier', '=', verifier)
+/**
+ * Keeps an account, as it was found, until the transaction ends. Answers whether it still is so: not
+ * closed, with the same credentials and rights.
+ */
+export async function holdUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
+  const now = await findActive(tx)
+    .where('accounts.id', '=', account.userId)
     .forShare()
     .executeTakeFirst();
+  return isDeepStrictEqual(now, account);
 }
 
 export function createAccounts({ db }: { readonly db: Database }): Accounts {

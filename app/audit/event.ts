@@ -18,9 +18,17 @@ export type AuditAction =
   | 'upload.created'
   | 'upload.completed'
   | 'upload.aborted'
+  | 'upload.expired'
   | 'document.created'
+  | 'document.metadata_changed'
+  | 'document.version_added'
   | 'document.sealed'
-  | 'document.deleted';
+  | 'document.expired'
+  | 'document.deleted'
+  | 'document.shared'
+  | 'document.unshared'
+  | 'sharing_key.changed'
+  | 'maintenance.ran';
 
 /** What is said about an action; the trail adds id, time, sequence number and salt. */
 export interface AuditEvent {

@@ -1,3 +1,4 @@
+import { newAccount } from '../accounts/new-account.ts';
 import type { Tallies } from '../audit/tallies.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import { hashAddress } from './address-hash.ts';
@@ -18,7 +19,7 @@ interface LoginFailuresOptions {
 
 export function createLoginFailures({ tallies, keys }: LoginFailuresOptions): LoginFailures {
   return {
-    async add({ userId, tenantId = 'default' }, clientAddress) {
+    async add({ userId, tenantId = newAccount.tenant_id }, clientAddress) {
       await tallies.add({
         action: 'auth.login_failed',
         actor: { type: 'anonymous', id: null },

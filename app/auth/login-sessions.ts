@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import { holdActive, type ActiveAccount } from '../accounts/service.ts';
+import { holdUnchanged, type ActiveAccount } from '../accounts/service.ts';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
@@ -18,7 +18,7 @@ type View = z.input<typeof SessionView>;
 export interface LoginSessions {
   /**
    * Answers the first refresh token of a new session. Throws invalid_proof where the account was
-   * closed, or got other credentials, since the proof.
+   * closed, or got other credentials, rights or another tenant, since the proof.
    */
   open(account: ActiveAccount, sessionId: string, requestId: string): Promise<string>;
   /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
@@ -46,7 +46,7 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
     // The service's transaction: refresh tokens are in no user's reach.
     open: (account, sessionId, requestId) =>
       db.asService(async (tx) => {
-        if ((await holdActive(tx, account)) === undefined) throw new AppError('invalid_proof');
+        if (!(await holdUnchanged(tx, account))) throw new AppError('invalid_proof');
         const now = clock();
         await tx
           .insertInto('login_sessions')

@@ -83,7 +83,8 @@ export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Rout
     }),
     route({
       method: 'post',
-      path: '/api/v1/auth/login',
+      path: '/v1/auth/login',
+      aliases: ['/api/v1/auth/login'],
       tag,
       summary: 'Either step of the login: {email, A} or {sessionId, A, M1}',
       access: 'public',

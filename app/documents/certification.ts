@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Proofs } from '../audit/proofs.ts';
@@ -9,17 +8,18 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import { assertPending, changeCurrent, lockDocument } from './document-rows.ts';
+import { hashMetadata } from './metadata-hash.ts';
 import type { Certified } from './schema.ts';
-import { loadDocument, lockDocument } from './document-rows.ts';
 
 /** How long a caller waits for the HSM before being told to ask for the proof later. */
 const signatureWaitMs = 5_000;
 
 export interface Certification {
   /**
-   * Seals the document: what is stored now is what was hashed, and the entry that says so is
-   * signed. Throws not_found, document_sealed, document_expired or stored_file_changed; with the
-   * HSM away signer_unavailable, the document being sealed and its proof on the way (`proofId`).
+   * Seals the current version: what is stored now is what was hashed, and the entry that says so
+   * is signed. Throws not_found, document_sealed, document_expired or stored_file_changed; with the
+   * HSM away signer_unavailable, the version being sealed and its proof on the way (`proofId`).
    */
   certify(caller: Caller, id: string, requestId: string): Promise<z.input<typeof Certified>>;
 }
@@ -35,33 +35,26 @@ interface CertificationOptions {
 export function createCertification(options: CertificationOptions): Certification {
   const { db, audit, proofs, store, clock } = options;
 
-  async function assertStoredFile(caller: Caller, id: string): Promise<void> {
-    const row = await db.asUser(caller, (tx) => loadDocument(tx, id));
-    assertSealable(row);
+  /** Answers the current version, of which what is stored is what was hashed. */
+  async function checkStoredFile(caller: Caller, id: string): Promise<number> {
+    const row = await db.asUser(caller, (tx) => lockDocument(tx, id));
+    assertPending(row);
     const stored = await store.stat(row.storage_key);
     if (stored?.version !== row.object_version || stored.size !== row.file_size) {
       throw new AppError('stored_file_changed');
     }
+    return row.version;
   }
 
-  function seal(caller: Caller, id: string, requestId: string) {
+  /** Undefined where another version has become current since. */
+  function seal(caller: Caller, id: string, version: number, requestId: string) {
     return db.asUser(caller, async (tx) => {
       const row = await lockDocument(tx, id);
-      assertSealable(row);
+      if (row.version !== version) return undefined;
+      assertPending(row);
       const proofId = uuidv7();
       const sealedAt = clock();
-      await tx
-        .updateTable('document_versions')
-        .set({ status: 'SEALED', sealed_at: sealedAt, proof_id: proofId })
-        .where('document_id', '=', id)
-        .where('version', '=', row.version)
-        .execute();
-      await tx
-        .updateTable('documents')
-        .set({ revision: row.revision + 1 })
-        .where('id', '=', id)
-        .execute();
-      const metadata = Buffer.from(row.encrypted_metadata, 'base64');
+      await changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
       await audit.append(
         tx,
         {
@@ -71,7 +64,7 @@ export function createCertification(options: CertificationOptions): Certificatio
           data: {
             fileHash: row.file_hash,
             size: row.file_size,
-            metadataHash: createHash('sha3-256').update(metadata).digest('hex'),
+            metadataHash: hashMetadata(row.encrypted_metadata),
           },
         },
         proofId,
@@ -80,21 +73,21 @@ export function createCertification(options: CertificationOptions): Certificatio
     });
   }
 
+  async function sealCurrent(caller: Caller, id: string, requestId: string) {
+    for (;;) {
+      const version = await checkStoredFile(caller, id);
+      const sealed = await seal(caller, id, version, requestId);
+      if (sealed !== undefined) return sealed;
+    }
+  }
+
   return {
     async certify(caller, id, requestId) {
       audit.assertWritable();
-      await assertStoredFile(caller, id);
-      const { sealedAt, proofId } = await seal(caller, id, requestId);
+      const { sealedAt, proofId } = await sealCurrent(caller, id, requestId);
       const proof = await proofs.waitFor(caller, proofId, signatureWaitMs);
       if (proof === undefined) throw new AppError('signer_unavailable', { members: { proofId } });
       return { id, status: 'SEALED', sealedAt, proofId, proof };
     },
   };
-}
-
-function assertSealable(row: { status: string; proof_id: string | null }): void {
-  if (row.status === 'SEALED') {
-    throw new AppError('document_sealed', { members: { proofId: row.proof_id ?? '' } });
-  }
-  if (row.status === 'EXPIRED') throw new AppError('document_expired');
 }

@@ -13,6 +13,12 @@ export type DocumentRow = VersionRow & {
   readonly document_created_at: Date;
 };
 
+/** A document as it is shown, and the number of its changes so far. */
+export interface RevisedDocument {
+  readonly document: z.input<typeof DocumentView>;
+  readonly revision: number;
+}
+
 /** Documents in their current versions. */
 export function selectDocuments(tx: Tx) {
   return tx
@@ -47,6 +53,40 @@ export async function lockDocument(tx: Tx, id: string): Promise<DocumentRow> {
   return loadDocument(tx, id);
 }
 
+/** Throws document_sealed, with the proof of it, or document_expired. */
+export function assertPending({ status, proof_id: proofId }: VersionRow): void {
+  if (status === 'SEALED') {
+    throw new AppError('document_sealed', { members: { proofId: proofId ?? '' } });
+  }
+  if (status === 'EXPIRED') throw new AppError('document_expired');
+}
+
+/** Changes the current version of a locked document. Answers the document as it is then. */
+export async function changeCurrent(
+  tx: Tx,
+  row: DocumentRow,
+  change: Partial<VersionRow>,
+): Promise<DocumentRow> {
+  await tx
+    .updateTable('document_versions')
+    .set(change)
+    .where('document_id', '=', row.document_id)
+    .where('version', '=', row.version)
+    .execute();
+  return revise(tx, { ...row, ...change });
+}
+
+/** Counts a change of a locked document, and makes the row's version the current one. */
+export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
+  const revision = row.revision + 1;
+  await tx
+    .updateTable('documents')
+    .set({ version: row.version, revision })
+    .where('id', '=', row.document_id)
+    .execute();
+  return { ...row, revision };
+}
+
 export function ownerOf(row: VersionRow): Owner {
   return { userId: row.user_id, tenantId: row.tenant_id };
 }
@@ -60,4 +100,8 @@ export function toView(row: DocumentRow): z.input<typeof DocumentView> {
     status: row.status,
     createdAt: row.document_created_at,
   };
+}
+
+export function toRevised(row: DocumentRow): RevisedDocument {
+  return { document: toView(row), revision: row.revision };
 }

@@ -2,16 +2,22 @@ import type { Database, Tx } from '../db/database.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import { unlessAborted } from '../http/hang-up.ts';
 import type { CompletedFile, Uploads } from '../uploads/service.ts';
 import type { VersionRow } from './document-rows.ts';
 
-/** The completed upload at a path, hashed. Throws stored_file_not_found. */
+/**
+ * The completed upload at a path, hashed: of a large one that may take minutes, and goes on when
+ * `hangUp` ends the wait. Throws stored_file_not_found.
+ */
 export async function findFile(
   uploads: Uploads,
   caller: Caller,
   storagePath: string,
+  hangUp?: AbortSignal,
 ): Promise<CompletedFile> {
-  const file = await uploads.findCompleted(caller, storagePath);
+  const hashed = uploads.findCompleted(caller, storagePath);
+  const file = await (hangUp === undefined ? hashed : unlessAborted(hashed, hangUp));
   if (file === undefined) throw new AppError('stored_file_not_found');
   return file;
 }

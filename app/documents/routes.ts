@@ -1,4 +1,7 @@
+import { untilHangUp } from '../http/hang-up.ts';
+import { etagOf } from '../http/precondition.ts';
 import { route, type Route } from '../http/route.ts';
+import { mayRead, mayWrite } from './access.ts';
 import type { Certification } from './certification.ts';
 import {
   Certified,
@@ -12,9 +15,6 @@ import {
 import type { Documents } from './service.ts';
 
 const tag = 'Documents';
-const withoutTenant = 'user_context_missing';
-const mayRead = { scopes: ['documents:read'], withoutTenant } as const;
-const mayWrite = { scopes: ['documents:write'], withoutTenant } as const;
 
 interface DocumentRoutesOptions {
   readonly documents: Documents;
@@ -32,6 +32,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       summary: 'Makes a document of a completed upload',
       access: mayWrite,
       body: CreateDocument,
+      idempotent: true,
       status: 201,
       response: DocumentView,
       errors: [
@@ -40,7 +41,10 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
         'storage_unavailable',
         'audit_backlog_full',
       ],
-      handler: ({ caller, body, request }) => documents.create(caller, body, request.serverId),
+      handler: ({ caller, body, request, idempotency }) =>
+        untilHangUp(request.stream, (hangUp) =>
+          documents.create(caller, body, request.serverId, hangUp, idempotency),
+        ),
     }),
     route({
       method: 'get',
@@ -67,13 +71,17 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       path: '/v1/documents/:id',
       aliases: ['/api/v1/documents/:id'],
       tag,
-      summary: 'One document',
+      summary: 'One document; its ETag tells of every change',
       access: mayRead,
       params: DocumentId,
       status: 200,
       response: DocumentView,
       errors: ['not_found'],
-      handler: ({ caller, params }) => documents.get(caller, params.id),
+      handler: async ({ caller, params, reply }) => {
+        const { document, revision } = await documents.get(caller, params.id);
+        reply.set('ETag', etagOf(revision));
+        return document;
+      },
     }),
     route({
       method: 'get',
@@ -87,8 +95,8 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       response: DocumentHash,
       errors: ['not_found'],
       handler: async ({ caller, params }) => {
-        const { fileHash } = await documents.get(caller, params.id);
-        return { hash: fileHash, algorithm: 'SHA3-256' as const };
+        const { document } = await documents.get(caller, params.id);
+        return { hash: document.fileHash, algorithm: 'SHA3-256' as const };
       },
     }),
     route({
@@ -96,7 +104,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       path: '/v1/documents/:id',
       aliases: ['/api/v1/documents/:id'],
       tag,
-      summary: 'Deletes a document that is not sealed',
+      summary: 'Deletes a document of which no version is sealed',
       access: mayWrite,
       params: DocumentId,
       status: 204,
@@ -110,7 +118,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       path: '/v1/documents/:id/certify',
       aliases: ['/api/v1/documents/:id/certify'],
       tag,
-      summary: 'Seals a document and answers its signed proof',
+      summary: 'Seals the current version of a document and answers its signed proof',
       access: mayWrite,
       params: DocumentId,
       status: 200,

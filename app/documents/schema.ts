@@ -4,12 +4,25 @@ import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/wire.ts';
 
 const maxMetadataBytes = 65_536;
 const Status = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
+const EncryptedMetadata = Base64(maxMetadataBytes).min(1);
+/** HMACs of keywords under a key of the client. */
+const Keywords = z.array(Digest).max(200);
+const StoragePath = z.string().min(1).max(1024);
 
 export const CreateDocument = z.strictObject({
-  encryptedMetadata: Base64(maxMetadataBytes).min(1),
-  /** HMACs of keywords under a key of the client. */
-  keywordDeterministic: z.array(Digest).max(200),
-  storagePath: z.string().min(1).max(1024),
+  encryptedMetadata: EncryptedMetadata,
+  keywordDeterministic: Keywords,
+  storagePath: StoragePath,
+});
+
+export const ReplaceMetadata = z.strictObject({
+  encryptedMetadata: EncryptedMetadata,
+  keywordDeterministic: Keywords.optional(),
+});
+
+export const AddVersion = z.strictObject({
+  storagePath: StoragePath,
+  encryptedMetadata: EncryptedMetadata.optional(),
 });
 
 export const DocumentId = z.strictObject({ id: Uuid });
@@ -36,7 +49,30 @@ export const DocumentList = z.array(
   }),
 );
 
+export const VersionView = z
+  .strictObject({
+    documentId: Uuid,
+    version: z.int(),
+    fileHash: z.string(),
+    status: Status,
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'DocumentVersion' });
+
+export const VersionPage = z.strictObject({
+  limit: Limit,
+  cursor: z
+    .string()
+    .regex(/^[1-9][0-9]{0,3}$/, 'must be the cursor of a link')
+    .transform(Number)
+    .optional(),
+});
+
+export const VersionList = z.array(VersionView);
+
 export const DocumentHash = z.strictObject({ hash: z.string(), algorithm: z.literal('SHA3-256') });
+
+export const DocumentProofList = z.strictObject({ documentId: Uuid, proofs: z.array(Proof) });
 
 export const Certified = z.strictObject({
   id: Uuid,

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import type { Idempotency } from '../http/idempotency.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Uploads } from '../uploads/service.ts';
 import {
@@ -13,25 +14,37 @@ import {
   lockDocument,
   ownerOf,
   selectDocuments,
+  toRevised,
   toView,
+  type RevisedDocument,
   type VersionRow,
 } from './document-rows.ts';
 import { claimingFile, findFile, insertVersion, versionOf } from './file-claim.ts';
+import { insertKeywords } from './keyword-rows.ts';
 import type { CreateDocument, DocumentView } from './schema.ts';
 import { removeUnsealed } from './unsealed.ts';
 
 type View = z.input<typeof DocumentView>;
 
 export interface Documents {
-  /** Waits for the server's hash. Throws stored_file_not_found or duplicate_hash. */
-  create(caller: Caller, input: z.output<typeof CreateDocument>, requestId: string): Promise<View>;
+  /**
+   * Waits for the server's hash, unless the client hangs up: then nothing is made, and it can ask
+   * again. Throws stored_file_not_found or duplicate_hash.
+   */
+  create(
+    caller: Caller,
+    input: z.output<typeof CreateDocument>,
+    requestId: string,
+    hangUp?: AbortSignal,
+    idempotency?: Idempotency<View>,
+  ): Promise<View>;
   /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
   list(
     caller: Caller,
     page: { limit: number; cursor?: string | undefined },
   ): Promise<{ documents: View[]; cursor: string | undefined }>;
   /** Throws not_found. */
-  get(caller: Caller, id: string): Promise<View>;
+  get(caller: Caller, id: string): Promise<RevisedDocument>;
   /** Throws not_found, or document_sealed unless the caller is a probatio_admin. */
   remove(caller: Caller, id: string, requestId: string): Promise<void>;
   /** Removes what an owner has not sealed, in the service's transaction. Answers how many. */
@@ -62,19 +75,7 @@ export function createDocuments(options: DocumentsOptions): Documents {
       .values({ id, user_id, tenant_id, created_at: row.created_at })
       .execute();
     await insertVersion(tx, uploads, row);
-    if (keywords.length > 0) {
-      await tx
-        .insertInto('document_keywords')
-        .values(
-          [...new Set(keywords)].map((keyword_hash) => ({
-            user_id,
-            tenant_id,
-            keyword_hash,
-            document_id: id,
-          })),
-        )
-        .execute();
-    }
+    await insertKeywords(tx, row, keywords);
     await audit.append(tx, {
       action: 'document.created',
       ...byOwner(caller, requestId),
@@ -84,16 +85,19 @@ export function createDocuments(options: DocumentsOptions): Documents {
   }
 
   return {
-    async create(caller, { encryptedMetadata, keywordDeterministic, storagePath }, requestId) {
+    async create(caller, input, requestId, hangUp, idempotency) {
       audit.assertWritable();
-      const file = await findFile(uploads, caller, storagePath);
+      const { encryptedMetadata, keywordDeterministic, storagePath } = input;
+      const file = await findFile(uploads, caller, storagePath, hangUp);
       const documentId = uuidv7();
       const createdAt = clock();
       const row = versionOf(file, caller, { documentId, version: 1, encryptedMetadata, createdAt });
-      await claimingFile(db, caller, (tx) =>
-        insert(tx, caller, row, keywordDeterministic, requestId),
-      );
-      return toView({ ...row, revision: 1, document_created_at: createdAt });
+      const view = toView({ ...row, revision: 1, document_created_at: createdAt });
+      await claimingFile(db, caller, async (tx) => {
+        await idempotency?.keep(tx, view);
+        await insert(tx, caller, row, keywordDeterministic, requestId);
+      });
+      return view;
     },
 
     list: (caller, { limit, cursor }) =>
@@ -108,7 +112,7 @@ export function createDocuments(options: DocumentsOptions): Documents {
         return { documents, cursor: rows.length > limit ? documents.at(-1)?.id : undefined };
       }),
 
-    get: (caller, id) => db.asUser(caller, async (tx) => toView(await loadDocument(tx, id))),
+    get: (caller, id) => db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),
 
     async remove(caller, id, requestId) {
       audit.assertWritable();
@@ -121,7 +125,8 @@ export function createDocuments(options: DocumentsOptions): Documents {
           .where('document_id', '=', id)
           .orderBy('version')
           .execute();
-        if (!isAdmin && versions.some(({ status }) => status === 'SEALED')) {
+        const sealed = versions.filter(({ status }) => status === 'SEALED');
+        if (!isAdmin && sealed.length > 0) {
           throw new AppError('document_sealed', { status: 403 });
         }
         await tx.deleteFrom('documents').where('id', '=', id).execute();
@@ -140,7 +145,12 @@ export function createDocuments(options: DocumentsOptions): Documents {
           owner: ownerOf(row),
           resource: { type: 'document', id },
           requestId,
-          data: { fileHash: row.file_hash, status: row.status, versions: versions.length },
+          data: {
+            fileHash: row.file_hash,
+            status: row.status,
+            versions: versions.length,
+            sealedVersions: sealed.length,
+          },
         });
       };
       await (isAdmin ? db.asService(removeIn) : db.asUser(caller, removeIn));

@@ -6,7 +6,10 @@ import {
 } from 'zod-openapi';
 import { describeError, type ErrorCode } from '../errors.ts';
 import type { Access } from './caller.ts';
+import { IdempotencyKey, replayedHeader } from './idempotency.ts';
+import { headResponses, octets, RangeHeaders, streamedResponses } from './openapi-stream.ts';
 import type { Route } from './route.ts';
+import { StreamedAnswer } from './streamed-answer.ts';
 
 const ErrorBody = z
   .object({
@@ -21,6 +24,19 @@ const ErrorBody = z
   })
   .meta({ id: 'Error', description: 'The body of every error. `code` is stable.' });
 
+const IdempotencyHeaders = z.object({
+  'Idempotency-Key': IdempotencyKey.optional().meta({
+    description:
+      'The same request under the same key within 24 hours is answered again, not done again.',
+  }),
+});
+
+const ReplayHeaders = z.object({
+  [replayedHeader]: z.literal('true').optional().meta({
+    description: 'The answer was given before, to the same request under the same key.',
+  }),
+});
+
 interface ApiInfo {
   readonly title: string;
   readonly version: string;
@@ -33,7 +49,11 @@ export function createOpenApi(routes: readonly Route[], info: ApiInfo) {
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
       const template = path.replace(/:(\w+)/g, '{$1}');
-      paths[template] = { ...paths[template], [route.method]: operation(route, path) };
+      paths[template] = {
+        ...paths[template],
+        [route.method]: operation(route, path),
+        ...(route.response === StreamedAnswer ? { head: headOperation(route, path) } : {}),
+      };
     }
   }
   return createDocument({
@@ -59,9 +79,20 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
+      ...(route.idempotent === true ? { header: IdempotencyHeaders } : {}),
+      ...(route.response === StreamedAnswer ? { header: RangeHeaders } : {}),
     },
     ...requestBody(route),
     responses: { ...success(route), ...failures(route) },
+  };
+}
+
+/** GET without its bytes. Other routes have it too, where it is of no use. */
+function headOperation(route: Route, path: string): ZodOpenApiOperationObject {
+  return {
+    ...operation(route, path),
+    operationId: operationId('head', path),
+    responses: { ...headResponses(route.summary), ...failures(route) },
   };
 }
 
@@ -82,9 +113,10 @@ function operationId(method: string, path: string): string {
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  if (route.streamsBody === true) {
-    const schema = { type: 'string', format: 'binary' } as const;
-    return { requestBody: { required: true, content: { 'application/octet-stream': { schema } } } };
+  if (route.streamsBody === true) return { requestBody: { required: true, content: octets } };
+  if (route.streamsForm !== undefined) {
+    const content = { 'multipart/form-data': { schema: route.streamsForm } };
+    return { requestBody: { required: true, content } };
   }
   if (route.body === undefined) return {};
   return {
@@ -94,11 +126,13 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
 
 function success(route: Route) {
   const description = route.summary;
+  if (route.response === StreamedAnswer) return streamedResponses(description);
   const content =
     route.response === undefined
       ? {}
       : { content: { 'application/json': { schema: route.response } } };
-  return { [String(route.status)]: { description, ...content } };
+  const headers = route.idempotent === true ? { headers: ReplayHeaders } : {};
+  return { [String(route.status)]: { description, ...headers, ...content } };
 }
 
 /** Codes that the guards answer. */
@@ -136,6 +170,9 @@ function failures(route: Route) {
     for (const code of ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const) {
       codes.add(code);
     }
+  }
+  if (route.idempotent === true) {
+    codes.add('idempotency_key_reused').add('idempotency_in_progress');
   }
   for (const code of accessCodes(route.access)) codes.add(code);
   const byStatus = Map.groupBy(codes, (code) => describeError(code).status);

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { Access, Caller, InternalCaller } from './caller.ts';
+import { answerOnce, type Idempotency, type IdempotencyKeys } from './idempotency.ts';
 import type { Reply, RequestInfo } from './request.ts';
 import { parseInput } from './validation.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;
+type Answer<R> = R extends Schema ? z.input<R> : void;
 
 /** Whom the guards let through to a route of this access. */
 type Admitted<A extends Access> = A extends 'public'
@@ -17,13 +19,15 @@ type Admitted<A extends Access> = A extends 'public'
       : Caller;
 
 /** What a handler is given: typed by the route's own schemas. */
-export interface Input<A extends Access, P, Q, B> {
+export interface Input<A extends Access, P, Q, B, R> {
   readonly caller: Admitted<A>;
   readonly params: Output<P>;
   readonly query: Output<Q>;
   readonly body: Output<B>;
   readonly request: RequestInfo;
   readonly reply: Reply;
+  /** On idempotent routes, when the request has a key. */
+  readonly idempotency: Idempotency<Answer<R>> | undefined;
 }
 
 export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | undefined> {
@@ -40,15 +44,23 @@ export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | unde
   readonly body?: B;
   /** The handler reads the raw body itself; documented as application/octet-stream. */
   readonly streamsBody?: boolean;
+  /** The fields of a multipart/form-data body that the handler reads itself; for the documentation. */
+  readonly streamsForm?: Schema;
   /** Refuses a JSON body before its schema is looked at. Throws AppError. */
   readonly guardBody?: (body: unknown) => void;
+  /**
+   * Takes an Idempotency-Key: the handler keeps its answer in the transaction of what it does. For
+   * callers with a token.
+   */
+  readonly idempotent?: true;
   readonly status: number;
+  /** JSON, or StreamedAnswer. */
   readonly response: R;
   /** The answer carries a secret, token or key: Cache-Control: no-store. */
   readonly noStore?: boolean;
   /** Codes this route may answer beyond those every route may. */
   readonly errors: readonly ErrorCode[];
-  readonly handler: (input: Input<A, P, Q, B>) => Promise<R extends Schema ? z.input<R> : void>;
+  readonly handler: (input: Input<A, P, Q, B, R>) => Promise<Answer<R>>;
 }
 
 /** The raw, untyped request as the router hands it over. */
@@ -59,6 +71,7 @@ export interface RawRequest {
   readonly caller: Caller | InternalCaller | undefined;
   readonly request: RequestInfo;
   readonly reply: Reply;
+  readonly idempotencyKeys: IdempotencyKeys;
 }
 
 /** A route ready to be mounted and documented; its types are spent. */
@@ -95,15 +108,19 @@ export function route<
         throw new AppError('invalid_token');
       }
       options.guardBody?.(raw.body);
-      const result = await handler({
+      const input = {
         caller: raw.caller as Admitted<A>,
         params: parseInput(options.params, raw.params, 'path') as Output<P>,
         query: parseInput(options.query, raw.query, 'query') as Output<Q>,
         body: parseInput(options.body, raw.body, 'body') as Output<B>,
         request: raw.request,
         reply: raw.reply,
-      });
-      return options.response?.parse(result);
+      };
+      const answer = async (idempotency?: Idempotency<Answer<R>>) => {
+        const result = await handler({ ...input, idempotency });
+        return options.response?.parse(result);
+      };
+      return options.idempotent === true ? answerOnce(raw, options, answer) : answer();
     },
   };
 }

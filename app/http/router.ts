@@ -2,23 +2,29 @@ import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../errors.ts';
 import { admit, type Guards } from './guards.ts';
+import type { IdempotencyKeys } from './idempotency.ts';
 import { readJsonBody } from './json-body.ts';
 import { requestInfo } from './request-context.ts';
 import type { Route } from './route.ts';
 import { isSafeString } from './safe-text.ts';
+import { sendStream, StreamedAnswer } from './streamed-answer.ts';
 
 /** Mounts the routes: guard, then body, then the route's own validation and handler. */
-export function createRouter(routes: readonly Route[], guards: Guards): Router {
+export function createRouter(
+  routes: readonly Route[],
+  guards: Guards,
+  idempotencyKeys: IdempotencyKeys,
+): Router {
   const router = new Router({ strict: true, sensitive: true });
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, guards));
+      router[route.method](path, serve(route, guards, idempotencyKeys));
     }
   }
   return router;
 }
 
-function serve(route: Route, guards: Guards) {
+function serve(route: Route, guards: Guards, idempotencyKeys: IdempotencyKeys) {
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
@@ -36,7 +42,9 @@ function serve(route: Route, guards: Guards) {
           ctx.status = code;
         },
       },
+      idempotencyKeys,
     });
+    if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
   };

@@ -11,7 +11,7 @@ export const IdempotencyKey = defineEntity({
   indexes: [{ name: 'idempotency_keys_age', properties: ['createdAt'] }],
   properties: {
     userId: p.uuid().primary(),
-    /** SHA-256 of the key, hex. */
+    /** SHA-256 of tenant and key, hex. */
     keyHash: p.text().primary(),
     tenantId: p.text(),
     /** SHA-256 of method, path and body, hex. */

@@ -16,6 +16,7 @@ export const limitNames = [
   'proof-address',
   'proof-account',
   'totp-account',
+  'share-key-user',
 ] as const;
 
 export type LimitName = (typeof limitNames)[number];

@@ -6,6 +6,9 @@ export const minPartSize = 5 * 2 ** 20;
 export const maxPartSize = 100 * 2 ** 20;
 export const maxParts = 1000;
 
+/** How long a completed upload may wait to become a document. */
+export const usableMs = 24 * 3_600_000;
+
 /**
  * Whether `totalParts` parts can make up `fileSize` bytes when all but the last are between the
  * minimum and the maximum and the last is at least one byte.

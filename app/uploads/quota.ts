@@ -24,7 +24,10 @@ export async function assertQuota(
     select count(*) filter (where status = 'IN_PROGRESS') as open, sum(file_size) as bytes
     from upload_sessions
     where user_id = ${owner.userId}
-      and (status = 'COMPLETED' or (status = 'IN_PROGRESS' and expires_at > now()))`.execute(tx);
+      and (status = 'COMPLETED'
+        or (status = 'IN_PROGRESS' and greatest(expires_at, completing_until) > now()))`.execute(
+    tx,
+  );
   const used = rows[0];
   const isOver =
     (used?.open ?? 0) >= plan.openUploads ||

@@ -54,6 +54,7 @@ export function createUploadRoutes(options: UploadRoutesOptions): Route[] {
       summary: 'Opens an upload session',
       access,
       body: CreateUpload,
+      idempotent: true,
       status: 201,
       response: CreatedUpload,
       errors: [
@@ -64,7 +65,8 @@ export function createUploadRoutes(options: UploadRoutesOptions): Route[] {
         'storage_unavailable',
         'audit_backlog_full',
       ],
-      handler: ({ caller, body, request }) => sessions.create(caller, body, request.serverId),
+      handler: ({ caller, body, request, idempotency }) =>
+        sessions.create(caller, body, request.serverId, idempotency),
     }),
     route({
       method: 'put',

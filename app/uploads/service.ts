@@ -5,6 +5,7 @@ import type { Caller } from '../http/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { FileHashes, StoredFile } from './file-hashes.ts';
+import { usableMs } from './limits.ts';
 
 /** A completed upload, as a document takes it over. */
 export interface CompletedFile {
@@ -38,8 +39,6 @@ export interface Uploads {
    */
   discardAll(tx: Tx, owner: Owner, keptKeys: readonly string[]): Promise<number>;
 }
-
-const usableMs = 24 * 3_600_000;
 
 interface UploadsOptions {
   readonly db: Database;

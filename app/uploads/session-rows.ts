@@ -28,9 +28,9 @@ export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow
   return row;
 }
 
-/** Throws session_expired, in every state. */
+/** Throws session_expired, in every state; also when another process's clock was ahead. */
 export function assertNotExpired(row: SessionRow, now: Date): void {
-  if (row.expires_at <= now) throw new AppError('session_expired');
+  if (row.expires_at <= now || row.status === 'EXPIRED') throw new AppError('session_expired');
 }
 
 /** Throws session_closed or completion_in_progress unless parts may still come. */

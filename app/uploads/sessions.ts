@@ -7,12 +7,15 @@ import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import type { Idempotency } from '../http/idempotency.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { maxFileSize, partsFit } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
 import { assertNotExpired, countParts, loadSession, lockSession } from './session-rows.ts';
+
+type Created = z.input<typeof CreatedUpload>;
 
 /** The life of an upload session but for its parts and completion. */
 export interface UploadSessions {
@@ -21,7 +24,8 @@ export interface UploadSessions {
     caller: Caller,
     file: z.output<typeof CreateUpload>,
     requestId: string,
-  ): Promise<z.input<typeof CreatedUpload>>;
+    idempotency?: Idempotency<Created>,
+  ): Promise<Created>;
   /** Throws not_found or session_expired. */
   progress(caller: Caller, sessionId: string): Promise<z.input<typeof UploadProgress>>;
   /**
@@ -58,7 +62,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
   }
 
   return {
-    async create(caller, file, requestId) {
+    async create(caller, file, requestId, idempotency) {
       assertAcceptable(file);
       audit.assertWritable();
       const plan = options.plan(caller.plan);
@@ -68,6 +72,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
       const storageKey = `${randomUUID()}/${file.fileName}`;
       const uploadId = await store.createMultipart(storageKey);
       const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
+      const created = { sessionId: id, uploadId, expiresAt };
       try {
         await db.asUser(caller, async (tx) => {
           await assertQuota(tx, caller, plan, file.fileSize);
@@ -86,6 +91,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
               expires_at: expiresAt,
             })
             .execute();
+          await idempotency?.keep(tx, created);
           await audit.append(tx, {
             action: 'upload.created',
             ...byOwner(caller, requestId),
@@ -97,7 +103,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
         await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
         throw error;
       }
-      return { sessionId: id, uploadId, expiresAt };
+      return created;
     },
 
     progress: (caller, sessionId) =>

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.ts';
 
-export const USAGE = `Stores a file in a running vault (npm start) and checks the proof it gets:
+export const USAGE = `Stores a file in a running vault (npm start), finds and shares it, and checks its proof:
 
   npm run demo -- FILE [--out DIR]
 

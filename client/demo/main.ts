@@ -1,5 +1,5 @@
 /**
- * `npm run demo -- FILE`: what a user does with the vault, from registration to a proof that OpenSSL
+ * `npm run demo -- FILE`: what users do with the vault, from registration to a proof that OpenSSL
  * verifies. `npm run demo -- --verify DIR` checks such a proof again.
  */
 import { join } from 'node:path';

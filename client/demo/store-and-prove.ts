@@ -1,8 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { decodeBase64 } from '../base64.ts';
-import type { Document } from '../documents.ts';
-import { decryptMetadata } from '../metadata.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
 import { keyFingerprint } from '../proof.ts';
 import { DEFAULT_RETRY } from '../retry.ts';
@@ -14,10 +12,13 @@ import { DemoError } from './demo-error.ts';
 import { openEvidence } from './evidence.ts';
 import { formatBytes } from './progress.ts';
 import { writeProofFolder } from './proof-folder.ts';
+import { readBack } from './read-back.ts';
 import { openResumePlace } from './resume-place.ts';
 import type { ResumePlace } from './resume-place.ts';
 import type { Say } from './say.ts';
 import { readSealedEntry } from './sealed-entry.ts';
+import { shareWithSecondAccount } from './second-account.ts';
+import { addSecondVersion } from './second-version.ts';
 import { storeEvidence } from './store-evidence.ts';
 import { requireOpenssl, verifyTwice } from './verification.ts';
 
@@ -32,9 +33,12 @@ export interface StoreAndProveOptions {
   readonly say: Say;
 }
 
-/** From a fresh account to a proof that was checked twice. Throws DemoError on any mismatch. */
+/**
+ * All that a document goes through, from a fresh account to a proof that was checked twice. Throws
+ * DemoError on any mismatch.
+ */
 export async function storeAndProve(options: StoreAndProveOptions): Promise<void> {
-  const { file, out, outputs, baseUrl, say } = options;
+  const { file, out, outputs, baseUrl, mailDirectory, say } = options;
   await using source = await openEvidence(file);
   if (out !== undefined) await requireEmpty(out);
   await requireOpenssl();
@@ -44,17 +48,19 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
 
   await using place = await openResumePlace(join(outputs, '.resume'), file);
   const account = await enter(client, place, options);
-  const document = await storeEvidence(account, {
-    name: basename(file),
-    source,
-    journal: place.journal,
-    say,
-  });
+  const evidence = { name: basename(file), source, say };
+  const { journal } = place;
+  const document = await storeEvidence(account, { ...evidence, journal });
   const proof = await account.session.certifyDocument(document.id);
   const { timestamp } = readSealedEntry(proof.entryCanonical, document);
   say(`sealed by the HSM's key ${proof.hsmKeyId} at ${timestamp}`);
 
-  await readBack(client, account, document, say);
+  const stored = { ...evidence, document };
+  await readBack(client, account, stored);
+  const newer = await addSecondVersion(account, { ...stored, trustedKeys });
+  const versions = [source, newer];
+  await shareWithSecondAccount(client, account, { ...stored, versions, mailDirectory });
+
   const directory = out ?? join(outputs, document.id);
   await writeProofFolder(proof, directory);
   say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
@@ -96,19 +102,4 @@ async function enter(
   const account = await createAccount(client, mailDirectory, say);
   await place.saveAccount(account.credentials);
   return account;
-}
-
-/** A second login, as on another machine: the password alone opens everything. */
-async function readBack(
-  client: VaultClient,
-  { credentials }: OpenAccount,
-  { id, fileHash }: Document,
-  say: Say,
-): Promise<void> {
-  const account = await openAccount(client, credentials);
-  if (account === undefined) throw new DemoError('the second login found no account');
-  const { encryptedMetadata } = await account.session.documents.get(id);
-  const { metadata } = await decryptMetadata(account.masterKey, encryptedMetadata);
-  if (metadata.fileHash !== fileHash) throw new DemoError('the metadata is of another file');
-  say(`a second login decrypts its metadata: ${metadata.name}, ${formatBytes(metadata.size)}`);
 }

@@ -6,17 +6,23 @@ import type { OpenAccount } from './account.ts';
 import { createProgress } from './progress.ts';
 import type { Say } from './say.ts';
 
-interface Evidence {
+/** What the document is found by. */
+export const KEYWORD = 'evidence of the demo';
+
+export interface Evidence {
   readonly name: string;
   readonly source: ByteSource;
-  readonly journal: ResumeStore;
   readonly say: Say;
+}
+
+export interface StoredEvidence extends Evidence {
+  readonly document: Document;
 }
 
 /** Encrypts and uploads a file, or what is missing of it, and makes it a document. */
 export async function storeEvidence(
   { session, masterKey }: OpenAccount,
-  { name, source, journal, say }: Evidence,
+  { name, source, journal, say }: Evidence & { journal: ResumeStore },
 ): Promise<Document> {
   const saved = replayRecords(await journal.load());
   say('encrypting and uploading; if this is interrupted, the same command goes on from there');
@@ -28,6 +34,7 @@ export async function storeEvidence(
     const document = await session.storeDocument({
       name,
       mediaType: 'application/octet-stream',
+      keywords: [KEYWORD],
       source,
       masterKey,
       resume: journal,

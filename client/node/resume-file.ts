@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { ResumeRecord } from '../resume.ts';
 import type { ResumeStore } from '../resume.ts';
 import { claimPath } from './claim.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 const LINE_FEED = 0x0a;
 
@@ -87,11 +88,4 @@ async function truncate(path: string, length: number): Promise<void> {
   await using file = await open(path, 'r+');
   await file.truncate(length);
   await file.sync();
-}
-
-/** Makes the names in it durable. Windows has no such call and needs none. */
-async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  await using directory = await open(path, 'r');
-  await directory.sync();
 }

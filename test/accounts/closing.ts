@@ -53,8 +53,11 @@ export async function rowsOf(
 ): Promise<Partial<Record<string, number>>> {
   const [counts = {}] = await createSql(vault)(
     `select
-      (select count(*) from documents where user_id = $1 and status = 'SEALED') as sealed,
-      (select count(*) from documents where user_id = $1 and status <> 'SEALED') as unsealed,
+      (select count(*) from document_versions where user_id = $1 and status = 'SEALED') as sealed,
+      (select count(*) from document_versions where user_id = $1 and status <> 'SEALED') as unsealed,
+      (select count(*) from documents d where user_id = $1 and not exists (
+        select from document_versions v where v.document_id = d.id and v.version = d.version
+      )) as without_current_version,
       (select count(*) from document_keywords where user_id = $1) as keywords,
       (select count(*) from upload_sessions where user_id = $1) as uploads,
       (select count(*) from upload_parts where user_id = $1) as parts,

@@ -87,8 +87,8 @@ test.serial('whatever runs at the same time, what is left is sealed and whole', 
     t.deepEqual(rest, {});
     t.deepEqual([uploads, parts], [sealed, sealed]);
     const kept = await sql(
-      `select documents.storage_key as key from documents
-       join upload_sessions using (storage_key) where documents.user_id = $1`,
+      `select v.storage_key as key from document_versions v
+       join upload_sessions using (storage_key) where v.user_id = $1`,
       [userId],
     );
     t.is(kept.length, sealed);
@@ -107,7 +107,7 @@ test.serial(
     const member = await createMember(vault);
     const { fileKey } = await upload(t, member.api, bytesOf(10));
     const closeAccount = await prepareToClose(vault, member);
-    const pause = await pauseAt(vault, 'insert on documents');
+    const pause = await pauseAt(vault, 'insert on document_versions');
     const creating = createDocument(member.api, fileKey);
     await untilWaiting(vault, 1);
     const closing = closeAccount();
@@ -164,7 +164,7 @@ test.serial('what a request let in before adds after the closure is swept away',
   await createEnvelope(t, api);
   await sql(
     `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
-     values (gen_random_uuid(), $1, 'default', now(), now())`,
+     values (gen_random_uuid(), $1, 'default', now(), now() + interval '1 hour')`,
     [userId],
   );
   await sweepNow(vault);
@@ -197,10 +197,12 @@ test.serial('an account of a thousand documents is closed in one go', async (t) 
       select gen_random_uuid(), $1, 'default', 'f', 1, 'application/octet-stream', 1,
         gen_random_uuid() || '/f', 'u' || n, 'COMPLETED', now(), 'v' from generate_series(1, $2) n
       returning *
+    ), documents as (
+      insert into documents (id, user_id, tenant_id) select id, $1, 'default' from added
     )
-    insert into documents (id, user_id, tenant_id, storage_key, object_version, file_size,
-      file_hash, encrypted_metadata)
-    select gen_random_uuid(), $1, 'default', storage_key, 'v', 1, storage_key, '' from added`,
+    insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
+      object_version, file_size, file_hash, encrypted_metadata)
+    select id, 1, $1, 'default', storage_key, 'v', 1, storage_key, '' from added`,
     [member.userId, count],
   );
   await sql(`

@@ -5,7 +5,8 @@ import { decodeJwt } from 'jose';
 import { until } from '../../app/dev/until.ts';
 import { AppError } from '../../app/errors.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';
-import { certify, createDocument, storeDocument } from '../documents/documents.ts';
+import { certify, createDocument, storeDocument, storeVersion } from '../documents/documents.ts';
+import { expireDocument } from '../documents/rows.ts';
 import { assertError } from '../http/error-body.ts';
 import { getJson, postJson, send } from '../http/send.ts';
 import { createApi } from '../uploads/api.ts';
@@ -43,7 +44,7 @@ test('a closed account leaves its sealed documents and their proofs, and nothing
   const { proofId } = (await certify(api, sealed.id)).body;
   const pending = await storeDocument(t, api);
   const expired = await storeDocument(t, api);
-  await sql(`update documents set status = 'EXPIRED' where id = $1`, [expired.id]);
+  await expireDocument(sql, expired.id);
   await sql(
     `insert into document_keywords (user_id, keyword_hash, document_id, tenant_id)
      values ($1, '00', $2, 'default')`,
@@ -83,6 +84,28 @@ test('a closed account leaves its sealed documents and their proofs, and nothing
     resource: { type: 'account', id: userId, owner: userId },
     data: { documents: 2, uploads: 5, envelopes: 1 },
   });
+});
+
+test('a document keeps its sealed versions through a closure, and no others', async (t) => {
+  const { vault, sql } = t.context;
+  const member = await createMember(vault);
+  const { api, userId } = member;
+  const first = await storeDocument(t, api);
+  const second = await storeVersion(t, api, first.id);
+  t.is((await certify(api, first.id)).status, 200);
+  const third = await storeVersion(t, api, first.id);
+  t.is((await close(vault, member)).status, 204);
+
+  t.deepEqual(await rowsOf(vault, userId), { sealed: 1, uploads: 1, parts: 1 });
+  const [document] = await sql('select version from documents where id = $1', [first.id]);
+  t.deepEqual(document, { version: 2 });
+  for (const { fileKey } of [first, third]) {
+    await until(async () => !(await hasObject(vault, fileKey)), {
+      what: 'the object to go',
+      ...patience,
+    });
+  }
+  t.true(await hasObject(vault, second.fileKey));
 });
 
 test('a closed account lets nobody in', async (t) => {

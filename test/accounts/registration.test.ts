@@ -5,6 +5,7 @@ import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';
 import type { TestVault } from '../vault.ts';
+import { createSql } from '../uploads/sql.ts';
 import { mailsTo, validationMails } from './mails.ts';
 import { createAccount, inventAccount, logIn, register, validate } from './test-account.ts';
 
@@ -90,6 +91,29 @@ test('of two registrations validated at once, exactly one becomes the account', 
   );
   const logins = await Promise.allSettled(tries.map((one) => logIn(vault, one)));
   t.is(logins.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('a registration that is delivered again after its validation sends no mail', async (t) => {
+  const sql = createSql(vault);
+  const account = inventAccount();
+  await register(vault, account);
+  const [mail] = await validationMails(vault, account.email, 1);
+  const [registration] = await sql('select id from registrations where salt = $1', [
+    account.saltHex,
+  ]);
+  await validate(vault, mail?.token ?? '');
+  const { email, saltHex: salt, verifierHex: verifier } = account;
+  const promised = { email, salt, verifier, emailHash: '', requestId: '' };
+  await vault.services.registration.enrol(promised, String(registration?.['id']));
+  const toSend = `select 1 from outbox where payload::json ->> 'to' = $1`;
+  await until(async () => (await sql(toSend, [email])).length === 0, {
+    what: 'every mail to be sent',
+    timeoutMs: 20_000,
+  });
+  t.deepEqual(
+    (await mailsTo(vault, email)).map(({ token }) => token),
+    [mail?.token],
+  );
 });
 
 test('the address is one however it is written', async (t) => {

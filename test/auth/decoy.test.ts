@@ -69,6 +69,8 @@ test('where there are decoys, a registration needs a salt of 32 bytes as theirs'
       verifier: verifierHex,
     });
     assertError(t, answer, { status: 400, code: 'validation_failed' });
+    const { details } = answer.body as { details: unknown };
+    t.deepEqual(details, [{ path: 'salt', message: 'must be 32 bytes' }]);
   }
 });
 

@@ -37,6 +37,13 @@ test('one route serves both steps of a login', async (t) => {
   t.is((await refresh(vault, refreshToken ?? '')).status, 200);
 });
 
+test('the route is under both prefixes', async (t) => {
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  const body = { sessionId, A, M1 };
+  t.is((await postJson(`${vault.baseUrl}/v1/auth/login`, body)).status, 200);
+  assertError(t, await step(body), { status: 401, code: 'srp_session_expired' });
+});
+
 test('both steps refuse there what they refuse on their own routes', async (t) => {
   const { A, M1 } = await beginLogin(vault, account);
   const unknown = { email: 'nobody@example.org', A };

@@ -12,10 +12,16 @@ export interface TrustedKey {
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
 }
 
+/** A vault whose database a key can be added to. */
+interface TrustingVault extends Pick<TestVault, 'baseUrl' | 'databases'> {
+  readonly config: { readonly auth: Pick<TestVault['config']['auth'], 'issuer' | 'audience'> };
+}
+
 const keySetPath = '/.well-known/jwks.json';
 
 /** Adds a key to the vault's registry, as if its HSM had made it. */
-export async function trustKey({ baseUrl, config, databases }: TestVault): Promise<TrustedKey> {
+export async function trustKey(vault: TrustingVault): Promise<TrustedKey> {
+  const { baseUrl, config, databases } = vault;
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const der = publicKey.export({ type: 'spki', format: 'der' });
   const keyId = createHash('sha256').update(der).digest('hex').slice(0, 32);
@@ -44,7 +50,7 @@ export async function trustKey({ baseUrl, config, databases }: TestVault): Promi
   };
 }
 
-function standardClaims({ issuer, audience }: TestVault['config']['auth']) {
+function standardClaims({ issuer, audience }: TrustingVault['config']['auth']) {
   return {
     iss: issuer,
     aud: audience,

@@ -5,11 +5,13 @@
 import type { Bench } from './bench.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchLogin } from './login/login.ts';
+import { benchSearch } from './search/search.ts';
 import { benchUpload } from './upload/upload.ts';
 
 const benches: Record<string, Bench> = {
   enumeration: benchEnumeration,
   login: benchLogin,
+  search: benchSearch,
   upload: benchUpload,
 };
 

@@ -7,3 +7,10 @@ export async function collect(pieces: AsyncIterable<Bytes>): Promise<Bytes> {
   for await (const piece of pieces) collected.push(piece);
   return concatBytes(...collected);
 }
+
+/** All that a generator yields. */
+export async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const gathered: T[] = [];
+  for await (const item of items) gathered.push(item);
+  return gathered;
+}

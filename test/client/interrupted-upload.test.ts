@@ -106,7 +106,7 @@ test('a part that the store lost is sent again, and the file is whole', async (t
     if (sessionId !== undefined && !hasLost) {
       hasLost = true;
       const directory = await sessionDirectory(vault, sessionId);
-      const [part = ''] = (await readdir(directory)).filter((name) => name.startsWith('2-'));
+      const part = (await readdir(directory)).find((name) => name.startsWith('2-')) ?? '';
       await rm(join(directory, part));
     }
     return fetch(input, init);

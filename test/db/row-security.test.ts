@@ -7,6 +7,7 @@ import { connectAs, createTenant, type Tenant } from './two-tenants.ts';
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
+  /** Its rows are each one user's, and theirs to see. */
   readonly hasOwner: boolean;
 }
 
@@ -32,15 +33,17 @@ test.after.always(async () => {
 
 /** Every table there is, so that a new one cannot be forgotten; the owner's bookkeeping aside. */
 async function listTables(client: Client): Promise<Table[]> {
-  const { rows } = await client.query<{ name: string; columns: string[] }>(`
-    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+  const { rows } = await client.query<{ name: string; columns: string[]; isShown: boolean }>(`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
+      exists (select from pg_policies where tablename = relname and 'probatio_app' = any(roles))
+        as "isShown"
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not attisdropped
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'migrations'
     group by c.relname order by c.relname`);
-  return rows.map(({ name, columns }) => ({
+  return rows.map(({ name, columns, isShown }) => ({
     name,
     columns,
-    hasOwner: columns.includes('user_id') && columns.includes('tenant_id'),
+    hasOwner: isShown && columns.includes('user_id') && columns.includes('tenant_id'),
   }));
 }
 

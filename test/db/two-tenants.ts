@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { createAccount, inventAccount, logIn, register } from '../accounts/test-account.ts';
 import { postJson, send } from '../http/send.ts';
+import { newSharingKey } from '../sharing/people.ts';
 import type { TestVault } from '../vault.ts';
 
 export interface Tenant {
@@ -19,15 +20,22 @@ export async function connectAs(connectionString: string): Promise<Client> {
 /** A user of a tenant of their own with a row in every table that users have rows in. */
 export async function createTenant(vault: TestVault, tenantId: string): Promise<Tenant> {
   const account = await createAccount(vault);
-  const admin = await connectAs(vault.databases.service);
-  const { rows } = await admin.query<{ id: string }>(
+  const service = await connectAs(vault.databases.service);
+  const { rows } = await service.query<{ id: string }>(
     'update accounts set tenant_id = $1 where email = $2 returning id',
     [tenantId, account.email],
   );
-  await admin.end();
   const userId = rows[0]?.id ?? '';
   const token = await logIn(vault, account);
   await storeEverything(vault, token);
+  await service.query(
+    `insert into document_shares (id, user_id, tenant_id, document_id, recipient_ref, wrapped_key,
+       permissions)
+     select gen_random_uuid(), user_id, tenant_id, id, gen_random_uuid(), '', '{read}'
+     from documents where user_id = $1`,
+    [userId],
+  );
+  await service.end();
   await register(vault, inventAccount());
   return { userId, tenantId };
 }
@@ -43,7 +51,14 @@ async function storeEverything({ baseUrl }: TestVault, token: string): Promise<v
   await post('/v1/crypto/keys/master-envelope', {
     encryptedEnvelope: randomBytes(40).toString('base64'),
   });
-  const { sessionId } = await post('/v1/uploads', { ...upload, fileSize: bytes.length });
+  await send('PUT', `${baseUrl}/v1/crypto/keys/sharing`, { token, json: newSharingKey() });
+  await post('/v1/documents/share-key', { recipientEmail: inventAccount().email });
+  const created = await send('POST', `${baseUrl}/v1/uploads`, {
+    token,
+    json: { ...upload, fileSize: bytes.length },
+    headers: { 'Idempotency-Key': 'once' },
+  });
+  const { sessionId } = created.body as Record<string, string>;
   const part = { token, bytes: new Uint8Array(bytes) };
   await send('PUT', `${baseUrl}/v1/uploads/${sessionId}/parts/1`, part);
   const { fileKey } = await post(`/v1/uploads/${sessionId}/complete`, undefined);

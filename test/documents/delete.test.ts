@@ -7,7 +7,16 @@ import { createApi } from '../uploads/api.ts';
 import { bytesOf, countStatuses, fileOf, upload } from '../uploads/files.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { hasObject, storeDirectory } from '../uploads/stored-files.ts';
-import { certify, createDocument, storeDocument } from './documents.ts';
+import {
+  certify,
+  createDocument,
+  getDocument,
+  listVersions,
+  removeDocument,
+  storeDocument,
+  storeVersion,
+} from './documents.ts';
+import { expireDocument } from './rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -17,8 +26,11 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-const remove = (api: Awaited<ReturnType<typeof createApi>>, id: string) =>
-  api.send('DELETE', `/v1/documents/${id}`);
+const untilGone = (vault: TestVault, fileKey: string) =>
+  until(async () => !(await hasObject(vault, fileKey)), {
+    what: 'the object to go',
+    timeoutMs: 10_000,
+  });
 
 test('a deleted document takes its object, its path and its quota along', async (t) => {
   const { sql, vault } = t.context;
@@ -32,13 +44,10 @@ test('a deleted document takes its object, its path and its quota along', async 
   t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 429);
   t.true(await hasObject(vault, fileKey));
 
-  t.is((await remove(api, id)).status, 204);
-  await until(async () => !(await hasObject(vault, fileKey)), {
-    what: 'the object to go',
-    timeoutMs: 10_000,
-  });
+  t.is((await removeDocument(api, id)).status, 204);
+  await untilGone(vault, fileKey);
   t.is((await api.send('GET', `/v1/documents/${id}`)).status, 404);
-  t.is((await remove(api, id)).status, 404);
+  t.is((await removeDocument(api, id)).status, 404);
   t.is((await createDocument(api, fileKey)).body.code, 'stored_file_not_found');
   t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 201);
   await storeDocument(t, api, bytes);
@@ -53,7 +62,7 @@ test('of ten parallel deletions one finds the document, and one entry tells of i
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => remove(api, id)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => removeDocument(api, id)));
   t.deepEqual(countStatuses(answers), { 204: 1, 404: 9 });
   const entries = await sql(
     'select action from audit_entries where resource_id = $1 order by seq',
@@ -67,7 +76,7 @@ test('of deletion and certification exactly one wins', async (t) => {
   const api = await createApi(vault);
   for (let round = 0; round < 10; round += 1) {
     const { id } = await storeDocument(t, api);
-    const [certified, removed] = await Promise.all([certify(api, id), remove(api, id)]);
+    const [certified, removed] = await Promise.all([certify(api, id), removeDocument(api, id)]);
     const { status, body } = await api.send('GET', `/v1/documents/${id}`);
     if (certified.status === 200) {
       t.is(removed.status, 403);
@@ -86,17 +95,14 @@ test('a sealed document is not its owner’s to delete', async (t) => {
   const api = await createApi(vault);
   const { id, fileKey } = await storeDocument(t, api);
   const { proofId } = (await certify(api, id)).body;
-  const { status, body } = await remove(api, id);
+  const { status, body } = await removeDocument(api, id);
   t.is(status, 403);
   t.is(body.code, 'document_sealed');
   t.is((await api.send('GET', `/v1/documents/${id}`)).body.status, 'SEALED');
 
   const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
-  t.is((await remove(admin, id)).status, 204);
-  await until(async () => !(await hasObject(vault, fileKey)), {
-    what: 'the object to go',
-    timeoutMs: 10_000,
-  });
+  t.is((await removeDocument(admin, id)).status, 204);
+  await untilGone(vault, fileKey);
   const proof = await api.send('GET', `/v1/audit/proof/${String(proofId)}`);
   t.is(proof.status, 200);
   const deletion = await t.context.sql(
@@ -115,8 +121,62 @@ test('an expired document may be deleted', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
-  await sql(`update documents set status = 'EXPIRED' where id = $1`, [id]);
-  t.is((await remove(api, id)).status, 204);
+  await expireDocument(sql, id);
+  t.is((await removeDocument(api, id)).status, 204);
+});
+
+test('all versions go with their document, with what is stored of them', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id, fileKey } = await storeDocument(t, api);
+  await expireDocument(sql, id);
+  const keys = [fileKey];
+  for (let i = 0; i < 3; i += 1) keys.push((await storeVersion(t, api, id)).fileKey);
+  t.is((await removeDocument(api, id)).status, 204);
+  for (const key of keys) await untilGone(vault, key);
+  for (const key of keys) {
+    t.is((await createDocument(api, key)).body.code, 'stored_file_not_found');
+  }
+  const left = await sql('select 1 from document_versions where document_id = $1', [id]);
+  t.deepEqual(left, []);
+});
+
+test('one sealed version keeps its owner from deleting any', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id, fileKey } = await storeDocument(t, api);
+  await certify(api, id);
+  const second = await storeVersion(t, api, id);
+  await sql(
+    `update document_versions set status = 'EXPIRED' where document_id = $1 and version = 2`,
+    [id],
+  );
+  const third = await storeVersion(t, api, id);
+  const { status, body } = await removeDocument(api, id);
+  t.is(status, 403);
+  t.is(body.code, 'document_sealed');
+  t.is((await listVersions(api, id)).length, 3);
+
+  await sql(
+    `insert into document_shares (id, user_id, tenant_id, document_id, recipient_ref,
+       recipient_user_id, wrapped_key, permissions)
+     values (gen_random_uuid(), $1, $2, $3, gen_random_uuid(), gen_random_uuid(), '', '{read}')`,
+    [api.caller.userId, api.caller.tenantId, id],
+  );
+  const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
+  t.is((await getDocument(admin, id)).status, 404, 'to delete is not to read');
+  t.is((await removeDocument(admin, id)).status, 204);
+  for (const key of [fileKey, second.fileKey, third.fileKey]) await untilGone(vault, key);
+  for (const table of ['document_shares', 'document_versions']) {
+    const rows = await sql(`select 1 from ${table} where document_id = $1`, [id]);
+    t.deepEqual(rows, [], table);
+  }
+  const [deletion] = await sql(
+    `select canonical::json -> 'data' as data from audit_entries
+     where resource_id = $1 and action = 'document.deleted'`,
+    [id],
+  );
+  t.like(deletion?.['data'], { status: 'PENDING', versions: 3, sealedVersions: 1 });
 });
 
 test('an upload of another document is not touched', async (t) => {
@@ -124,6 +184,6 @@ test('an upload of another document is not touched', async (t) => {
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
   const other = await upload(t, api, bytesOf(50));
-  t.is((await remove(api, id)).status, 204);
+  t.is((await removeDocument(api, id)).status, 204);
   t.is((await createDocument(api, other.fileKey)).status, 201);
 });

@@ -31,3 +31,60 @@ export async function storeDocument(
 
 export const certify = (api: Api, id: string): Promise<Answer> =>
   api.send('POST', `/v1/documents/${id}/certify`);
+
+export const getDocument = (api: Api, id: string): Promise<Answer> =>
+  api.send('GET', `/v1/documents/${id}`);
+
+/** The current ETag of a document. */
+export async function etagOf(api: Api, id: string): Promise<string> {
+  return (await getDocument(api, id)).headers.get('etag') ?? '';
+}
+
+export const removeDocument = (api: Api, id: string): Promise<Answer> =>
+  api.send('DELETE', `/v1/documents/${id}`);
+
+export const addVersion = (
+  api: Api,
+  id: string,
+  storagePath: string,
+  own: { encryptedMetadata?: string } = {},
+): Promise<Answer> =>
+  api.send('POST', `/v1/documents/${id}/versions`, { json: { storagePath, ...own } });
+
+/** Adds a version of random bytes. */
+export async function storeVersion(
+  t: ExecutionContext,
+  api: Api,
+  id: string,
+  bytes = bytesOf(100),
+): Promise<{ fileKey: string; body: Answer['body'] }> {
+  const { fileKey } = await upload(t, api, bytes);
+  const { status, body } = await addVersion(api, id, fileKey);
+  t.is(status, 201, JSON.stringify(body));
+  return { fileKey, body };
+}
+
+/** A version as lists show it. */
+export interface VersionItem {
+  readonly documentId: string;
+  readonly version: number;
+  readonly fileHash: string;
+  readonly status: string;
+  readonly createdAt: string;
+}
+
+/** All versions, newest first. */
+export async function listVersions(api: Api, id: string): Promise<VersionItem[]> {
+  const { body } = await api.send('GET', `/v1/documents/${id}/versions?limit=1000`);
+  return body as unknown as VersionItem[];
+}
+
+export const replaceMetadata = (
+  api: Api,
+  id: string,
+  json: { encryptedMetadata: string; keywordDeterministic?: string[] },
+  headers: Record<string, string>,
+): Promise<Answer> => api.send('PUT', `/v1/documents/${id}/metadata`, { json, headers });
+
+/** Base64 of a text, as if it were encrypted. */
+export const metadataOf = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { v7 as uuidv7 } from 'uuid';
 import { nextCursor } from '../../client/pages.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
-import { certify, metadata, storeDocument } from './documents.ts';
+import { certify, storeDocument } from './documents.ts';
+import { insertDocuments } from './rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -14,22 +13,6 @@ test.before(async (t) => {
   t.context = { vault, sql: createSql(vault) };
 });
 test.after.always((t) => t.context.vault.stop());
-
-/** Rows alone: lists need no files. Answers the ids, newest first. */
-async function insertDocuments(sql: Sql, { caller }: Api, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const id = uuidv7();
-    ids.unshift(id);
-    await sql(
-      `insert into documents
-         (id, user_id, tenant_id, storage_key, object_version, file_size, file_hash, encrypted_metadata)
-       values ($1, $2, $3, $4, 'v', 1, $5, $6)`,
-      [id, caller.userId, caller.tenantId, randomUUID(), randomUUID(), metadata],
-    );
-  }
-  return ids;
-}
 
 /** The pages of ids, as the links lead. */
 async function readPages(api: Api, limit: number): Promise<string[][]> {
@@ -47,8 +30,8 @@ async function readPages(api: Api, limit: number): Promise<string[][]> {
 test('a list is read page by page, newest first, without a gap or a repetition', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
-  const ids = await insertDocuments(sql, api, 25);
-  await insertDocuments(sql, await createApi(vault), 3);
+  const ids = await insertDocuments(sql, api.caller, 25);
+  await insertDocuments(sql, (await createApi(vault)).caller, 3);
   const sizes: [number, number[]][] = [
     [10, [10, 10, 5]],
     [5, [5, 5, 5, 5, 5]],
@@ -69,9 +52,9 @@ test('a list is read page by page, newest first, without a gap or a repetition',
 test('a document made or deleted between two pages moves no other', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
-  const ids = await insertDocuments(sql, api, 6);
+  const ids = await insertDocuments(sql, api.caller, 6);
   const first = await api.send('GET', '/v1/documents?limit=3');
-  await insertDocuments(sql, api, 2);
+  await insertDocuments(sql, api.caller, 2);
   await sql('delete from documents where id = $1', [ids[2]]);
   const cursor = nextCursor(first.headers.get('link'));
   const { body } = await api.send('GET', `/v1/documents?limit=3&cursor=${cursor}`);
@@ -85,7 +68,7 @@ test('an item has four fields, a page a hundred items, and a list without any is
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   t.deepEqual((await api.send('GET', '/v1/documents')).body as unknown, []);
-  await insertDocuments(sql, api, 101);
+  await insertDocuments(sql, api.caller, 101);
   const { body } = await api.send('GET', '/api/v1/documents');
   const items = body as unknown as object[];
   t.is(items.length, 100);

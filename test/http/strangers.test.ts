@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
+import { Scope } from '../../app/accounts/rights.ts';
 import { listRoutes } from '../../app/app.ts';
 import { createAccount, logIn } from '../accounts/test-account.ts';
 import { startKeyServer } from '../auth/issuers/key-server.ts';
@@ -24,17 +25,7 @@ interface Scene {
 
 const test = anyTest as TestFn<Scene>;
 
-const scopes = [
-  'documents:read',
-  'documents:write',
-  'uploads:write',
-  'keys:manage',
-  'audit:read',
-  'jobs:submit',
-  'sync:read',
-  'sync:write',
-  'mfa:manage',
-];
+const scopes = [...Scope.options];
 
 test.before(async (t) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-strangers-'));

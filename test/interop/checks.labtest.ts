@@ -28,7 +28,6 @@ const KEYWORDS = [
   'ΟΔΥΣΣΕΥΣ Σ ΑΣ. ΣΑΣ',
   'STRASSE ẞ ß ǅ ﬁ ½ Å',
   'E\u{301}\u{327} \u{1d400} \u{10400}',
-  '',
 ];
 const PASSWORDS = ['Ångström ﬁ ½', ' kept \u{feff}', 'a\u{0}b', 'e\u{327}\u{301} \u{1f511}', '가'];
 

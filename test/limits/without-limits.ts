@@ -7,4 +7,5 @@ export const withoutLimits = {
   LIMITS_PROOF_ADDRESS: 'off',
   LIMITS_PROOF_ACCOUNT: 'off',
   LIMITS_TOTP_ACCOUNT: 'off',
+  LIMITS_SHARE_KEY_USER: 'off',
 } as const;

@@ -12,8 +12,14 @@ export interface Replica {
   readonly process: GuardedProcess;
 }
 
-/** Another process of the same vault: same database, same objects, same tokens. */
-export async function startReplica(vault: TestVault): Promise<Replica> {
+/**
+ * Another process of the same vault: same database, same objects, same tokens.
+ * @param settings environment variables over its own.
+ */
+export async function startReplica(
+  vault: TestVault,
+  settings: Record<string, string> = {},
+): Promise<Replica> {
   const port = await freePort();
   const { redisUrl, signerSocketPath } = testStack();
   const spec = nodeProcess('replica', ['app/main.ts'], {
@@ -29,6 +35,7 @@ export async function startReplica(vault: TestVault): Promise<Replica> {
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: storeDirectory(vault),
     ...withoutLimits,
+    ...settings,
   });
   const baseUrl = `http://127.0.0.1:${port}`;
   const process = await spawnGuarded(spec, { onLine: () => undefined });

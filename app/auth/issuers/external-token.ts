@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
+import { newAccount } from '../../accounts/new-account.ts';
 import type { Clock } from '../../clock.ts';
 import { AppError } from '../../errors.ts';
 import type { Identified } from '../../http/caller.ts';
@@ -7,9 +8,6 @@ import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
 import { clockSkewSeconds, toTokenError } from '../token-error.ts';
-
-/** Of tokens that name none, and of new accounts. */
-const usualPlan = 'standard';
 
 /** What a token of another issuer says, by the issuer's own name of the user. */
 export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: string };
@@ -83,7 +81,7 @@ function toExternalToken(payload: JWTPayload, config: IssuerConfig): ExternalTok
     issuer,
     subject,
     tenantId: config.tenant ?? grants.tenants.find((granted) => granted === tenant),
-    plan: config.plan ?? textAt(payload, claims.plan) ?? usualPlan,
+    plan: config.plan ?? textAt(payload, claims.plan) ?? newAccount.plan,
     roles: granted(grants.roles, namesAt(payload, claims.roles)),
     scopes: granted(grants.scopes, namesAt(payload, claims.scopes)),
     sessionId: textAt(payload, claims.session),

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { Database, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import type { ByteRange, ObjectStore } from '../storage/object-store.ts';
+import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
+import type { Log } from '../telemetry/log.ts';
+import { loadDocument, type VersionRow } from './document-rows.ts';
+
+/** The files of documents, for their owners and those they are shared with. */
+export interface Downloads {
+  /** A version, the current one unless another is named. Throws not_found. */
+  find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow>;
+  /**
+   * Opens what is stored of a version, and resolves once the first bytes are there.
+   * Throws stored_file_changed when it is not what was hashed, not_found when it was deleted
+   * meanwhile, StorageError, or the reason of `signal`.
+   */
+  open(
+    caller: Caller,
+    file: VersionRow,
+    options: { range: ByteRange | undefined; signal: AbortSignal },
+  ): Promise<Readable>;
+}
+
+interface DownloadsOptions {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly log: Log;
+}
+
+/** Codes that say that the bytes which were hashed are not there. */
+const damages: ReadonlySet<StorageErrorCode> = new Set([
+  'object_not_found',
+  'version_changed',
+  'invalid_range',
+]);
+
+export function createDownloads({ db, store, log }: DownloadsOptions): Downloads {
+  function find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow> {
+    return db.asUser(caller, (tx) =>
+      version === undefined ? loadDocument(tx, id) : loadVersion(tx, id, version),
+    );
+  }
+
+  /** Never rejects. */
+  async function explain(caller: Caller, file: VersionRow, error: unknown): Promise<unknown> {
+    if (!(error instanceof StorageError && damages.has(error.code))) return error;
+    const { document_id: documentId, version } = file;
+    try {
+      await find(caller, documentId, version);
+    } catch (cause) {
+      return cause;
+    }
+    log.error({ err: error, documentId, version }, 'a stored file is not the one that was hashed');
+    return new AppError('stored_file_changed', { cause: error });
+  }
+
+  return {
+    find,
+    async open(caller, file, { range, signal }) {
+      try {
+        const { storage_key: key, object_version: ifVersion } = file;
+        const { body, size } = await store.get(key, { range, ifVersion, signal });
+        if (size !== file.file_size) {
+          body.destroy();
+          throw new StorageError('version_changed');
+        }
+        await once(body, 'readable');
+        body.once('error', (error) => void explain(caller, file, error));
+        return body;
+      } catch (error) {
+        throw await explain(caller, file, error);
+      }
+    },
+  };
+}
+
+async function loadVersion(tx: Tx, id: string, version: number): Promise<VersionRow> {
+  const row = await tx
+    .selectFrom('document_versions')
+    .selectAll()
+    .where('document_id', '=', id)
+    .where('version', '=', version)
+    .executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}

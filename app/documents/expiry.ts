@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import { ownerOf, type VersionRow } from './document-rows.ts';
+
+export interface DocumentExpiry {
+  /**
+   * Lets every version expire that waited too long to be sealed, in batches that each happen or do
+   * not. Documents that somebody else has locked are passed over: they are being sealed, changed or
+   * expired, and a later run looks again. Answers how many versions expired, or would.
+   * Throws shutting_down between batches, and audit_backlog_full.
+   */
+  expire(options: { dryRun: boolean }): Promise<{ expired: number }>;
+}
+
+const dayMs = 86_400_000;
+const batchSize = 200;
+
+interface ExpiryOptions {
+  readonly db: Database;
+  readonly audit: AuditTrail;
+  readonly clock: Clock;
+  /** How long a version may wait to be sealed. */
+  readonly pendingDays: number;
+  readonly isDraining: () => boolean;
+}
+
+export function createDocumentExpiry(options: ExpiryOptions): DocumentExpiry {
+  const { db, audit, clock, pendingDays, isDraining } = options;
+
+  /** Answers how many documents it found, and how many versions of them expired. */
+  async function expireBatch(tx: Tx, before: Date): Promise<{ found: number; expired: number }> {
+    const ids = await lockOverdue(tx, before);
+    const expired = await expireVersions(tx, ids, before);
+    for (const version of expired) {
+      await audit.append(tx, {
+        action: 'document.expired',
+        actor: { type: 'system', id: null },
+        owner: ownerOf(version),
+        resource: { type: 'document', id: version.document_id },
+        requestId: null,
+        data: { version: version.version, fileHash: version.file_hash },
+      });
+    }
+    return { found: ids.length, expired: expired.length };
+  }
+
+  return {
+    async expire({ dryRun }) {
+      const before = new Date(clock().getTime() - pendingDays * dayMs);
+      if (dryRun) return { expired: await db.asService((tx) => countOverdue(tx, before)) };
+      let total = 0;
+      for (;;) {
+        if (isDraining()) throw new AppError('shutting_down');
+        audit.assertWritable();
+        const { found, expired } = await db.asService((tx) => expireBatch(tx, before));
+        total += expired;
+        if (found === 0) return { expired: total };
+      }
+    },
+  };
+}
+
+function selectOverdue(tx: Tx, before: Date) {
+  return tx
+    .selectFrom('document_versions')
+    .where('document_versions.status', '=', 'PENDING')
+    .where('document_versions.created_at', '<', before);
+}
+
+async function countOverdue(tx: Tx, before: Date): Promise<number> {
+  const { count } = await selectOverdue(tx, before)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** The documents of the longest overdue versions that nobody has locked. */
+async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
+  const rows = await selectOverdue(tx, before)
+    .innerJoin('documents', 'documents.id', 'document_versions.document_id')
+    .select('documents.id')
+    .orderBy('document_versions.created_at')
+    .limit(batchSize)
+    .forUpdate('documents')
+    .skipLocked()
+    .execute();
+  return [...new Set(rows.map(({ id }) => id))];
+}
+
+/** What of them is overdue still, sorted as the sequences of their entries are locked. */
+async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Promise<VersionRow[]> {
+  if (ids.length === 0) return [];
+  const expired = await tx
+    .updateTable('document_versions')
+    .set({ status: 'EXPIRED' })
+    .where('document_id', 'in', ids)
+    .where('status', '=', 'PENDING')
+    .where('created_at', '<', before)
+    .returningAll()
+    .execute();
+  const changed = [...new Set(expired.map(({ document_id }) => document_id))];
+  if (changed.length > 0) {
+    await tx
+      .updateTable('documents')
+      .set({ revision: sql`revision + 1` })
+      .where('id', 'in', changed)
+      .execute();
+  }
+  return expired.sort(byDocumentAndVersion);
+}
+
+function byDocumentAndVersion(a: VersionRow, b: VersionRow): number {
+  if (a.document_id === b.document_id) return a.version - b.version;
+  return a.document_id < b.document_id ? -1 : 1;
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { AppError } from '../errors.ts';
+import { assertSafeText } from '../http/safe-text.ts';
+import { parseInput } from '../http/validation.ts';
+import { CreateUpload } from '../uploads/schema.ts';
+import { CreateDocument } from './schema.ts';
+
+/** The field `document`, as JSON. */
+const FormDocument = CreateDocument.omit({ storagePath: true });
+const FormFile = CreateUpload.pick({ fileName: true, mimeType: true });
+
+const DocumentField = z.strictObject({ document: FormDocument });
+const FileField = z.strictObject({ file: FormFile });
+
+/** Both fields, for the documentation. */
+export const UploadForm = z.strictObject({
+  document: FormDocument,
+  file: z.string().meta({ format: 'binary' }),
+});
+
+/** Throws invalid_json or validation_failed. */
+export function parseDocumentField(text: string): z.output<typeof FormDocument> {
+  const fields = { document: parseJson(text) };
+  return (parseInput(DocumentField, fields, 'body') as z.output<typeof DocumentField>).document;
+}
+
+/** Throws validation_failed. */
+export function parseFileField(
+  file: Readonly<Record<keyof z.input<typeof FormFile>, string | undefined>>,
+): z.output<typeof FormFile> {
+  return (parseInput(FileField, { file }, 'body') as z.output<typeof FileField>).file;
+}
+
+function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const details = [{ path: 'document', message: 'is no JSON' }];
+    throw new AppError('invalid_json', { details, cause });
+  }
+  assertSafeText(value);
+  return value;
+}

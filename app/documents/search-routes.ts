@@ -1,0 +1,38 @@
+import { route, type Route } from '../http/route.ts';
+import { mayRead } from './access.ts';
+import { DocumentList, DocumentPage } from './schema.ts';
+import { SearchDocuments } from './search-schema.ts';
+import type { DocumentSearch } from './search.ts';
+
+const path = '/v1/documents/search';
+
+interface SearchRoutesOptions {
+  readonly documentSearch: DocumentSearch;
+}
+
+export function createSearchRoutes({ documentSearch }: SearchRoutesOptions): Route[] {
+  return [
+    route({
+      method: 'post',
+      path,
+      aliases: [`/api${path}`],
+      tag: 'Documents',
+      summary:
+        'The caller’s own documents that have all keywords of `all` and one of `any`, newest first. For the next page send the same body to the linked path',
+      access: mayRead,
+      query: DocumentPage,
+      body: SearchDocuments,
+      status: 200,
+      response: DocumentList,
+      errors: [],
+      handler: async ({ caller, query, body, reply }) => {
+        const page = await documentSearch.find(caller, body, query);
+        if (page.cursor !== undefined) {
+          const next = `${path}?limit=${query.limit}&cursor=${page.cursor}`;
+          reply.set('Link', `<${next}>; rel="next"`);
+        }
+        return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,125 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database, Owner, Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/idempotency.ts';
+import { isOld } from './old-keys.ts';
+
+/** A dead process's claim ends within this time. */
+const leaseSeconds = 60;
+
+export function createIdempotencyKeys({ db }: { readonly db: Database }): IdempotencyKeys {
+  return {
+    claim: (owner, key, requestHash) =>
+      db.asUser(owner, async (tx) => {
+        const keyHash = hashKey(owner, key);
+        const claimId = await takeKey(tx, owner, keyHash, requestHash);
+        return claimId === undefined
+          ? loadAnswer(tx, owner, keyHash, requestHash)
+          : createClaim(db, owner, { keyHash, claimId });
+      }),
+  };
+}
+
+/** A user's keys in one tenant reveal and block nothing in another. */
+function hashKey({ tenantId }: Owner, key: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([tenantId, key]))
+    .digest('hex');
+}
+
+/** Undefined when the key is in use: by another request, by this one under way, or once it is done. */
+async function takeKey(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  keyHash: string,
+  requestHash: string,
+): Promise<string | undefined> {
+  // What is done under a claim is committed after it: a claim alone need not wait for the disk.
+  await sql`set local synchronous_commit = off`.execute(tx);
+  const claim = {
+    request_hash: requestHash,
+    claim_id: randomUUID(),
+    claimed_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})`,
+    status: null,
+    response: null,
+    created_at: sql<Date>`now()`,
+  };
+  const taken = await tx
+    .insertInto('idempotency_keys')
+    .values({ user_id: userId, tenant_id: tenantId, key_hash: keyHash, ...claim })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'key_hash'])
+        .doUpdateSet(claim)
+        .where(({ and, eb, or, ref }) =>
+          or([
+            isOld,
+            and([
+              eb(ref('idempotency_keys.request_hash'), '=', requestHash),
+              eb(ref('idempotency_keys.status'), 'is', null),
+              eb(ref('idempotency_keys.claimed_until'), '<', sql<Date>`now()`),
+            ]),
+          ]),
+        ),
+    )
+    .returning('claim_id')
+    .executeTakeFirst();
+  return taken?.claim_id;
+}
+
+/** What was kept under a key that is in use. Throws idempotency_key_reused or idempotency_in_progress. */
+async function loadAnswer(
+  tx: Tx,
+  { userId }: Owner,
+  keyHash: string,
+  requestHash: string,
+): Promise<KeptAnswer> {
+  const row = await tx
+    .selectFrom('idempotency_keys')
+    .select(['request_hash', 'status', 'response'])
+    .where('user_id', '=', userId)
+    .where('key_hash', '=', keyHash)
+    .executeTakeFirst();
+  // Given up a moment ago.
+  if (row === undefined) throw inProgress();
+  if (row.request_hash !== requestHash) throw new AppError('idempotency_key_reused');
+  if (row.status === null || row.response === null) throw inProgress();
+  return { status: row.status, body: row.response };
+}
+
+/** `claimId` is the fencing token: whoever has lost the claim keeps nothing, and so does nothing. */
+function createClaim(
+  db: Database,
+  owner: Owner,
+  { keyHash, claimId }: { keyHash: string; claimId: string },
+): KeyClaim {
+  return {
+    async keep(tx, { status, body }) {
+      const { numUpdatedRows } = await tx
+        .updateTable('idempotency_keys')
+        .set({ status, response: body })
+        .where('user_id', '=', owner.userId)
+        .where('key_hash', '=', keyHash)
+        .where('claim_id', '=', claimId)
+        .where('status', 'is', null)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw inProgress();
+    },
+    async release() {
+      await db.asUser(owner, (tx) =>
+        tx
+          .deleteFrom('idempotency_keys')
+          .where('user_id', '=', owner.userId)
+          .where('key_hash', '=', keyHash)
+          .where('claim_id', '=', claimId)
+          .where('status', 'is', null)
+          .execute(),
+      );
+    },
+  };
+}
+
+function inProgress(): AppError {
+  return new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+}

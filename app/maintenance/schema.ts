@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { Timestamp } from '../http/wire.ts';
+
+export const MaintenanceQuery = z.strictObject({
+  dryRun: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .meta({ description: 'Counts what would be done and does nothing.' }),
+});
+
+function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: Name, counts: C) {
+  return z.strictObject({
+    task: z.literal(task),
+    dryRun: z.boolean(),
+    startedAt: Timestamp,
+    completedAt: Timestamp,
+    ...counts,
+  });
+}
+
+export const ExpiredUploads = reportOf('expire-uploads', {
+  expiredSessions: z.int().meta({ description: 'Open sessions that were past their end.' }),
+  removedFiles: z.int().meta({ description: 'Completed uploads that became no document.' }),
+  removedSessions: z.int().meta({ description: 'Sessions that ended over 7 days ago.' }),
+});
+
+export const ExpiredDocuments = reportOf('expire-documents', {
+  expiredVersions: z.int().meta({ description: 'Versions that were not sealed in time.' }),
+});
+
+export const CollectedGarbage = reportOf('collect-garbage', {
+  abortedUploads: z.int().meta({ description: 'Open uploads that no session has.' }),
+  deletedObjects: z.int().meta({ description: 'Objects that nothing refers to.' }),
+  removedIdempotencyKeys: z.int(),
+  removedAddresses: z.int().meta({ description: 'From which nobody has logged in for a month.' }),
+  removedLoginSessions: z.int().meta({ description: 'That ended over 30 days ago.' }),
+});

@@ -1,0 +1,43 @@
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { DocumentExpiry } from '../documents/expiry.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { createUploadExpiry } from '../uploads/expiry.ts';
+import { createGarbage } from '../uploads/garbage.ts';
+import { createCollectGarbage } from './collect-garbage.ts';
+import { createExpireDocuments } from './expire-documents.ts';
+import { createExpireUploads } from './expire-uploads.ts';
+import { createRuns } from './runs.ts';
+import type { RunRequest } from './task.ts';
+import { createTaskLock } from './task-lock.ts';
+
+export type Maintenance = ReturnType<typeof createMaintenance>;
+
+interface MaintenanceOptions {
+  readonly db: Database;
+  /** The login of workers. */
+  readonly serviceUrl: string;
+  readonly audit: AuditTrail;
+  readonly outbox: Outbox;
+  readonly store: ObjectStore;
+  readonly documentExpiry: DocumentExpiry;
+  readonly garbageGraceHours: number;
+  readonly clock: Clock;
+  readonly isDraining: () => boolean;
+}
+
+/** The tasks of CronJobs. Each throws what a run throws. */
+export function createMaintenance(options: MaintenanceOptions) {
+  const runs = createRuns({ ...options, lock: createTaskLock(options) });
+  const expireUploads = createExpireUploads(createUploadExpiry(options));
+  const expireDocuments = createExpireDocuments(options.documentExpiry);
+  const garbage = createGarbage({ ...options, graceHours: options.garbageGraceHours });
+  const collectGarbage = createCollectGarbage({ ...options, garbage });
+  return {
+    expireUploads: (request: RunRequest) => runs.run(expireUploads, request),
+    expireDocuments: (request: RunRequest) => runs.run(expireDocuments, request),
+    collectGarbage: (request: RunRequest) => runs.run(collectGarbage, request),
+  };
+}

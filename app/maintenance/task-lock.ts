@@ -1,0 +1,51 @@
+import { Client } from 'pg';
+import { AppError } from '../errors.ts';
+
+export interface TaskLock {
+  /**
+   * Does `work` while no other process does any under this name. Throws maintenance_running, or
+   * database_unavailable. A lock whose connection breaks is free; the work goes on.
+   */
+  hold<T>(name: string, work: () => Promise<T>): Promise<T>;
+}
+
+const connectionTimeoutMillis = 5_000;
+
+/**
+ * Advisory locks of Postgres, each on a connection of its own: it may be held for long, and no
+ * transaction is. When the process dies, the lock is free at once.
+ */
+export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }): TaskLock {
+  return {
+    async hold(name, work) {
+      const client = new Client({
+        connectionString: serviceUrl,
+        connectionTimeoutMillis,
+        keepAlive: true,
+      });
+      client.on('error', () => undefined);
+      try {
+        if (!(await tryLock(client, name))) {
+          throw new AppError('maintenance_running', { retryAfterSeconds: 60 });
+        }
+        return await work();
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** Until the connection ends. */
+async function tryLock(client: Client, name: string): Promise<boolean> {
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ locked: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
+      [`maintenance:${name}`],
+    );
+    return rows[0]?.locked === true;
+  } catch (cause) {
+    throw new AppError('database_unavailable', { cause });
+  }
+}

@@ -1,0 +1,22 @@
+import { createHash, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto';
+
+const { privateKey: anyKey } = generateKeyPairSync('x25519');
+
+/**
+ * Whether base64 is a public key of X25519: 32 bytes, and none of the points of small order, with
+ * which everyone would agree on the same secret (RFC 7748 §6.1).
+ */
+export function isPublicKey(base64: string): boolean {
+  const x = Buffer.from(base64, 'base64').toString('base64url');
+  try {
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x }, format: 'jwk' });
+    return diffieHellman({ privateKey: anyKey, publicKey }).length === 32;
+  } catch {
+    return false;
+  }
+}
+
+/** What people compare: the first 16 bytes of the SHA3-256 of the key, hex. */
+export function fingerprintOf(publicKey: string): string {
+  return createHash('sha3-256').update(publicKey, 'base64').digest('hex').slice(0, 32);
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { Email } from '../accounts/email.ts';
+import { Base64, Limit, Timestamp, Uuid } from '../http/wire.ts';
+import { isPublicKey } from './public-key.ts';
+
+const maxWrappedBytes = 1024;
+
+export const Permissions = z.array(z.literal('read')).length(1);
+
+export const SharingKeyChange = z.strictObject({
+  /** For HPKE with DHKEM(X25519, HKDF-SHA256). */
+  publicKey: Base64(32).refine(isPublicKey, 'must be a public key of X25519'),
+  wrappedPrivateKey: Base64(maxWrappedBytes).min(1),
+});
+
+export const SharingKeyView = z.strictObject({
+  publicKey: z.string(),
+  wrappedPrivateKey: z.string(),
+  version: z.int(),
+  createdAt: Timestamp,
+});
+
+export const ShareKeyRequest = z.strictObject({ recipientEmail: Email });
+
+export const ShareKey = z.strictObject({
+  recipientId: Uuid,
+  publicKey: z.string(),
+  fingerprint: z.string(),
+});
+
+/** Names the recipient in one of the two ways. */
+export const CreateShare = z.strictObject({
+  recipientEmail: Email.optional(),
+  recipientId: Uuid.optional(),
+  /** The document key under the recipient's public key. */
+  wrappedKey: Base64(maxWrappedBytes).min(1),
+  permissions: Permissions,
+  expiresAt: z.iso
+    .datetime()
+    .transform((text) => new Date(text))
+    .optional(),
+});
+
+export const ShareView = z
+  .strictObject({
+    id: Uuid,
+    documentId: Uuid,
+    recipientId: Uuid,
+    permissions: Permissions,
+    expiresAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: 'Share' });
+
+export const ShareList = z.array(ShareView);
+
+export const ShareId = z.strictObject({ id: Uuid, shareId: Uuid });
+
+export const SharePage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
+
+/** A document in its current version, with what its recipient needs to open it. */
+export const SharedDocument = z.strictObject({
+  shareId: Uuid,
+  documentId: Uuid,
+  ownerId: Uuid,
+  wrappedKey: z.string(),
+  permissions: Permissions,
+  encryptedMetadata: z.string(),
+  fileHash: z.string(),
+  status: z.enum(['PENDING', 'SEALED', 'EXPIRED']),
+  expiresAt: Timestamp.nullable(),
+  createdAt: Timestamp,
+});
+
+export const SharedList = z.array(SharedDocument);

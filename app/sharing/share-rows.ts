@@ -1,0 +1,82 @@
+import { sql, type Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+import { Permissions, type ShareView } from './schema.ts';
+
+export type ShareRow = Selectable<Schema['document_shares']>;
+
+/** A document of the caller's, which stays until the transaction ends. Throws not_found. */
+export async function holdDocument(tx: Tx, id: string): Promise<void> {
+  // Recipients see the document and cannot lock it.
+  const held = await tx
+    .selectFrom('documents')
+    .select('id')
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (held === undefined) throw new AppError('not_found');
+}
+
+/** Null where the recipient's id means nobody. */
+export async function findRecipient(tx: Tx, recipientId: string): Promise<string | null> {
+  const recipient = await tx
+    .selectFrom('share_recipients')
+    .select('recipient_user_id')
+    .where('recipient_ref', '=', recipientId)
+    .executeTakeFirst();
+  return recipient?.recipient_user_id ?? null;
+}
+
+/** Replaces a share that has ended. Throws share_exists while an earlier one lives. */
+export async function insertShare(tx: Tx, row: ShareRow): Promise<void> {
+  const inserted = await tx
+    .insertInto('document_shares')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['document_id', 'recipient_ref'])
+        .doUpdateSet(row)
+        .where('document_shares.expires_at', '<=', sql<Date>`now()`),
+    )
+    .returning('id')
+    .executeTakeFirst();
+  if (inserted === undefined) throw new AppError('share_exists');
+}
+
+/** The shares of a document of the caller's, newest first. Throws not_found. */
+export async function listShares(
+  tx: Tx,
+  caller: Caller,
+  documentId: string,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<ShareRow[]> {
+  const document = await tx
+    .selectFrom('documents')
+    .select('id')
+    .where('id', '=', documentId)
+    .where('user_id', '=', caller.userId)
+    .executeTakeFirst();
+  if (document === undefined) throw new AppError('not_found');
+  let query = tx
+    .selectFrom('document_shares')
+    .selectAll()
+    .where('document_id', '=', documentId)
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (cursor !== undefined) query = query.where('id', '<', cursor);
+  return query.execute();
+}
+
+export function toView(row: ShareRow): z.input<typeof ShareView> {
+  return {
+    id: row.id,
+    documentId: row.document_id,
+    recipientId: row.recipient_ref,
+    permissions: Permissions.parse(row.permissions),
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+  };
+}

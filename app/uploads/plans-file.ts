@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Plan } from './quota.ts';
+
+const Name = z.string().regex(/^[\w.-]{1,64}$/);
+
+const Plans = z.record(
+  Name,
+  z.strictObject({ openUploads: z.int().positive(), storageBytes: z.int().positive() }),
+);
+
+interface PlansFile {
+  readonly plans: ReadonlyMap<string, Plan>;
+  /** One line each, naming plans and fields and never values. With any, there are no plans. */
+  readonly problems: readonly string[];
+}
+
+/** Reads the JSON object of plans by name; the standard plan has settings of its own. */
+export function readPlans(file: string): PlansFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    return failed([error instanceof SyntaxError ? 'is not JSON' : 'cannot be read']);
+  }
+  const parsed = Plans.safeParse(json);
+  if (!parsed.success) return failed(parsed.error.issues.map(describe));
+  if ('standard' in parsed.data) return failed(['standard: is set by PLANS_STANDARD_…']);
+  return { plans: new Map(Object.entries(parsed.data)), problems: [] };
+}
+
+function failed(problems: readonly string[]): PlansFile {
+  return { plans: new Map(), problems };
+}
+
+function describe({ code, path, message }: z.core.$ZodIssue): string {
+  const what = code === 'invalid_key' ? 'must be 1 to 64 letters, digits, . _ or -' : message;
+  return path.length === 0 ? what : `${path.map(String).join('.')}: ${what}`;
+}

@@ -1,0 +1,48 @@
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { ObjectHasher } from '../storage/object-hash.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createCompletion } from './completion.ts';
+import { createFileHashes } from './file-hashes.ts';
+import { createParts } from './parts.ts';
+import { createPlans } from './plans.ts';
+import type { Plan } from './quota.ts';
+import { createUploads } from './service.ts';
+import { createUploadSessions } from './sessions.ts';
+import { createStreamedUploads } from './streamed-uploads.ts';
+
+interface UploadsConfig {
+  readonly uploads: {
+    readonly sessionTtlSeconds: number;
+    readonly allowedMimeTypes: readonly string[];
+  };
+  readonly plans: { readonly standard: Plan; readonly named: ReadonlyMap<string, Plan> };
+}
+
+interface Needs {
+  readonly db: Database;
+  readonly audit: AuditTrail;
+  readonly outbox: Outbox;
+  readonly store: ObjectStore;
+  readonly hasher: ObjectHasher;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The services of uploads, for routes and for other features. */
+export function createUploadServices(config: UploadsConfig, needs: Needs) {
+  const plan = createPlans({ ...config.plans, log: needs.log });
+  const hashes = createFileHashes(needs);
+  const uploadSessions = createUploadSessions({ ...needs, ...config.uploads, plan });
+  const completion = createCompletion({ ...needs, hashes });
+  return {
+    uploads: createUploads({ ...needs, hashes }),
+    uploadSessions,
+    parts: createParts(needs),
+    completion,
+    streamedUploads: createStreamedUploads({ ...needs, sessions: uploadSessions, completion }),
+  };
+}

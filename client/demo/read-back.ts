@@ -1,0 +1,35 @@
+import { downloadFile } from '../download.ts';
+import { createNodeFileHash } from '../node/file-hash.ts';
+import { searchDocuments } from '../search-documents.ts';
+import { openDocument } from '../stored-file.ts';
+import type { VaultClient } from '../vault.ts';
+import { openAccount } from './account.ts';
+import type { OpenAccount } from './account.ts';
+import { DemoError } from './demo-error.ts';
+import { formatBytes } from './progress.ts';
+import { requireSame } from './same-bytes.ts';
+import { KEYWORD } from './store-evidence.ts';
+import type { StoredEvidence } from './store-evidence.ts';
+
+/** A second login, as on another machine: the password alone finds and opens everything. */
+export async function readBack(
+  client: VaultClient,
+  { credentials }: OpenAccount,
+  { document, source, say }: StoredEvidence,
+): Promise<void> {
+  const account = await openAccount(client, credentials);
+  if (account === undefined) throw new DemoError('the second login found no account');
+  const { masterKey, session } = account;
+
+  const ids: string[] = [];
+  for await (const { id } of searchDocuments(session, { masterKey, all: [KEYWORD] })) ids.push(id);
+  if (!ids.includes(document.id)) throw new DemoError('the search did not find the document');
+  say(`a second login finds it by the keyword "${KEYWORD}", of which the vault knows a hash alone`);
+
+  const file = await openDocument(session, { id: document.id, masterKey });
+  const { name, size } = file.metadata;
+  say(`a second login decrypts its metadata: ${name}, ${formatBytes(size)}`);
+  const tools = { http: session.http, createFileHash: createNodeFileHash };
+  await requireSame(downloadFile(tools, file), source);
+  say('downloaded and decrypted: the same bytes, and the same SHA3-256');
+}

@@ -1,0 +1,17 @@
+import type { ByteSource } from '../byte-source.ts';
+import type { Bytes } from '../bytes.ts';
+import { DemoError } from './demo-error.ts';
+
+/** Reads to the end. Throws DemoError unless these are the bytes of the source, and what comes with them. */
+export async function requireSame(pieces: AsyncIterable<Bytes>, source: ByteSource): Promise<void> {
+  let offset = 0;
+  let isSame = true;
+  for await (const piece of pieces) {
+    const expected = await source.read(offset, piece.length);
+    isSame &&= Buffer.compare(piece, expected) === 0;
+    offset += piece.length;
+  }
+  if (!isSame || offset !== source.size) {
+    throw new DemoError('the file that was decrypted is not the one that was stored');
+  }
+}

@@ -1,0 +1,82 @@
+import type { ByteSource } from '../byte-source.ts';
+import { downloadFile } from '../download.ts';
+import { createNodeFileHash } from '../node/file-hash.ts';
+import type { VaultSession } from '../session.ts';
+import type { StoredFile } from '../stored-file.ts';
+import { VaultError } from '../vault-error.ts';
+import type { VaultClient } from '../vault.ts';
+import { createAccount } from './account.ts';
+import type { OpenAccount } from './account.ts';
+import { DemoError } from './demo-error.ts';
+import { requireSame } from './same-bytes.ts';
+import type { StoredEvidence } from './store-evidence.ts';
+
+interface SharedEvidence extends Pick<StoredEvidence, 'document' | 'say'> {
+  /** What each version is, the first one first. */
+  readonly versions: readonly ByteSource[];
+  readonly mailDirectory: string;
+}
+
+/**
+ * Shares a document with a fresh account until that has read it. Throws DemoError if it reads anything
+ * else, or afterwards anything at all.
+ */
+export async function shareWithSecondAccount(
+  client: VaultClient,
+  { session: owner }: OpenAccount,
+  { document: { id }, versions, mailDirectory, say }: SharedEvidence,
+): Promise<void> {
+  const { credentials, session } = await createAccount(client, mailDirectory, () => {});
+  const { fingerprint } = await session.enableSharing();
+  say(`a second account, ${credentials.email}, receives by the key ${fingerprint}`);
+  const confirm = (shown: string) => shown === fingerprint;
+  const share = await owner.shareDocument(id, credentials.email, { confirm });
+  say('shared with it: the vault showed the same key, and has the document key under it alone');
+
+  const names = await listNames(session);
+  const opened = await session.openShared(share.id);
+  await requireVersions(session, opened, versions);
+  say(`the second account lists ${names.join(', ')}, and decrypts every version`);
+
+  await owner.unshare(id, share.id);
+  await requireNothing(session, opened);
+  say('the share has ended: the second account lists nothing and downloads nothing more');
+}
+
+async function listNames(session: VaultSession): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { metadata } of session.listShared()) {
+    names.push(metadata?.name ?? 'what it cannot open');
+  }
+  return names;
+}
+
+async function requireVersions(
+  { http, documents }: VaultSession,
+  { documentId, documentKey }: StoredFile,
+  versions: readonly ByteSource[],
+): Promise<void> {
+  const tools = { http, createFileHash: createNodeFileHash };
+  let count = 0;
+  for await (const { version, fileHash } of documents.versions(documentId)) {
+    const source = versions[version - 1];
+    if (source === undefined) throw new DemoError('the second account sees a strange version');
+    const file = { documentId, documentKey, version, fileHash };
+    await requireSame(downloadFile(tools, file), source);
+    count += 1;
+  }
+  if (count !== versions.length) throw new DemoError('the second account misses a version');
+}
+
+async function requireNothing(session: VaultSession, file: StoredFile): Promise<void> {
+  const names = await listNames(session);
+  if (names.length > 0) throw new DemoError('the second account still lists the document');
+  const tools = { http: session.http, createFileHash: createNodeFileHash };
+  try {
+    await downloadFile(tools, file).next();
+  } catch (error) {
+    if (error instanceof VaultError && error.status === 404) return;
+    throw error;
+  }
+  throw new DemoError('the second account still downloads the document');
+}

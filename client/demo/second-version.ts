@@ -1,0 +1,30 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { addVersion } from '../add-version.ts';
+import { blobSource } from '../byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
+import { createNodeFileHash } from '../node/file-hash.ts';
+import { verifyProof } from '../proof.ts';
+import type { OpenAccount } from './account.ts';
+import { DemoError } from './demo-error.ts';
+import { readSealedEntry } from './sealed-entry.ts';
+import type { StoredEvidence } from './store-evidence.ts';
+
+/** Adds a version of one line and seals it. Throws DemoError unless both versions are proven then. */
+export async function addSecondVersion(
+  { session, masterKey }: OpenAccount,
+  { name, document: { id }, trustedKeys, say }: StoredEvidence & { trustedKeys: readonly string[] },
+): Promise<ByteSource> {
+  const source = blobSource(new Blob([utf8ToBytes(`A second version of ${name}.\n`)]));
+  const tools = { ...session, createFileHash: createNodeFileHash };
+  const { version } = await addVersion(tools, { id, masterKey, source });
+  const { entryCanonical } = await session.certifyDocument(id);
+  readSealedEntry(entryCanonical, await session.documents.get(id));
+
+  const proofs = await session.documents.proofs(id);
+  const valid = proofs.filter((proof) => verifyProof(proof, { trustedKeys }).valid);
+  if (valid.length !== version) throw new DemoError('not every version has a valid proof');
+  say(
+    `version ${version} added and sealed: each version has a proof of its own, and both are valid`,
+  );
+  return source;
+}

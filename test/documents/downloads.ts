@@ -1,0 +1,41 @@
+import { readdir, readlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { Api } from '../uploads/api.ts';
+import { storeDirectory } from '../uploads/stored-files.ts';
+import type { TestVault } from '../vault.ts';
+
+export interface Downloaded {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+}
+
+/** A download of a document as it is; rejects when the connection breaks in the middle. */
+export async function download(
+  vault: TestVault,
+  api: Api,
+  target: string,
+  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<Downloaded> {
+  const response = await fetch(`${vault.baseUrl}/v1/documents/${target}`, {
+    method,
+    headers: { authorization: `Bearer ${api.token}`, ...headers },
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes };
+}
+
+/** The code of an error body. */
+export function codeOf({ bytes }: Downloaded): unknown {
+  return (JSON.parse(bytes.toString()) as { code: unknown }).code;
+}
+
+/** How many files of the vault's objects this process has open. Linux. */
+export async function countOpenObjects(vault: TestVault): Promise<number> {
+  const objects = path.join(storeDirectory(vault), 'objects');
+  const targets = await Promise.all(
+    // Others may be closed at this moment.
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith(objects)).length;
+}

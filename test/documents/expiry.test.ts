@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { connectAs } from '../db/two-tenants.ts';
+import { createApi } from '../uploads/api.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { hasObject } from '../uploads/stored-files.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import {
+  certify,
+  etagOf,
+  getDocument,
+  listVersions,
+  removeDocument,
+  storeDocument,
+  storeVersion,
+} from './documents.ts';
+import { actionsOn, ageDocument, insertDocuments } from './rows.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.beforeEach(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.afterEach.always((t) => t.context.vault.stop());
+
+test.serial('a version that was not sealed within thirty days expires, and no other', async (t) => {
+  const { sql, vault } = t.context;
+  const { documentExpiry } = vault.services;
+  const api = await createApi(vault);
+  const [old, recent, sealed] = [
+    await storeDocument(t, api),
+    await storeDocument(t, api),
+    await storeDocument(t, api),
+  ];
+  await certify(api, sealed.id);
+  await ageDocument(sql, old.id, '30 days 1 minute');
+  await ageDocument(sql, recent.id, '29 days 23 hours');
+  await ageDocument(sql, sealed.id, '60 days');
+  const etag = await etagOf(api, old.id);
+
+  t.deepEqual(await documentExpiry.expire({ dryRun: true }), { expired: 1 });
+  t.is((await getDocument(api, old.id)).body.status, 'PENDING');
+  t.deepEqual(await documentExpiry.expire({ dryRun: false }), { expired: 1 });
+  t.deepEqual(await documentExpiry.expire({ dryRun: false }), { expired: 0 });
+
+  t.is((await getDocument(api, old.id)).body.status, 'EXPIRED');
+  t.not(await etagOf(api, old.id), etag);
+  t.is((await getDocument(api, recent.id)).body.status, 'PENDING');
+  t.is((await getDocument(api, sealed.id)).body.status, 'SEALED');
+  t.deepEqual(await actionsOn(sql, old.id), ['document.created', 'document.expired']);
+  const [entry] = await sql(
+    `select canonical::json as entry from audit_entries where action = 'document.expired'`,
+  );
+  t.like(entry?.['entry'], {
+    actor: { type: 'system', id: null },
+    tenant: api.caller.tenantId,
+    resource: { type: 'document', id: old.id, owner: api.caller.userId },
+    requestId: null,
+    data: { version: 1, fileHash: old.fileHash },
+  });
+  t.is((await certify(api, old.id)).body.code, 'document_expired');
+  t.true(await hasObject(vault, old.fileKey), 'its owner decides when it goes');
+  t.is((await removeDocument(api, old.id)).status, 204);
+});
+
+test.serial('each version of a document expires at its own time', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  await certify(api, id);
+  await storeVersion(t, api, id);
+  await storeVersion(t, api, id);
+  await ageDocument(sql, id, '31 days');
+  await storeVersion(t, api, id);
+  t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 2 });
+  t.deepEqual(
+    (await listVersions(api, id)).map(({ status }) => status),
+    ['PENDING', 'EXPIRED', 'EXPIRED', 'SEALED'],
+  );
+  t.is((await certify(api, id)).status, 200);
+});
+
+test.serial('runs at the same time expire everything once between them', async (t) => {
+  const { sql, vault } = t.context;
+  const { documentExpiry } = vault.services;
+  const owners = Array.from({ length: 3 }, () => ({ userId: randomUUID(), tenantId: 'default' }));
+  const ids: string[] = [];
+  for (const owner of owners) ids.push(...(await insertDocuments(sql, owner, 150, '31 days')));
+  t.deepEqual(await documentExpiry.expire({ dryRun: true }), { expired: 450 });
+  const runs = await Promise.all(
+    Array.from({ length: 3 }, () => documentExpiry.expire({ dryRun: false })),
+  );
+  t.is(
+    runs.reduce((sum, { expired }) => sum + expired, 0),
+    450,
+  );
+  const [count] = await sql(
+    `select count(*)::int as entries, count(distinct resource_id)::int as documents
+     from audit_entries where action = 'document.expired'`,
+  );
+  t.deepEqual(count, { entries: 450, documents: 450 });
+  const states = await sql('select distinct status from document_versions');
+  t.deepEqual(states, [{ status: 'EXPIRED' }]);
+});
+
+test.serial('a document that somebody works on is passed over and expires later', async (t) => {
+  const { sql, vault } = t.context;
+  const { documentExpiry } = vault.services;
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  const [busy = ''] = await insertDocuments(sql, owner, 1, '40 days');
+  await insertDocuments(sql, owner, 4, '31 days');
+  const client = await connectAs(vault.databases.admin);
+  await client.query('begin');
+  await client.query('select 1 from documents where id = $1 for update', [busy]);
+  t.deepEqual(await documentExpiry.expire({ dryRun: false }), { expired: 4 });
+  await client.query('rollback');
+  await client.end();
+  t.deepEqual(await documentExpiry.expire({ dryRun: false }), { expired: 1 });
+});
+
+test.serial('a document is either sealed or expired, whatever comes first', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  for (let round = 0; round < 10; round += 1) {
+    const { id } = await storeDocument(t, api);
+    await ageDocument(sql, id, '31 days');
+    const [certified] = await Promise.all([
+      certify(api, id),
+      vault.services.documentExpiry.expire({ dryRun: false }),
+    ]);
+    const { status } = (await getDocument(api, id)).body;
+    t.is(certified.status, status === 'SEALED' ? 200 : 409, String(status));
+    if (status !== 'SEALED') t.is(certified.body.code, 'document_expired');
+    const [, end, ...more] = await actionsOn(sql, id);
+    t.is(end, status === 'SEALED' ? 'document.sealed' : 'document.expired');
+    t.deepEqual(more, []);
+  }
+});
+
+test.serial('an expiry whose entry cannot be written does not happen', async (t) => {
+  const { sql, vault } = t.context;
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  await insertDocuments(sql, owner, 3, '31 days');
+  await sql(`
+    create function break_expiry() returns trigger language plpgsql as
+    $$ begin raise 'broken'; end $$;
+    create trigger broken before insert on audit_entries for each row
+    when (new.action = 'document.expired') execute function break_expiry()`);
+  await t.throwsAsync(vault.services.documentExpiry.expire({ dryRun: false }));
+  t.deepEqual(await sql('select distinct status from document_versions'), [{ status: 'PENDING' }]);
+  await sql('drop trigger broken on audit_entries');
+  t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
+});
+
+test.serial('how long a version may wait is configured', async (t) => {
+  const { sql, vault } = t.context;
+  const week = await startVault({ DOCUMENTS_PENDING_DAYS: '7' });
+  t.teardown(() => week.stop());
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  await insertDocuments(createSql(week), owner, 2, '8 days');
+  await insertDocuments(createSql(week), owner, 3, '6 days');
+  t.deepEqual(await week.services.documentExpiry.expire({ dryRun: false }), { expired: 2 });
+  await insertDocuments(sql, owner, 2, '8 days');
+  t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 0 });
+});
+
+test.serial('the search for what is overdue uses its index', async (t) => {
+  const { sql, vault } = t.context;
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  await insertDocuments(sql, owner, 5000, '1 day');
+  await insertDocuments(sql, owner, 3, '31 days');
+  await sql('analyze documents, document_versions');
+  const scans = async () => {
+    const [row] = await sql(
+      `select idx_scan from pg_stat_user_indexes where indexrelname = 'document_versions_pending'`,
+    );
+    return Number(row?.['idx_scan']);
+  };
+  const before = await scans();
+  t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
+  await until(async () => (await scans()) > before, { what: 'the scan', timeoutMs: 20_000 });
+});

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import { listRoutes } from '../../app/app.ts';
+import { createApi, type Api } from '../uploads/api.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startReadyVault, type TestVault } from '../vault.ts';
+import { certify, metadataOf, storeDocument, storeVersion } from './documents.ts';
+import { expireDocument } from './rows.ts';
+
+interface Scene {
+  readonly vault: TestVault;
+  readonly sql: Sql;
+  readonly owner: Api;
+  /** The owner's documents in every state, and one that is nobody's. */
+  readonly ids: Readonly<Record<string, string>>;
+  readonly strangers: Readonly<Record<string, Api>>;
+}
+
+const test = anyTest as TestFn<Scene>;
+
+test.before(async (t) => {
+  const vault = await startReadyVault();
+  const sql = createSql(vault);
+  const owner = await createApi(vault);
+  const [pending, sealed, expired] = [
+    await storeDocument(t, owner),
+    await storeDocument(t, owner),
+    await storeDocument(t, owner),
+  ];
+  await certify(owner, sealed.id);
+  await storeVersion(t, owner, sealed.id);
+  await certify(owner, sealed.id);
+  await expireDocument(sql, expired.id);
+  t.context = {
+    vault,
+    sql,
+    owner,
+    ids: { pending: pending.id, sealed: sealed.id, expired: expired.id, unknown: randomUUID() },
+    strangers: {
+      'another user': await createApi(vault),
+      'the same user of another tenant': await createApi(vault, {
+        userId: owner.caller.userId,
+        tenantId: 'other',
+      }),
+      'someone with every role but one': await createApi(vault, {
+        roles: ['user', 'auditor', 'operator'],
+      }),
+    },
+  };
+});
+test.after.always((t) => t.context.vault.stop());
+
+/** What an owner would send, by the end of the path. */
+const bodies: Record<string, object> = {
+  versions: { storagePath: `${randomUUID()}/no-file` },
+  metadata: { encryptedMetadata: metadataOf('mine now'), keywordDeterministic: [] },
+  share: { recipientId: randomUUID(), wrappedKey: 'QUJD', permissions: ['read'] },
+};
+
+/** With a precondition that would be met, and without any. */
+const conditions: Record<string, string>[] = [{ 'If-Match': '*' }, {}];
+
+const routes = listRoutes().flatMap(({ method, path, aliases = [], body }) =>
+  [path, ...aliases].flatMap((name) =>
+    name.includes('/documents/:id') ? [{ method: method.toUpperCase(), name, body }] : [],
+  ),
+);
+
+/** Everything that is kept of the owner's documents. */
+async function snapshot({ sql, ids }: Scene) {
+  const all = [Object.values(ids)];
+  return [
+    await sql('select * from documents where id = any($1) order by id', all),
+    await sql('select * from document_versions where document_id = any($1) order by 1, 2', all),
+    await sql('select * from document_keywords where document_id = any($1)', all),
+    await sql('select * from document_shares where document_id = any($1)', all),
+    await sql('select id from audit_entries where resource_id = any($1) order by id', all),
+  ];
+}
+
+test('the routes of a document are known', (t) => t.true(routes.length >= 20));
+
+for (const { method, name, body } of routes) {
+  const ending = name.split('/').at(-1) ?? '';
+  test.serial(`${method} ${name} finds nothing for whoever is not the owner`, async (t) => {
+    const { ids, strangers } = t.context;
+    const json = body && (bodies[ending] ?? t.fail('say above what an owner would send'));
+    const before = await snapshot(t.context);
+    for (const [who, api] of Object.entries(strangers)) {
+      for (const [what, id] of Object.entries(ids)) {
+        const path = name.replace(':id', id).replace(/:\w+/g, randomUUID());
+        for (const headers of conditions) {
+          const answer = await api.send(method, path, { ...(json && { json }), headers });
+          const { status, body } = answer;
+          t.deepEqual(
+            [status, body.code, body.message, answer.headers.get('etag')],
+            [404, 'not_found', 'Nothing is here for you.', null],
+            `${who}, ${what}`,
+          );
+        }
+      }
+    }
+    t.deepEqual(await snapshot(t.context), before);
+  });
+}

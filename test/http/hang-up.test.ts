@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { AppError } from '../../app/errors.ts';
+import { unlessAborted, untilHangUp } from '../../app/http/hang-up.ts';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A request that is under way, as client and server see it. */
+async function ask(t: ExecutionContext, handle: Handle) {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const asking = request({ port: (server.address() as AddressInfo).port });
+  asking.on('error', () => undefined);
+  asking.end();
+  return asking;
+}
+
+test('work is told when its client hangs up', async (t) => {
+  const told = Promise.withResolvers<unknown>();
+  const asking = await ask(t, (request) => {
+    const never = new Promise<never>(() => undefined);
+    untilHangUp(request, async (hangUp) => {
+      asking.destroy();
+      return unlessAborted(never, hangUp);
+    }).catch(told.resolve);
+  });
+  const error = await told.promise;
+  t.true(error instanceof AppError && error.code === 'client_gone');
+});
+
+test('work for a client that is gone already is told at once', async (t) => {
+  const told = Promise.withResolvers<boolean>();
+  const asking = await ask(t, (request) => {
+    request.socket.once('close', () => {
+      void untilHangUp(request, async ({ aborted }) => told.resolve(aborted));
+    });
+    asking.destroy();
+  });
+  t.true(await told.promise);
+});
+
+test('work that ends is answered, and its connection keeps nothing of it', async (t) => {
+  const closeListeners: number[] = [];
+  const asking = await ask(t, (request, response) => {
+    const count = () => closeListeners.push(request.socket.listenerCount('close'));
+    count();
+    const answer = async () => {
+      const text = await untilHangUp(request, async (hangUp) => {
+        count();
+        return unlessAborted(Promise.resolve('done'), hangUp);
+      });
+      count();
+      response.end(text);
+    };
+    void answer();
+  });
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  const [chunk] = (await once(response, 'data')) as [Buffer];
+  t.is(chunk.toString(), 'done');
+  const [before = 0, during, after] = closeListeners;
+  t.deepEqual([during, after], [before + 1, before]);
+});
+
+test('what fails fails as it does, and its connection keeps nothing of it', async (t) => {
+  const failed = Promise.withResolvers<unknown>();
+  await ask(t, (request, response) => {
+    const before = request.socket.listenerCount('close');
+    untilHangUp(request, (hangUp) => unlessAborted(Promise.reject(new TypeError('x')), hangUp))
+      .catch((error: unknown) => {
+        t.is(request.socket.listenerCount('close'), before);
+        failed.resolve(error);
+      })
+      .finally(() => response.end());
+  });
+  t.true((await failed.promise) instanceof TypeError);
+});
+
+test('a limit on idle clients does not end work that they wait for', async (t) => {
+  const asking = await ask(t, (request, response) => {
+    request.setTimeout(30);
+    void untilHangUp(request, async () => request.socket.timeout).then((timeout) =>
+      response.end(String(timeout)),
+    );
+  });
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  const [chunk] = (await once(response, 'data')) as [Buffer];
+  t.is(chunk.toString(), '0');
+});

@@ -1,0 +1,133 @@
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
+import { documentAt } from '../documents/documents.ts';
+import { createApi, type Answer, type Api } from '../uploads/api.ts';
+import { bytesOf, fileOf, upload } from '../uploads/files.ts';
+import { startReplica } from '../uploads/replica.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { isReplay, underKey } from './keyed.ts';
+import { pauseCommits } from './paused-commit.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+const codeOf = ({ status, body }: Answer) => `${status} ${String(body.code)}`;
+
+/** The same request to a process that is about to die; it has no answer. */
+function sendTo(baseUrl: string, api: Api, path: string, json: unknown, key: string) {
+  return fetch(baseUrl + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${api.token}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
+    body: JSON.stringify(json),
+  });
+}
+
+const keysOf = (sql: Sql, { caller }: Api) =>
+  sql('select status from idempotency_keys where user_id = $1', [caller.userId]);
+
+/** What the dead process had begun is over, one way or the other. */
+const untilOver = (sql: Sql, what: string) =>
+  until(
+    async () =>
+      (
+        await sql(
+          `select 1 from pg_stat_activity where datname = current_database()
+         and usename = 'probatio_app' and xact_start is not null`,
+        )
+      ).length === 0,
+    { what, timeoutMs: 20_000 },
+  );
+
+test.serial(
+  'an answer that a dying process committed and never gave is given by another',
+  async (t) => {
+    const { sql, vault } = t.context;
+    const api = await createApi(vault);
+    const { fileKey } = await upload(t, api, bytesOf(9));
+    const requests = { '/v1/uploads': fileOf(10), '/v1/documents': documentAt(fileKey) };
+    for (const [path, json] of Object.entries(requests)) {
+      const table = path === '/v1/uploads' ? 'upload_sessions' : 'documents';
+      const replica = await startReplica(vault);
+      const paused = await pauseCommits(vault, table);
+      const lost = sendTo(replica.baseUrl, api, path, json, `key-of-${table}`);
+      await untilWaiting(vault, 1);
+      replica.process.kill('SIGKILL');
+      await t.throwsAsync(lost);
+      await paused.end();
+      await untilOver(sql, 'the commit');
+
+      const answer = await underKey(api, path, json, `key-of-${table}`)();
+      t.is(answer.status, 201, JSON.stringify(answer.body));
+      t.true(isReplay(answer));
+      const id = answer.body.sessionId ?? answer.body.id;
+      const rows = await sql(`select id from ${table} where user_id = $1`, [api.caller.userId]);
+      t.true(rows.some((row) => row.id === id));
+      t.is(rows.length, path === '/v1/uploads' ? 2 : 1);
+    }
+  },
+);
+
+test.serial(
+  'a request that died before its commit is done by the next, once its lease is over',
+  async (t) => {
+    const { sql, vault } = t.context;
+    const api = await createApi(vault);
+    const replica = await startReplica(vault);
+    const paused = await pauseAt(vault, 'insert on upload_sessions');
+    const lost = sendTo(replica.baseUrl, api, '/v1/uploads', fileOf(10), 'key');
+    await untilWaiting(vault, 1);
+    replica.process.kill('SIGKILL');
+    await t.throwsAsync(lost);
+    await paused.end();
+    await untilOver(sql, 'the rollback');
+
+    const send = underKey(api, '/v1/uploads', fileOf(10), 'key');
+    t.is(codeOf(await send()), '409 idempotency_in_progress');
+    await sql('update idempotency_keys set claimed_until = now() where user_id = $1', [
+      api.caller.userId,
+    ]);
+    t.is(
+      codeOf(await underKey(api, '/v1/uploads', fileOf(11), 'key')()),
+      '409 idempotency_key_reused',
+    );
+    const answer = await send();
+    t.is(answer.status, 201);
+    t.false(isReplay(answer));
+    const rows = await sql('select id from upload_sessions where user_id = $1', [
+      api.caller.userId,
+    ]);
+    t.deepEqual(rows, [{ id: answer.body.sessionId }]);
+  },
+);
+
+test.serial('of two requests that both believe to have the key only the later acts', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const paused = await pauseAt(vault, 'insert on upload_sessions');
+  const send = underKey(api, '/v1/uploads', fileOf(10), 'key');
+  const slow = send();
+  await untilWaiting(vault, 1);
+  await sql('update idempotency_keys set claimed_until = now() where user_id = $1', [
+    api.caller.userId,
+  ]);
+  const next = send();
+  await untilWaiting(vault, 2);
+  await paused.end();
+  t.is(codeOf(await slow), '409 idempotency_in_progress');
+  const answer = await next;
+  t.is(answer.status, 201);
+  const rows = await sql('select id from upload_sessions where user_id = $1', [api.caller.userId]);
+  t.deepEqual(rows, [{ id: answer.body.sessionId }]);
+  t.deepEqual(await keysOf(sql, api), [{ status: 201 }], 'the slow one has not given it back');
+});

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { documentAt } from '../documents/documents.ts';
+import type { Answer, Api } from '../uploads/api.ts';
+import { bytesOf, fileOf, upload } from '../uploads/files.ts';
+
+/** Sends the same request under the key as often as it is called. */
+export function underKey(api: Api, path: string, json: unknown, key = randomUUID() as string) {
+  return (): Promise<Answer> =>
+    api.send('POST', path, { json, headers: { 'idempotency-key': key } });
+}
+
+/** A request for each path that takes keys, which can be done once. */
+export async function keyedRequests(
+  t: ExecutionContext,
+  api: Api,
+): Promise<Record<string, unknown>> {
+  const [one, other] = [await upload(t, api, bytesOf(9)), await upload(t, api, bytesOf(9))];
+  return {
+    '/v1/uploads': fileOf(10),
+    '/v1/documents': documentAt(one.fileKey),
+    '/api/v1/documents': documentAt(other.fileKey),
+  };
+}
+
+export const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';

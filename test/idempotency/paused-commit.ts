@@ -1,0 +1,26 @@
+import { connectAs } from '../db/two-tenants.ts';
+import { createSql } from '../uploads/sql.ts';
+import type { TestVault } from '../vault.ts';
+
+const lockKey = 4_712;
+
+/** Lets every transaction that inserts into a table wait in the middle of its commit, until `end`. */
+export async function pauseCommits(
+  vault: TestVault,
+  table: string,
+): Promise<{ end(): Promise<void> }> {
+  const holder = await connectAs(vault.databases.admin);
+  await holder.query(`select pg_advisory_lock(${lockKey})`);
+  await holder.query(`
+    create function pause_commit() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(${lockKey}); return null; end $$;
+    create constraint trigger paused_commit after insert on ${table} deferrable initially deferred
+    for each row execute function pause_commit()`);
+  return {
+    async end() {
+      await holder.query(`select pg_advisory_unlock(${lockKey})`);
+      await holder.end();
+      await createSql(vault)('drop function pause_commit cascade');
+    },
+  };
+}

@@ -1,0 +1,57 @@
+"""Opening what others share: HPKE (RFC 9180), base mode, single shot."""
+
+import hmac
+from hashlib import sha3_256, sha256
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from key_wrap import unwrap_key, derive_key
+
+WRAP_LABEL = "Service_Sharing_Key_Wrap_v1"
+SHARE_LABEL = "Service_Document_Share_v1"
+ENC_BYTES = 32
+KEM_SUITE = b"KEM" + (0x0020).to_bytes(2, "big")
+SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0020, 0x0001, 0x0002))
+
+
+def fingerprint(public_key: bytes) -> str:
+    return sha3_256(public_key).hexdigest()[:32]
+
+
+def open_private_key(master_key: bytes, wrapped: bytes) -> bytes:
+    return unwrap_key(derive_key(master_key, WRAP_LABEL), wrapped)
+
+
+def public_key_of(private_key: bytes) -> bytes:
+    return X25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw()
+
+
+def open_document_key(private_key: bytes, document_id: str, wrapped_key: bytes) -> bytes:
+    """Raises InvalidTag for another recipient or document."""
+    enc, ciphertext = wrapped_key[:ENC_BYTES], wrapped_key[ENC_BYTES:]
+    sender = X25519PublicKey.from_public_bytes(enc)
+    secret = X25519PrivateKey.from_private_bytes(private_key).exchange(sender)
+    context = enc + public_key_of(private_key)
+    prk = labeled_extract(KEM_SUITE, b"", b"eae_prk", secret)
+    shared_secret = labeled_expand(KEM_SUITE, prk, b"shared_secret", context, 32)
+    info = (SHARE_LABEL + document_id).encode()
+    schedule = (
+        b"\0"
+        + labeled_extract(SUITE, b"", b"psk_id_hash", b"")
+        + labeled_extract(SUITE, b"", b"info_hash", info)
+    )
+    key_prk = labeled_extract(SUITE, shared_secret, b"secret", b"")
+    key = labeled_expand(SUITE, key_prk, b"key", schedule, 32)
+    nonce = labeled_expand(SUITE, key_prk, b"base_nonce", schedule, 12)
+    return AESGCM(key).decrypt(nonce, ciphertext, b"")
+
+
+def labeled_extract(suite: bytes, salt: bytes, label: bytes, ikm: bytes) -> bytes:
+    return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + label + ikm, sha256)
+
+
+def labeled_expand(suite: bytes, prk: bytes, label: bytes, info: bytes, length: int) -> bytes:
+    """One block is enough: nothing here is longer than 32 bytes."""
+    labeled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
+    return hmac.digest(prk, labeled + b"\x01", sha256)[:length]

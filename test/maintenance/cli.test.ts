@@ -1,0 +1,147 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import { insertExpired } from '../accounts/purge-vault.ts';
+import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
+import { runCli } from '../cli/run-cli.ts';
+import { startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+import { insertOverdue } from './uploads-in-bulk.ts';
+
+interface Context extends MaintenanceVault {
+  readonly directory: string;
+  /** Holds the key with the admin right, as an editor leaves it. */
+  readonly keyFile: string;
+}
+
+const test = anyTest as TestFn<Context>;
+
+test.before(async (t) => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-cli-'));
+  const vault = await startMaintenanceVault();
+  const keyFile = path.join(directory, 'key');
+  await writeFile(keyFile, `${vault.keys.admin}\n`);
+  t.context = { ...vault, directory, keyFile };
+});
+test.after.always(async (t) => {
+  await t.context.stop();
+  await rm(t.context.directory, { recursive: true });
+});
+
+const maintenance = ({ vault, keyFile }: Context, ...args: string[]) =>
+  runCli(['maintenance', ...args, '--url', vault.baseUrl, '--key-file', keyFile]);
+
+test.serial('a task is done, and its report printed', async (t) => {
+  await insertOverdue(t.context.sql, 3);
+  await insertExpired(t.context.sql, 2);
+  const preview = await maintenance(t.context, 'expire-uploads', '--dry-run');
+  t.deepEqual([preview.code, preview.stderr], [0, '']);
+  t.like(JSON.parse(preview.stdout), { dryRun: true, expiredSessions: 3 });
+  const expected = {
+    'expire-uploads': { task: 'expire-uploads', dryRun: false, expiredSessions: 3 },
+    'expire-documents': { task: 'expire-documents', expiredVersions: 0 },
+    'collect-garbage': { task: 'collect-garbage', deletedObjects: 0 },
+    'purge-accounts': { dryRun: false, purgedAccounts: 2 },
+  };
+  for (const [task, report] of Object.entries(expected)) {
+    const { code, stdout, stderr } = await maintenance(t.context, task);
+    t.deepEqual([code, stderr], [0, ''], task);
+    t.true(stdout.endsWith('}\n'));
+    t.like(JSON.parse(stdout), report);
+  }
+});
+
+test.serial('address and key are also taken from the environment', async (t) => {
+  const { vault, keyFile } = t.context;
+  const { code, stdout } = await runCli(['maintenance', 'expire-documents'], {
+    MAINTENANCE_URL: `${vault.baseUrl}/`,
+    INTERNAL_API_KEY_FILE: keyFile,
+  });
+  t.is(code, 0);
+  t.like(JSON.parse(stdout), { task: 'expire-documents' });
+});
+
+test.serial('what is not done ends with 1 and the reason, and names no key', async (t) => {
+  const { vault, sql, keys, directory, keyFile } = t.context;
+  const write = async (name: string, text: string) => {
+    const file = path.join(directory, name);
+    await writeFile(file, text);
+    return file;
+  };
+  const url = vault.baseUrl;
+  const unknown = 'pik_unknown-key';
+  const binary = await write('binary', 'a\u0000b');
+  await insertOverdue(sql, 1);
+  const paused = await pauseAt(vault, 'update on upload_sessions');
+  const running = maintenance(t.context, 'expire-uploads');
+  await untilWaiting(vault, 1);
+  for (const [file, target, reason] of [
+    [keyFile, url, /answered 409: .*"maintenance_running"/],
+    [await write('unknown', unknown), url, /answered 401: .*"invalid_api_key"/],
+    [await write('plain', keys.plain), url, /answered 403: .*"access_denied"/],
+    [keyFile, `${url}/elsewhere`, /answered 404: /],
+    [keyFile, 'http://localhost:1', /^http:\/\/localhost:1 gave no answer: ECONNREFUSED$/],
+    [path.join(directory, 'nowhere'), url, /ENOENT/],
+    [binary, url, /holds no key$/],
+    [await write('empty', '\n'), url, /holds no key$/],
+  ] as const) {
+    const outcome = await runCli([
+      'maintenance',
+      'expire-uploads',
+      '--url',
+      target,
+      '--key-file',
+      file,
+    ]);
+    t.deepEqual([outcome.code, outcome.stdout], [1, ''], outcome.stderr);
+    t.regex(outcome.stderr.trimEnd(), reason);
+    for (const key of [keys.admin, keys.plain, unknown]) t.false(outcome.stderr.includes(key));
+  }
+  await paused.end();
+  t.is((await running).code, 0);
+});
+
+test.serial('an app that dies over the task is a failure', async (t) => {
+  const server = createServer((request) => request.socket.destroy());
+  server.listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { code, stderr } = await runCli([
+    'maintenance',
+    'collect-garbage',
+    '--url',
+    url,
+    '--key-file',
+    t.context.keyFile,
+  ]);
+  t.is(code, 1);
+  t.is(stderr, `${url} gave no answer: ECONNRESET\n`);
+});
+
+test.serial('what is not asked rightly ends with 2', async (t) => {
+  const { keyFile } = t.context;
+  for (const [args, reason] of [
+    [[], /^the tasks are: purge-accounts, expire-uploads, /],
+    [['jam'], /^the tasks are: /],
+    [['expire-uploads'], /^--key-file names no file/],
+    [['expire-uploads', '--key-file', ''], /^--key-file names no file/],
+    [['expire-uploads', '--key-file', keyFile, '--url', 'jam'], /^--url must be/],
+    [['expire-uploads', '--key-file', keyFile, '--url', 'ftp://a'], /^--url must be/],
+    [['expire-uploads', '--jam'], /--jam/],
+    [['expire-uploads', 'collect-garbage'], /collect-garbage/],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['maintenance', ...args]);
+    t.deepEqual([code, stdout], [2, ''], stderr);
+    t.regex(stderr, reason);
+  }
+});
+
+test.serial('help says how it is called', async (t) => {
+  const { code, stdout } = await runCli(['maintenance', '--help']);
+  t.is(code, 0);
+  t.regex(stdout, /^usage: probatio maintenance <task>/);
+  t.regex((await runCli(['help'])).stdout, /^ {2}maintenance /m);
+});

@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import anyTest, { type TestFn } from 'ava';
+import { loadConfig } from '../../app/config.ts';
+import { createObjectStore } from '../../app/storage/create-store.ts';
+import type { ObjectStore } from '../../app/storage/object-store.ts';
+import { assertError } from '../http/error-body.ts';
+import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
+import { certify, createDocument, storeDocument } from '../documents/documents.ts';
+import { createApi } from '../uploads/api.ts';
+import { bytesOf, complete, openSession, putPart, upload } from '../uploads/files.ts';
+import { listStore } from '../uploads/listed-store.ts';
+import { storeDirectory } from '../uploads/stored-files.ts';
+import { entriesOf, startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+
+const test = anyTest as TestFn<MaintenanceVault & { store: ObjectStore }>;
+
+test.before(async (t) => {
+  const vault = await startMaintenanceVault({ MAINTENANCE_GARBAGE_GRACE_HOURS: '0' });
+  t.context = { ...vault, store: await createObjectStore(vault.vault.config.storage) };
+});
+test.beforeEach(async (t) => {
+  await t.context.counts('collect-garbage');
+  await t.context.untilDone();
+});
+test.after.always(async (t) => {
+  await t.context.store.close();
+  await t.context.stop();
+});
+
+const nothing = {
+  abortedUploads: 0,
+  deletedObjects: 0,
+  removedIdempotencyKeys: 0,
+  removedAddresses: 0,
+  removedLoginSessions: 0,
+};
+
+/** An upload with one part, of which no row knows; as an object if it is completed. */
+async function storeUnknown(
+  store: ObjectStore,
+  { key = `${randomUUID()}/a.bin`, completed = false },
+) {
+  const uploadId = await store.createMultipart(key);
+  const part = { key, uploadId, partNumber: 1, size: 5 };
+  const { etag } = await store.putPart(part, Readable.from([Buffer.alloc(5)]));
+  if (completed) await store.completeMultipart(key, uploadId, [{ partNumber: 1, etag }]);
+  return { key, uploadId };
+}
+
+test.serial('what no row refers to is removed from the store, and nothing else', async (t) => {
+  const { vault, sql, store, counts, untilDone } = t.context;
+  const api = await createApi(vault);
+  const open = await openSession(t, api, 9);
+  await putPart(api, open, 1, bytesOf(9));
+  await upload(t, api, bytesOf(9));
+  await storeDocument(t, api);
+  const { id } = await storeDocument(t, api);
+  t.is((await certify(api, id)).status, 200);
+  const { fileKey } = await upload(t, api, bytesOf(8));
+  const versioned = await api.send('POST', `/v1/documents/${id}/versions`, {
+    json: { storagePath: fileKey },
+  });
+  t.is(versioned.status, 201, JSON.stringify(versioned.body));
+  // A version alone is enough.
+  await sql('delete from upload_sessions where storage_key = $1', [fileKey]);
+  const before = await listStore(store);
+  t.is(before.objects.length, 4);
+  t.is(before.uploads.length, 1);
+
+  for (let number = 0; number < 3; number += 1) await storeUnknown(store, {});
+  for (let number = 0; number < 2; number += 1) await storeUnknown(store, { completed: true });
+  const found = { ...nothing, abortedUploads: 3, deletedObjects: 2 };
+  t.deepEqual(await counts('collect-garbage', '?dryRun=true'), found);
+  await untilDone();
+  t.is((await listStore(store)).objects.length, 6);
+  t.deepEqual(await counts('collect-garbage'), found);
+  await untilDone();
+  t.deepEqual(await listStore(store), before);
+  t.deepEqual(await counts('collect-garbage'), nothing);
+  t.is((await complete(api, open)).status, 200);
+  const entries = await entriesOf(sql, { action: 'maintenance.ran' });
+  t.deepEqual(
+    entries.slice(-2).map(({ data }) => data),
+    [
+      { task: 'collect-garbage', abortedUploads: 3 },
+      { task: 'collect-garbage', deletedObjects: 2 },
+    ],
+  );
+});
+
+test.serial('what is not named as ours is not ours to remove', async (t) => {
+  const { store, counts } = t.context;
+  for (const key of ['backup.tar', 'a/b', `${randomUUID()}/a/b`, `x${randomUUID()}/a`]) {
+    await storeUnknown(store, { key, completed: true });
+    await storeUnknown(store, { key: `${key}.open` });
+  }
+  t.deepEqual(await counts('collect-garbage'), nothing);
+});
+
+test.serial(
+  'of two uploads under the key of a session the one that it does not know goes',
+  async (t) => {
+    const { vault, sql, store, counts, untilDone } = t.context;
+    const api = await createApi(vault);
+    const sessionId = await openSession(t, api, 9);
+    await putPart(api, sessionId, 1, bytesOf(9));
+    const [row] = await sql('select storage_key from upload_sessions where id = $1', [sessionId]);
+    const orphan = await storeUnknown(store, { key: String(row?.['storage_key']) });
+    t.deepEqual(await counts('collect-garbage'), { ...nothing, abortedUploads: 1 });
+    await untilDone();
+    t.false((await listStore(store)).uploads.includes(orphan.uploadId));
+    t.is((await complete(api, sessionId)).status, 200);
+  },
+);
+
+test.serial('what is left of a session that has ended is removed, however it ended', async (t) => {
+  const { vault, sql, store, counts, untilDone } = t.context;
+  const api = await createApi(vault);
+  const late = [];
+  for (const status of ['EXPIRED', 'ABORTED']) {
+    const { sessionId, fileKey } = await upload(t, api, bytesOf(9));
+    await sql('update upload_sessions set status = $2 where id = $1', [sessionId, status]);
+    const [row] = await sql('select storage_upload_id as id from upload_sessions where id = $1', [
+      await openSession(t, api, 9),
+    ]);
+    await sql('update upload_sessions set status = $2 where storage_upload_id = $1', [
+      row?.['id'],
+      status,
+    ]);
+    late.push(fileKey);
+  }
+  t.deepEqual(await counts('collect-garbage'), {
+    ...nothing,
+    abortedUploads: 2,
+    deletedObjects: 2,
+  });
+  await untilDone();
+  const { objects } = await listStore(store);
+  for (const key of late) t.false(objects.includes(key));
+});
+
+test.serial(
+  'the object of a completion or a document that is just being recorded stays',
+  async (t) => {
+    const { vault, sql, counts } = t.context;
+    const api = await createApi(vault);
+    const { sessionId, fileKey } = await upload(t, api, bytesOf(9));
+    // As between the two: the store has published it, and its row does not say so yet.
+    await sql(
+      `update upload_sessions set status = 'IN_PROGRESS', completed_at = null, object_version = null
+     where id = $1`,
+      [sessionId],
+    );
+    t.deepEqual(await counts('collect-garbage'), nothing);
+    t.is((await complete(api, sessionId)).status, 200);
+    const paused = await pauseAt(vault, 'insert on document_versions');
+    const making = createDocument(api, fileKey);
+    await untilWaiting(vault, 1);
+    t.deepEqual(await counts('collect-garbage'), nothing);
+    await paused.end();
+    t.is((await making).status, 201);
+  },
+);
+
+test.serial('what the outbox has promised to remove is not promised again', async (t) => {
+  const { sql, store, counts, untilDone } = t.context;
+  const upload = await storeUnknown(store, {});
+  const object = await storeUnknown(store, { completed: true });
+  await sql(
+    `insert into outbox (id, kind, payload, available_at) values
+     (gen_random_uuid(), 'multipart.abort', $1, now() + interval '1 hour'),
+     (gen_random_uuid(), 'object.delete', $2, now() + interval '1 hour')`,
+    [JSON.stringify(upload), JSON.stringify({ key: object.key, version: 'a' })],
+  );
+  t.deepEqual(await counts('collect-garbage'), nothing);
+  await sql('update outbox set available_at = now()');
+  await untilDone();
+  const { uploads, objects } = await listStore(store);
+  t.false(uploads.includes(upload.uploadId) || objects.includes(object.key));
+});
+
+test.serial('more garbage than a page is collected page by page', async (t) => {
+  const { store, counts, untilDone } = t.context;
+  const before = await listStore(store);
+  await Promise.all(Array.from({ length: 230 }, () => storeUnknown(store, {})));
+  t.deepEqual(await counts('collect-garbage'), { ...nothing, abortedUploads: 230 });
+  await untilDone();
+  t.deepEqual(await listStore(store), before);
+});
+
+test.serial('rows that nobody looks at any more are removed, and younger ones not', async (t) => {
+  const { sql, counts } = t.context;
+  await sql('truncate idempotency_keys, known_addresses, login_sessions cascade');
+  await sql(
+    `insert into idempotency_keys (user_id, key_hash, tenant_id, request_hash, claim_id, claimed_until, created_at)
+     select gen_random_uuid(), n, 'default', '', gen_random_uuid(), now(), now() - hours * interval '1 hour'
+     from generate_series(1, 1100) n, unnest(array[23, 24]) hours`,
+  );
+  await sql(
+    `insert into known_addresses
+     select gen_random_uuid(), n, now() - days * interval '1 day'
+     from generate_series(1, 2) n, unnest(array[1, 30, 31]) days`,
+  );
+  await sql(
+    `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', now(), now() + days * interval '1 day'
+     from unnest(array[-90, -31, -29, 30]) days`,
+  );
+  const found = {
+    ...nothing,
+    removedIdempotencyKeys: 1100,
+    removedAddresses: 2,
+    removedLoginSessions: 2,
+  };
+  t.deepEqual(await counts('collect-garbage', '?dryRun=true'), found);
+  t.deepEqual(await counts('collect-garbage'), found);
+  t.deepEqual(await counts('collect-garbage'), nothing);
+  const [left] = await sql(
+    `select (select count(*)::int from idempotency_keys) as keys,
+       (select count(*)::int from known_addresses) as addresses,
+       (select count(*)::int from login_sessions) as sessions`,
+  );
+  t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2 });
+});
+
+test.serial('with the store away garbage waits, and rows do not', async (t) => {
+  const { vault, sql, store, run, counts, untilDone } = t.context;
+  const { uploadId } = await storeUnknown(store, {});
+  await sql('truncate known_addresses');
+  await sql(
+    `insert into known_addresses values (gen_random_uuid(), 'a', now() - interval '1 year')`,
+  );
+  const uploads = path.join(storeDirectory(vault), 'uploads');
+  await rename(uploads, `${uploads}-away`);
+  assertError(t, await run('collect-garbage'), { status: 503, code: 'storage_unavailable' });
+  t.deepEqual(await sql('select 1 from known_addresses'), []);
+  await rename(`${uploads}-away`, uploads);
+  t.like(await counts('collect-garbage'), { abortedUploads: 1 });
+  await untilDone();
+  t.false((await listStore(store)).uploads.includes(uploadId));
+});
+
+test.serial('an upload that was just opened is no garbage for a day', async (t) => {
+  const careful = await startMaintenanceVault();
+  t.teardown(() => careful.stop());
+  const store = await createObjectStore(careful.vault.config.storage);
+  t.teardown(() => store.close());
+  await storeUnknown(store, {});
+  await storeUnknown(store, { completed: true });
+  t.deepEqual(await careful.counts('collect-garbage'), nothing);
+  await ageStored(storeDirectory(careful.vault), 23.9);
+  t.deepEqual(await careful.counts('collect-garbage'), nothing);
+  await ageStored(storeDirectory(careful.vault), 24);
+  t.deepEqual(await careful.counts('collect-garbage'), {
+    ...nothing,
+    abortedUploads: 1,
+    deletedObjects: 1,
+  });
+});
+
+/** Everything in a filesystem store was made so many hours ago. */
+async function ageStored(directory: string, hours: number): Promise<void> {
+  const createdAt = new Date(Date.now() - hours * 3_600_000).toISOString();
+  for (const name of await readdir(directory, { recursive: true })) {
+    if (!/(upload|manifest)\.json$/.test(name)) continue;
+    const file = path.join(directory, name);
+    const record = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...record, createdAt }));
+  }
+}
+
+test('in production there is a grace period', (t) => {
+  const load = (NODE_ENV: string, hours: string) => () =>
+    loadConfig({
+      NODE_ENV,
+      MAINTENANCE_GARBAGE_GRACE_HOURS: hours,
+      DATABASE_URL: 'postgresql://a@db/vault',
+      DATABASE_SERVICE_URL: 'postgresql://b@db/vault',
+      REDIS_URL: 'redis://cache',
+      STORAGE_DIRECTORY: '/objects',
+      SIGNER_SOCKET_PATH: '/run/signer.sock',
+      MAIL_DIRECTORY: '/mail',
+    });
+  t.throws(load('production', '0'), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0/ });
+  t.is(load('production', '1')().maintenance.garbageGraceHours, 1);
+  t.is(load('test', '0')().maintenance.garbageGraceHours, 0);
+  for (const hours of ['-1', '1.5', 'jam']) {
+    t.throws(load('production', hours), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: / });
+  }
+});

@@ -1,0 +1,206 @@
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
+import { dump } from '../accounts/purge-vault.ts';
+import { assertError } from '../http/error-body.ts';
+import { send } from '../http/send.ts';
+import { storeDocument } from '../documents/documents.ts';
+import { createApi } from '../uploads/api.ts';
+import { bytesOf, upload } from '../uploads/files.ts';
+import { startReplica } from '../uploads/replica.ts';
+import { entriesOf, startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+import { insertOverdue } from './uploads-in-bulk.ts';
+
+const test = anyTest as TestFn<MaintenanceVault>;
+
+test.before(async (t) => {
+  t.context = await startMaintenanceVault();
+});
+test.afterEach.always((t) => t.context.untilDone());
+test.after.always((t) => t.context.stop());
+
+const tasks = ['expire-uploads', 'expire-documents', 'collect-garbage'] as const;
+const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };
+const running = { status: 409, code: 'maintenance_running' };
+
+test.serial('a report says which task it was, when, and what it did', async (t) => {
+  for (const task of tasks) {
+    for (const dryRun of [false, true]) {
+      const { status, body, text } = await t.context.run(task, `?dryRun=${dryRun}`);
+      t.is(status, 200, text);
+      t.like(body, { task, dryRun });
+      const { startedAt, completedAt } = body as Record<string, string>;
+      t.regex(String(startedAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      t.true(String(startedAt) <= String(completedAt));
+    }
+  }
+  t.deepEqual(await entriesOf(t.context.sql, { action: 'maintenance.ran' }), []);
+});
+
+test.serial(
+  'a run works in batches, and each that changed something leaves one entry',
+  async (t) => {
+    const { sql, counts } = t.context;
+    const userId = await insertOverdue(sql, 250);
+    t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 250 });
+    const states = await sql('select distinct status from upload_sessions where user_id = $1', [
+      userId,
+    ]);
+    t.deepEqual(states, [{ status: 'EXPIRED' }]);
+    const expired = await entriesOf(sql, { action: 'upload.expired' });
+    t.is(expired.length, 250);
+    t.true(expired.every(({ owner, seq }) => owner === userId && seq === 1));
+
+    const entries = await entriesOf(sql, { action: 'maintenance.ran' });
+    t.deepEqual(
+      entries.map(({ seq, data }) => [seq, data['expiredSessions']]),
+      [
+        [1, 100],
+        [2, 100],
+        [3, 50],
+      ],
+    );
+    t.is(new Set(entries.map(({ resourceId }) => resourceId)).size, 1);
+    t.like(entries[0], {
+      owner: '00000000-0000-0000-0000-000000000000',
+      actor: { type: 'system', id: 'test-admin' },
+      data: { task: 'expire-uploads' },
+    });
+  },
+);
+
+test.serial('a dry run counts the same and changes nothing', async (t) => {
+  const { vault, sql, counts, untilDone } = t.context;
+  const api = await createApi(vault);
+  await insertOverdue(sql, 120);
+  await insertOverdue(sql, 3);
+  await sql(
+    `update upload_sessions set status = 'EXPIRED', expires_at = now() - interval '7 days'
+     where id in (select id from upload_sessions where status = 'IN_PROGRESS' limit 5)`,
+  );
+  await upload(t, api, bytesOf(3));
+  const document = await storeDocument(t, api);
+  await sql(
+    "update upload_sessions set completed_at = now() - interval '1 day' where completed_at is not null",
+  );
+  await sql(
+    "update document_versions set created_at = now() - interval '1 year' where document_id = $1",
+    [document.id],
+  );
+  await untilDone();
+  for (const [task, found] of [
+    ['expire-uploads', { expiredSessions: 118, removedFiles: 1, removedSessions: 5 }],
+    ['expire-documents', { expiredVersions: 1 }],
+  ] as const) {
+    const before = await dump(sql);
+    t.deepEqual(await counts(task, '?dryRun=true'), found);
+    const after = await dump(sql);
+    for (const [table, text] of after) {
+      // The sealer goes on signing what came before.
+      if (!table.startsWith('audit_')) t.is(text, before.get(table) ?? '', table);
+    }
+    t.deepEqual(await counts(task), found);
+  }
+});
+
+test.serial('a task runs once at a time, on all replicas together', async (t) => {
+  const { vault, sql, keys, run, counts } = t.context;
+  const replica = await startReplica(vault, { INTERNAL_API_KEYS_FILE: keys.path });
+  t.teardown(() => replica.process.stop());
+  const elsewhere = (task: string) =>
+    send('POST', `${replica.baseUrl}/v1/internal/maintenance/${task}`, {
+      headers: { 'X-Internal-Api-Key': keys.admin },
+    });
+  await insertOverdue(sql, 3);
+  const paused = await pauseAt(vault, 'update on upload_sessions');
+  const first = run('expire-uploads');
+  await untilWaiting(vault, 1);
+  for (const answer of [
+    await run('expire-uploads'),
+    await run('expire-uploads', '?dryRun=true'),
+    await elsewhere('expire-uploads'),
+  ]) {
+    assertError(t, answer, running);
+    t.truthy(answer.headers.get('retry-after'));
+  }
+  t.is((await elsewhere('collect-garbage')).status, 200, 'another task');
+  await paused.end();
+  t.like((await first).body, { expiredSessions: 3 });
+  t.is((await elsewhere('expire-uploads')).status, 200);
+  t.deepEqual(await counts('expire-uploads'), nothing);
+});
+
+test.serial('a run whose process dies is gone, and the next one ends its work', async (t) => {
+  const { vault, sql, keys, counts } = t.context;
+  const replica = await startReplica(vault, { INTERNAL_API_KEYS_FILE: keys.path });
+  const userId = await insertOverdue(sql, 250);
+  const paused = await pauseAt(vault, 'insert on outbox');
+  const lost = send('POST', `${replica.baseUrl}/v1/internal/maintenance/expire-uploads`, {
+    headers: { 'X-Internal-Api-Key': keys.admin },
+  });
+  await untilWaiting(vault, 1);
+  replica.process.kill('SIGKILL');
+  await t.throwsAsync(lost);
+  await paused.end();
+  const { expiredSessions } = await counts('expire-uploads');
+  const entries = await entriesOf(sql, { action: 'upload.expired' });
+  const own = entries.filter(({ owner }) => owner === userId);
+  t.is(own.length, 250);
+  t.true(own.every(({ seq }) => seq === 1));
+  t.true([150, 250].includes(Number(expiredSessions)));
+});
+
+test.serial('only an internal key with the admin right opens the routes', async (t) => {
+  const { vault, keys } = t.context;
+  const admin = await createApi(vault, { roles: ['user', 'operator', 'probatio_admin'] });
+  for (const task of tasks) {
+    const path = `/v1/internal/maintenance/${task}`;
+    const url = vault.baseUrl + path;
+    const ask = (key: string) => send('POST', url, { headers: { 'X-Internal-Api-Key': key } });
+    assertError(t, await ask('jam'), { status: 401, code: 'invalid_api_key' });
+    assertError(t, await ask(keys.plain), { status: 403, code: 'access_denied' });
+    t.is((await admin.send('POST', path)).status, 401);
+    assertError(t, await send('POST', `${vault.baseUrl}/api${path}`), {
+      status: 404,
+      code: 'not_found',
+    });
+    for (const query of ['?dryRun=1', '?dryRun=', '?dryRun=True', '?jam=true']) {
+      assertError(t, await t.context.run(task, query), { status: 400, code: 'validation_failed' });
+    }
+  }
+});
+
+test.serial(
+  'while too many entries wait for a signature, a run does nothing, and counts all the same',
+  async (t) => {
+    const full = await startMaintenanceVault({
+      AUDIT_BACKLOG_LIMIT: '1',
+      SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
+    });
+    t.teardown(() => full.stop());
+    await insertOverdue(full.sql, 3);
+    await full.sql(
+      `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+     select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
+     from generate_series(1, 3) n`,
+    );
+    const isFull = async () => (await full.run('expire-documents')).status === 503;
+    await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 20_000 });
+    const refused = { status: 503, code: 'audit_backlog_full' };
+    assertError(t, await full.run('expire-uploads'), refused);
+    assertError(t, await full.run('collect-garbage'), refused);
+    const states = await full.sql('select distinct status from upload_sessions');
+    t.deepEqual(states, [{ status: 'IN_PROGRESS' }]);
+    t.like(await full.counts('expire-uploads', '?dryRun=true'), { expiredSessions: 3 });
+  },
+);
+
+test.serial('a process that is to stop begins no batch', async (t) => {
+  const stopping = await startMaintenanceVault();
+  t.teardown(() => stopping.stop());
+  await insertOverdue(stopping.sql, 3);
+  stopping.vault.services.beginDrain();
+  assertError(t, await stopping.run('expire-uploads'), { status: 503, code: 'shutting_down' });
+  const states = await stopping.sql('select distinct status from upload_sessions');
+  t.deepEqual(states, [{ status: 'IN_PROGRESS' }]);
+});

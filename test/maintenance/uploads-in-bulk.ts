@@ -1,0 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import type { Sql } from '../uploads/sql.ts';
+
+/** Open sessions of one user, past their end, whose uploads the store does not know. Answers the user. */
+export async function insertOverdue(sql: Sql, count: number): Promise<string> {
+  const userId = randomUUID();
+  await sql(
+    `insert into upload_sessions (id, user_id, tenant_id, file_name, file_size, mime_type,
+       total_parts, storage_key, storage_upload_id, expires_at)
+     select gen_random_uuid(), $1, 'default', 'a', 1, 'application/octet-stream', 1,
+       gen_random_uuid() || '/a', gen_random_uuid(), now() - n * interval '1 second'
+     from generate_series(1, $2::int) n`,
+    [userId, count],
+  );
+  return userId;
+}

@@ -1,0 +1,157 @@
+import anyTest from 'ava';
+import { decodeBase64, encodeBase64 } from '../../client/base64.ts';
+import { blobSource } from '../../client/byte-source.ts';
+import { downloadFile } from '../../client/download.ts';
+import { createKeyPair } from '../../client/hpke.ts';
+import { createNodeFileHash } from '../../client/node/file-hash.ts';
+import { collect } from '../client/collect.ts';
+import { connect, createUser } from '../client/user.ts';
+import { startReadyVault } from '../vault.ts';
+import { createTamperedLine } from './tampering.ts';
+
+// One after the other: they share three users, whose logins cost most of the time.
+const test = anyTest.serial;
+
+const vault = await startReadyVault();
+const line = createTamperedLine();
+const owner = await createUser(vault, connect(vault, line.fetch));
+const recipient = await createUser(vault, connect(vault, line.fetch));
+const { fingerprint } = await recipient.session.enableSharing();
+const { email } = recipient.credentials;
+anyTest.after.always(() => vault.stop());
+
+let stored = 0;
+
+function storeEvidence() {
+  stored += 1;
+  const source = blobSource(new Blob([`what was agreed, number ${stored}`]));
+  const { session, masterKey } = owner;
+  return session.storeDocument({ source, name: `${stored}.pdf`, mediaType: 'a/b', masterKey });
+}
+
+async function findReceived(shareId: string) {
+  for await (const item of recipient.session.listShared({ pageSize: 2 })) {
+    if (item.shareId === shareId) return item;
+  }
+  return undefined;
+}
+
+test('a shared document opens for its recipient with the owner’s key', async (t) => {
+  const document = await storeEvidence();
+  const share = await owner.session.shareDocument(document.id, email);
+  t.is(share.fingerprint, fingerprint);
+  const opened = await recipient.session.openShared(share.id);
+  t.like(opened, {
+    documentId: document.id,
+    fileHash: document.fileHash,
+    metadata: { fileHash: document.fileHash, mediaType: 'a/b' },
+  });
+  t.like(await findReceived(share.id), { metadata: opened.metadata });
+  const { http } = recipient.session;
+  const bytes = await collect(downloadFile({ http, createFileHash: createNodeFileHash }, opened));
+  t.is(new TextDecoder().decode(bytes), `what was agreed, number ${stored}`);
+});
+
+test('after unsharing nothing is left to open, and the document can be shared again', async (t) => {
+  const { id } = await storeEvidence();
+  const share = await owner.session.shareDocument(id, email);
+  await owner.session.unshare(id, share.id);
+  t.is(await findReceived(share.id), undefined);
+  await t.throwsAsync(recipient.session.openShared(share.id), { code: 'share_not_found' });
+  await t.throwsAsync(recipient.session.documents.get(id), { code: 'not_found' });
+
+  const expiresAt = new Date(Date.now() + 3_600_000);
+  const brief = await owner.session.shareDocument(id, email, { expiresAt });
+  t.is(brief.expiresAt, expiresAt.toISOString());
+  const listed = [];
+  for await (const item of owner.session.listShares(id)) listed.push(item.id);
+  t.deepEqual(listed, [brief.id]);
+});
+
+test('an address that nobody has is shared with all the same, and nobody can open it', async (t) => {
+  const { id } = await storeEvidence();
+  const share = await owner.session.shareDocument(id, `no.${email}`);
+  t.is(share.documentId, id);
+  t.not(share.fingerprint, fingerprint);
+  t.is(await findReceived(share.id), undefined);
+});
+
+test('nothing is shared before the fingerprint is confirmed', async (t) => {
+  const document = await storeEvidence();
+  const shown: unknown[] = [];
+  const refused = owner.session.shareDocument(document.id, email, {
+    confirm: (fingerprint, { fileHash }) => {
+      shown.push([fingerprint, fileHash]);
+      return false;
+    },
+  });
+  await t.throwsAsync(refused, { code: 'recipient_refused' });
+  t.deepEqual(shown, [[fingerprint, document.fileHash]]);
+  t.true((await owner.session.listShares(document.id).next()).done);
+});
+
+test('sharing is enabled once, and the vault never sees the private key', async (t) => {
+  const { session } = await createUser(vault, connect(vault, line.fetch));
+  await t.throwsAsync(session.listShared().next(), { code: 'not_found' });
+  const before = line.sent.length;
+  const enabled = await Promise.all([1, 2, 3].map(() => session.enableSharing()));
+  t.deepEqual(await session.enableSharing(), enabled[0]);
+  t.is(new Set(enabled.map(({ fingerprint }) => fingerprint)).size, 1);
+  const sent = line.sent.slice(before);
+  t.true(sent.length > 0);
+  for (const body of sent) {
+    const { wrappedPrivateKey } = JSON.parse(body) as { wrappedPrivateKey: string };
+    t.is(decodeBase64(wrappedPrivateKey).length, 40);
+  }
+});
+
+test('a vault that shows others another public key is found out by its owner', async (t) => {
+  const forged = encodeBase64((await createKeyPair()).publicKey);
+  const forge = (body: object) => ({ ...body, publicKey: forged });
+  await line.tamper('/v1/crypto/keys/sharing', forge, async () => {
+    await t.throwsAsync(recipient.session.enableSharing(), { code: 'invalid_envelope' });
+  });
+  t.is((await recipient.session.enableSharing()).fingerprint, fingerprint);
+});
+
+test('a share that does not open is listed without metadata, and spoils no other', async (t) => {
+  const [first, second] = [await storeEvidence(), await storeEvidence()];
+  const good = await owner.session.shareDocument(first.id, email);
+  const taken = await recipient.session.openShared(good.id);
+  const wrong = [
+    taken.wrappedKey,
+    encodeBase64(new Uint8Array(80)),
+    encodeBase64(Uint8Array.of(1)),
+  ];
+  for (const wrappedKey of wrong) {
+    const { body } = await owner.session.http.send({
+      method: 'POST',
+      path: `/v1/documents/${second.id}/share`,
+      json: { recipientEmail: email, wrappedKey, permissions: ['read'] },
+    });
+    const { id } = body as { id: string };
+    t.like(await findReceived(id), { documentId: second.id, metadata: undefined });
+    await t.throwsAsync(recipient.session.openShared(id), { code: 'invalid_share' });
+    await owner.session.unshare(second.id, id);
+  }
+  t.like(await findReceived(good.id), { metadata: taken.metadata });
+});
+
+const forgeHash = (body: object) => ({ ...body, fileHash: 'ab'.repeat(32) });
+
+test('a share of a document whose metadata tells of another file does not open', async (t) => {
+  const { id } = await storeEvidence();
+  const share = await owner.session.shareDocument(id, email);
+  const forgeHashes = (items: object) => Object.values(items).map(forgeHash);
+  await line.tamper('/v1/documents/shared', forgeHashes, async () => {
+    await t.throwsAsync(recipient.session.openShared(share.id), { code: 'invalid_share' });
+  });
+});
+
+test('an owner shares no document whose metadata is that of another', async (t) => {
+  const { id } = await storeEvidence();
+  await line.tamper(`/v1/documents/${id}`, forgeHash, async () => {
+    const sharing = owner.session.shareDocument(id, email);
+    await t.throwsAsync(sharing, { code: 'file_hash_mismatch' });
+  });
+});
