@@ -96,7 +96,14 @@ export async function startServices(config: Config, log: Log) {
 
   const { isBacklogFull, wake } = sealer;
   const audit = createAuditTrail({ clock, isBacklogFull, onCommitted: wake });
-  const tallies = startTallies({ db, audit, clock, log, limit: config.audit.tallyLimit });
+  const tallies = startTallies({
+    db,
+    audit,
+    clock,
+    log,
+    limit: config.audit.tallyLimit,
+    maxUnsealed: Math.ceil(config.audit.backlogLimit / 10),
+  });
   const outbox = createOutbox({ onCommitted: outboxWorker.wake });
   const proofs = createProofs({ db, registry, sealer });
 

@@ -11,6 +11,7 @@ interface Soak {
 const soaks: Record<string, Soak> = {
   signer: { file: 'signer', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
   'upload-client': { file: 'upload-client', environment: { ROUNDS: '50', FAULTS_S3: 'true' } },
+  uploads: { file: 'uploads', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
   app: { file: 'app', environment: { ROUNDS: '30' } },
   purge: { file: 'purge', environment: { ROUNDS: '30' } },
   memory: { file: 'memory', environment: { SMALL_MEBIBYTES: '128', LARGE_MEBIBYTES: '1024' } },

@@ -29,17 +29,20 @@ interface TalliesOptions {
   readonly log: Log;
   /** Different events that may wait; more are counted together. */
   readonly limit: number;
+  /** Unsealed entries from which no more are made of them. */
+  readonly maxUnsealed: number;
 }
 
 /** Starts turning the minutes that are over into entries, until stopped. */
-export function startTallies({ db, audit, clock, log, limit }: TalliesOptions): Tallies {
+export function startTallies(options: TalliesOptions): Tallies {
+  const { db, audit, clock, log, limit, maxUnsealed } = options;
   const stopping = new AbortController();
   let isFull = false;
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        await recordTallies(db, audit, clock);
+        await recordTallies(db, audit, clock, maxUnsealed);
         isFull = await countsOver(db, limit);
       } catch (error) {
         log.warn({ err: error }, 'summed up events wait');

@@ -14,11 +14,22 @@ const graceMs = 5_000;
 /** What never succeeded; all else that is counted did. */
 const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']);
 
-/** One entry for each tally of a minute that is over. Any number of processes may do it at once. */
-export async function recordTallies(db: Database, audit: AuditTrail, clock: Clock): Promise<void> {
+/**
+ * One entry for each tally of a minute that is over, while fewer than `maxUnsealed` entries wait for
+ * their signature: what strangers cause must not fill the backlog of everybody. Any number of
+ * processes may do it at once.
+ */
+export async function recordTallies(
+  db: Database,
+  audit: AuditTrail,
+  clock: Clock,
+  maxUnsealed: number,
+): Promise<void> {
   for (;;) {
     const recorded = await db.asService(async (tx) => {
-      const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs));
+      const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
+      if (room <= 0) return 0;
+      const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs), room);
       for (const row of rows) await audit.append(tx, toEvent(row));
       return rows.length;
     });
@@ -27,15 +38,25 @@ export async function recordTallies(db: Database, audit: AuditTrail, clock: Cloc
 }
 
 /** In the order of the resources, whose sequences are locked one after the other. */
-async function takeFinished(tx: Tx, before: Date): Promise<TallyRow[]> {
+async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyRow[]> {
   const { rows } = await sql<TallyRow>`
     delete from audit_tallies
     where ctid = any(array(
       select ctid from audit_tallies
-      where minute <= ${before} order by minute limit ${batchSize} for update skip locked
+      where minute <= ${before} order by minute limit ${limit} for update skip locked
     ))
     returning *`.execute(tx);
-  return rows.toSorted((a, b) => resourceOf(a).localeCompare(resourceOf(b)));
+  return rows.toSorted((a, b) => (resourceOf(a) < resourceOf(b) ? -1 : 1));
+}
+
+/** Counted up to `limit`. */
+async function countUnsealed(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count
+    from (select 1 from audit_entries where state = 'PENDING' limit ${limit}) as unsealed`.execute(
+    tx,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 function resourceOf(row: TallyRow): string {

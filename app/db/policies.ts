@@ -14,10 +14,26 @@ export function ownedByUser(table: string): PolicyDef[] {
  * alone do not say so, since Postgres checks them with all rows in view.
  */
 export function ownedUnder(table: string, column: string, parent: string): PolicyDef[] {
-  return ownerPolicies(
-    table,
-    `${isOwner} and exists (select 1 from ${parent} where ${parent}.id = ${table}.${column} and ${parent}.user_id = ${table}.user_id)`,
-  );
+  return ownerPolicies(table, `${isOwner} and ${isUnderOwn(table, column, parent)}`);
+}
+
+/**
+ * The same for a table that the policies of `parent` look at in their turn. There Postgres takes any
+ * policy for reading that holds a subquery for a recursion, even where the subquery is its check; so
+ * the check is a policy of its own, for writing alone.
+ */
+export function writtenUnder(table: string, column: string, parent: string): PolicyDef[] {
+  const check = isUnderOwn(table, column, parent);
+  const restrictive = { type: 'restrictive' as const, roles: ['probatio_app'], check };
+  return [
+    ...ownedByUser(table),
+    { ...restrictive, name: `${table}_insert`, command: 'insert' },
+    { ...restrictive, name: `${table}_update`, command: 'update' },
+  ];
+}
+
+function isUnderOwn(table: string, column: string, parent: string): string {
+  return `exists (select 1 from ${parent} where ${parent}.id = ${table}.${column} and ${parent}.user_id = ${table}.user_id)`;
 }
 
 function ownerPolicies(table: string, check: string): PolicyDef[] {

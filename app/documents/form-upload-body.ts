@@ -99,9 +99,10 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
       room -= chunk.length;
       if (room < 0) fail(new AppError('file_too_large'));
     });
+    // Node would hang up on who has sent everything and waits for a slow answer.
+    request.once('end', () => request.setTimeout(0));
     request.setTimeout(idleMs, () => {
-      // Who has sent everything waits for us, and we for the store.
-      if (!request.complete) request.destroy(new Error('the client stopped sending'));
+      request.destroy(new Error('the client stopped sending'));
     });
     finished(request, { writable: false }, (cause) => {
       if (cause) fail(new AppError('incomplete_body', { cause }));

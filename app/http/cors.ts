@@ -1,8 +1,29 @@
 import type { Context, Next } from 'koa';
 
 const methods = 'GET, POST, PUT, DELETE';
-const requestHeaders = 'Authorization, Content-Digest, Content-Type, If-Match, Range, X-Request-Id';
-const readableHeaders = 'ETag, Link, Retry-After, WWW-Authenticate, X-Request-Id';
+const requestHeaders = [
+  'Authorization',
+  'Content-Digest',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'If-Range',
+  'Range',
+  'X-Reauth-Token',
+  'X-Request-Id',
+].join(', ');
+const readableHeaders = [
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
+  'Idempotency-Replayed',
+  'Link',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+].join(', ');
 const preflightSeconds = '600';
 
 /** Lets pages of these origins call the API with a token; cookies are never part of it. */

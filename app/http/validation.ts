@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { AppError, type ErrorDetail } from '../errors.ts';
 
+/** A body full of mistakes must not make an answer many times its size. */
+const maxDetails = 50;
+
 /**
  * Parses one part of a request by its schema. A part without a schema must be absent: an unknown
  * query parameter is refused, an unread body is ignored. Throws `validation_failed` with details.
@@ -16,13 +19,14 @@ export function parseInput(
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new AppError('validation_failed', { details: parsed.error.issues.flatMap(describeIssue) });
+  const details = parsed.error.issues.slice(0, maxDetails).flatMap(describeIssue);
+  throw new AppError('validation_failed', { details: details.slice(0, maxDetails) });
 }
 
 /** Names where the problem is; only names a client may echo to its developer, never values. */
 function describeIssue(issue: z.core.$ZodIssue): ErrorDetail[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, maxDetails).map((key) => ({
       path: pathOf([...issue.path, key]),
       message: 'unknown field',
     }));

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
-import { isRecipient, ownedByUser, ownedUnder } from '../db/policies.ts';
+import { isRecipient, ownedByUser, writtenUnder } from '../db/policies.ts';
 import { Document } from '../documents/entity.ts';
 
 /** The HPKE key pair by which others share with a user: base64, the private key wrapped by the client. */
@@ -42,7 +42,7 @@ export const DocumentShare = defineEntity({
   tableName: 'document_shares',
   rowLevelSecurity: 'force',
   policies: [
-    ...ownedUnder('document_shares', 'document_id', 'documents'),
+    ...writtenUnder('document_shares', 'document_id', 'documents'),
     {
       name: 'document_shares_recipient',
       command: 'select',

@@ -27,9 +27,10 @@ export function hashBody(request: IncomingMessage): HashedBody {
   request.pause();
   request.on('data', (chunk: Buffer) => hash.update(chunk));
   request.on('error', () => undefined);
+  // Node would hang up on who has sent everything and waits for a slow answer.
+  request.once('end', () => request.setTimeout(0));
   request.setTimeout(idleMs, () => {
-    // Who has sent everything waits for us, and we for the store.
-    if (!request.complete) request.destroy(new Error('the client stopped sending'));
+    request.destroy(new Error('the client stopped sending'));
   });
   return {
     sha256: () => hash.digest('base64'),

@@ -28,8 +28,8 @@ export async function readBack(
 
   const file = await openDocument(session, { id: document.id, masterKey });
   const { name, size } = file.metadata;
-  say(`a second login decrypts its metadata: ${name}, ${formatBytes(size)}`);
+  say(`it decrypts the metadata: ${name}, ${formatBytes(size)}`);
   const tools = { http: session.http, createFileHash: createNodeFileHash };
   await requireSame(downloadFile(tools, file), source);
-  say('downloaded and decrypted: the same bytes, and the same SHA3-256');
+  say('and downloads and decrypts the file: the bytes and the SHA3-256 are the same');
 }

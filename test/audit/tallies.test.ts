@@ -17,6 +17,7 @@ test.beforeEach(async (t) => {
 test.afterEach.always((t) => t.context.vault.stop());
 
 const log = createLog('silent');
+const maxUnsealed = 1_000;
 const past = new Date('2026-01-02T03:04:56.789Z');
 
 function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
@@ -32,7 +33,7 @@ function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
 /** Tallies on the vault's database, whose own worker takes up those of minutes that are over. */
 async function openTallies(t: ExecutionContext<{ vault: TestVault }>, now = past) {
   const { db, trail: audit, close } = await openTrail(t.context.vault);
-  const tallies = startTallies({ db, audit, clock: () => now, log, limit: 1_000 });
+  const tallies = startTallies({ db, audit, clock: () => now, log, limit: 1_000, maxUnsealed });
   t.teardown(async () => {
     await tallies.stop();
     await close();
@@ -87,7 +88,7 @@ test('several processes that record at once make one entry of each tally', async
   const { db, audit, tallies } = await openTallies(t);
   const users = Array.from({ length: 30 }, () => randomUUID());
   await Promise.all(users.map((userId) => tallies.add(failureOf(userId))));
-  await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now)));
+  await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now, maxUnsealed)));
   await until(async () => (await sql('select 1 from audit_tallies')).length === 0, {
     what: `no tally in ${vault.baseUrl}`,
     timeoutMs: 30_000,
@@ -107,9 +108,9 @@ test('a minute that is not over is not recorded yet', async (t) => {
   const { db, audit, tallies } = await openTallies(t, soon);
   const userId = randomUUID();
   await tallies.add(failureOf(userId));
-  await recordTallies(db, audit, () => soon);
+  await recordTallies(db, audit, () => soon, maxUnsealed);
   t.is((await entriesOf(sql, userId)).length, 0);
-  await recordTallies(db, audit, () => new Date(soon.getTime() + 70_000));
+  await recordTallies(db, audit, () => new Date(soon.getTime() + 70_000), maxUnsealed);
   t.is((await entriesOf(sql, userId)).length, 1);
 });
 
@@ -117,7 +118,7 @@ test('beyond the limit events are still counted, but under nobody’s name', asy
   const { sql } = t.context;
   const { db, trail: audit } = await openTrail(t.context.vault);
   const soon = () => new Date(Date.now() + 3_600_000);
-  const tallies = startTallies({ db, audit, clock: soon, log, limit: 3 });
+  const tallies = startTallies({ db, audit, clock: soon, log, limit: 3, maxUnsealed });
   t.teardown(async () => {
     await tallies.stop();
     await db.close();

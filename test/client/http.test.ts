@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { createHttp } from '../../client/http.ts';
 import { nextCursor } from '../../client/pages.ts';
 import { DEFAULT_RETRY } from '../../client/retry.ts';
+import { collect } from './collect.ts';
 
 type Answer = (response: ServerResponse) => void;
 
@@ -42,6 +43,10 @@ function refuse(status: number, code: string, headers: Record<string, string> = 
   const body = { statusCode: status, message: 'No.', code, requestId: 'r-1', proofId: 'p-1' };
   return (response) => response.writeHead(status, headers).end(JSON.stringify(body));
 }
+
+/** Ten bytes are announced. */
+const begin = (response: ServerResponse) =>
+  response.writeHead(200, { 'content-length': '10' }).write('begun');
 
 const hangUp: Answer = (response) => response.destroy();
 const accept: Answer = (response) => response.end('{"answer":42}');
@@ -124,6 +129,30 @@ test('a request ends with the caller’s reason when the caller gives up', async
   await using server = await connect([() => caller.abort(reason)]);
   const sending = server.http.send({ method: 'GET', path: '/v1/x', signal: caller.signal });
   t.is(await t.throwsAsync(sending), reason);
+});
+
+test('an answer that breaks off or stalls in the middle is an error', async (t) => {
+  await using server = await connect([
+    (response) => {
+      begin(response);
+      setImmediate(() => response.destroy());
+    },
+    begin,
+  ]);
+  for (const _ of ['broken', 'stalled']) {
+    const { pieces } = await server.http.open({ method: 'GET', path: '/v1/x', timeoutSeconds: 1 });
+    await t.throwsAsync(collect(pieces), { name: 'ClientError', code: 'network_error' });
+  }
+});
+
+test('an answer of bytes that is refused is an error, and is asked for again where that may help', async (t) => {
+  await using server = await connect([
+    refuse(503, 'storage_unavailable', { 'retry-after': '2' }),
+    refuse(404, 'not_found'),
+  ]);
+  const opening = server.http.open({ method: 'GET', path: '/v1/x' });
+  await t.throwsAsync(opening, { name: 'VaultError', code: 'not_found' });
+  t.deepEqual(server.delays, [2]);
 });
 
 test('the next page is found among other links', (t) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
-import { createApi, type Api } from '../uploads/api.ts';
+import { createApi } from '../uploads/api.ts';
 import {
   bytesOf,
   minPart,
@@ -11,17 +11,15 @@ import {
   sha3,
   upload,
 } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
 import { objectDirectory } from '../uploads/stored-files.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createDocument, storeDocument } from './documents.ts';
 import { codeOf, download } from './downloads.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ vault: TestVault }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
-  t.context = { vault, sql: createSql(vault) };
+  t.context = { vault: await startVault() };
 });
 test.after.always((t) => t.context.vault.stop());
 
@@ -237,36 +235,6 @@ test('every version can be downloaded, and without a number the newest', async (
   for (const [version, status] of refusals) {
     const answer = await download(vault, api, `${id}/download?version=${version}`);
     t.is(answer.status, status, version);
-  }
-});
-
-async function share(sql: Sql, owner: Api, id: string, recipient: Api, expiresAt: Date | null) {
-  await sql(
-    `insert into document_shares (id, user_id, tenant_id, document_id, recipient_ref,
-       recipient_user_id, wrapped_key, permissions, expires_at)
-     values ($1, $2, 'default', $3, $4, $5, 'AAAA', '{read}', $6)`,
-    [randomUUID(), owner.caller.userId, id, randomUUID(), recipient.caller.userId, expiresAt],
-  );
-}
-
-test('a file is for its owner and those it is shared with, for as long as it is', async (t) => {
-  const { vault, sql } = t.context;
-  const [owner, reader, late, stranger] = await Promise.all(
-    [1, 2, 3, 4].map(() => createApi(vault)),
-  );
-  if (!owner || !reader || !late || !stranger) return t.fail();
-  const bytes = bytesOf(100);
-  const { id } = await storeDocument(t, owner, bytes);
-  await share(sql, owner, id, reader, new Date(Date.now() + 60_000));
-  await share(sql, owner, id, late, new Date(Date.now() - 1000));
-  const elsewhere = await createApi(vault, { userId: owner.caller.userId, tenantId: 'other' });
-  for (const target of [`${id}/download`, `${id}/download?version=1`]) {
-    t.true((await download(vault, reader, target)).bytes.equals(bytes));
-    for (const other of [late, stranger, elsewhere]) {
-      const answer = await download(vault, other, target);
-      t.is(answer.status, 404);
-      t.is(codeOf(answer), 'not_found');
-    }
   }
 });
 

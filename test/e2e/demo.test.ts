@@ -11,12 +11,27 @@ test.after.always(() => vault.stop());
 
 const PROOF_FILES = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
 
-test('a file goes through the vault, and both verifications hold until one bit is changed', async (t) => {
+test('a file goes through all that the vault does, and both verifications hold until one bit is changed', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
   const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
   t.is(code, 0, text);
-  t.regex(text, /a second login decrypts its metadata: agreement\.txt, 15 bytes/);
+  const steps = [
+    /^a second login finds it by the keyword/,
+    /^it decrypts the metadata: agreement\.txt, 15 bytes$/,
+    /^and downloads and decrypts the file: the bytes and the SHA3-256 are the same$/,
+    /^version 2 added and sealed: each version has a proof of its own/,
+    /^shared with it: the vault showed the same key/,
+    /^the second account lists agreement\.txt, and decrypts every version$/,
+    /^the share has ended: the second account lists nothing and downloads nothing more$/,
+  ];
+  const lines = text.split('\n');
+  const places = steps.map((step) => lines.findIndex((line) => step.test(line)));
+  t.false(places.includes(-1), text);
+  t.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+  );
   t.regex(text, /^client library: valid$/m);
   t.regex(text, /^openssl dgst -sha3-256 -verify .*: Verified OK$/m);
 

@@ -42,7 +42,8 @@ test('a run that was killed in the middle of the upload is resumed by the next',
   t.regex(text, /^resuming the interrupted run as demo-/m);
   t.regex(text, /^2 of 4 parts are there/m);
   t.notRegex(text, /^registering/m);
-  t.is(countStoredParts(), 4);
+  // The last is the second version.
+  t.is(countStoredParts(), 4 + 1);
   t.false((await readdir(join(directory, 'demo-output'))).includes('.resume'));
 });
 

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { freePort } from '../../app/dev/free-port.ts';
 import { spawnGuarded } from '../../app/dev/guarded-process.ts';
@@ -10,6 +12,7 @@ import { projectFile } from '../../app/dev/project.ts';
 import { untilReady } from '../../app/dev/ready.ts';
 import { createS3Client, type S3Config } from '../../app/storage/s3/s3-client.ts';
 
+const run = promisify(execFile);
 /** Takes the server down when it is told to end, also by the watchdog of a killed test. */
 const script = `
   trap '"$0" down; exit' TERM
@@ -22,6 +25,10 @@ export interface S3Lab extends AsyncDisposable {
   readonly config: S3Config & { endpoint: string; accessKeyId: string; secretAccessKey: string };
   /** STORAGE_… variables of an app that uses it. */
   readonly settings: Record<string, string>;
+  /** SIGKILL; what it has stored stays. */
+  kill(): Promise<void>;
+  /** Another one in its place, with the same objects. */
+  start(): Promise<void>;
 }
 
 /** VersityGW of test/labs/s3-lab on a port and a directory of its own. */
@@ -34,6 +41,11 @@ export async function startS3Lab(): Promise<S3Lab> {
   await mkdir(binaries, { recursive: true });
   await symlink(binaries, join(home, 'bin'));
 
+  const labEnvironment = {
+    ...inheritedEnvironment(),
+    S3_LAB_HOME: home,
+    S3_LAB_PORT: String(await freePort()),
+  };
   const lines: string[] = [];
   const lab = await spawnGuarded(
     {
@@ -41,11 +53,7 @@ export async function startS3Lab(): Promise<S3Lab> {
       command: 'bash',
       args: ['-c', script, projectFile('test/labs/s3-lab')],
       cwd: home,
-      env: {
-        ...inheritedEnvironment(),
-        S3_LAB_HOME: home,
-        S3_LAB_PORT: String(await freePort()),
-      },
+      env: labEnvironment,
       stopSignal: 'SIGTERM',
     },
     { onLine: (line) => lines.push(line) },
@@ -85,6 +93,15 @@ export async function startS3Lab(): Promise<S3Lab> {
       STORAGE_ACCESS_KEY_ID: config.accessKeyId,
       STORAGE_SECRET_ACCESS_KEY: config.secretAccessKey,
       STORAGE_FORCE_PATH_STYLE: 'true',
+    },
+    async kill() {
+      const pidFile = join(home, 'versitygw', 'pid');
+      process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL');
+      // Else the lab takes a zombie for a running server.
+      await rm(pidFile);
+    },
+    async start() {
+      await run('bash', [projectFile('test/labs/s3-lab'), 'up'], { env: labEnvironment });
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

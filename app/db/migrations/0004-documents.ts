@@ -126,8 +126,11 @@ create policy document_shares_owner on document_shares to probatio_app
   using (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true))
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
-    and tenant_id = current_setting('app.tenant_id', true)
-    and exists (select 1 from documents where documents.id = document_shares.document_id and documents.user_id = document_shares.user_id));
+    and tenant_id = current_setting('app.tenant_id', true));
+create policy document_shares_insert on document_shares as restrictive for insert to probatio_app
+  with check (exists (select 1 from documents where documents.id = document_shares.document_id and documents.user_id = document_shares.user_id));
+create policy document_shares_update on document_shares as restrictive for update to probatio_app
+  with check (exists (select 1 from documents where documents.id = document_shares.document_id and documents.user_id = document_shares.user_id));
 create policy document_shares_service on document_shares to probatio_service
   using (true)
   with check (true);
