@@ -9,6 +9,7 @@ const mayStay: readonly string[] = [
   'audit_entries',
   'audit_sequences',
   'audit_tallies',
+  'idempotency_keys',
   'login_sessions',
 ];
 

@@ -1,14 +1,24 @@
 import test from 'ava';
 import { describeApi } from '../../app/app.ts';
+import { access } from '../../app/cli/access.ts';
 import { apiKey } from '../../app/cli/api-key.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
 import { grant } from '../../app/cli/grant.ts';
+import { maintenance } from '../../app/cli/maintenance.ts';
 import { migrate } from '../../app/cli/migrate.ts';
 import { openapi } from '../../app/cli/openapi.ts';
 import { revoke } from '../../app/cli/revoke.ts';
 import { runCli } from './run-cli.ts';
 
-const commands: Record<string, Command> = { migrate, grant, revoke, 'api-key': apiKey, openapi };
+const commands: Record<string, Command> = {
+  access,
+  migrate,
+  grant,
+  revoke,
+  'api-key': apiKey,
+  maintenance,
+  openapi,
+};
 const names = Object.keys(commands);
 
 test('help says which commands there are', async (t) => {

@@ -12,7 +12,8 @@ test.after.always(() => vault.stop());
 
 /** How many parts the vault took, each time it did. */
 function countStoredParts(): number {
-  return vault.logLines.filter((line) => /"method":"PUT".*"status":200/.test(line)).length;
+  return vault.logLines.filter((line) => /"method":"PUT".*\/parts\/.*"status":200/.test(line))
+    .length;
 }
 
 test('a run that was killed in the middle of the upload is resumed by the next', async (t) => {
