@@ -13,7 +13,8 @@ export async function startStallingProxy(
   vaultUrl: string,
   passes: (request: IncomingMessage) => boolean,
 ): Promise<string> {
-  const server = createServer((request, response) => {
+  // A demo that is busy with a key must find its connection again.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     if (!passes(request)) {
       request.resume();
       return;
