@@ -1,7 +1,8 @@
 /**
  * Brings a fresh checkout to the point where `npm start` and `npm test` work: system tools, then
  * npm's packages. Runs before both, on any Node from 20 and with nothing installed; says nothing and
- * takes no time when nothing is to do.
+ * takes no time when nothing is to do. `setup.mjs soak` also installs what the longer fault tests need,
+ * `setup.mjs browser` a browser.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,7 +30,7 @@ const REDIS = {
 };
 const SOFTHSM = {
   name: 'SoftHSM2',
-  find: findSoftHsm,
+  find: () => findLibrary('libsofthsm2.so'),
   apt: 'softhsm2',
   brew: 'softhsm',
 };
@@ -45,7 +46,27 @@ const COMPILING = [
   },
 ];
 
+/** A token behind a socket, as a network HSM is. */
+const P11_KIT = [
+  { name: 'p11-kit', find: () => findCommand('p11-kit'), apt: 'p11-kit', brew: 'p11-kit' },
+  {
+    name: "p11-kit's client module",
+    find: () => findLibrary('p11-kit-client.so'),
+    apt: 'p11-kit-modules',
+    brew: 'p11-kit',
+  },
+];
+
+const CHROMIUM = {
+  name: 'Chromium',
+  find: () => findCommand('chromium', 'chromium-browser', 'google-chrome'),
+  apt: 'chromium',
+  brew: 'chromium',
+};
+
 setUp();
+if (process.argv[2] === 'soak') requireTools(P11_KIT);
+if (process.argv[2] === 'browser') requireTools([CHROMIUM]);
 
 function setUp() {
   if (Number.parseInt(process.versions.node, 10) < 20) {
@@ -72,17 +93,19 @@ function readResult() {
 }
 
 function requireTools(tools) {
+  const lines = installMissing(tools).map(
+    ({ name, apt, brew }) => `${name} is missing: apt-get install ${apt}, or brew install ${brew}`,
+  );
+  if (lines.length > 0) fail(...lines);
+}
+
+/** What is missing after all. */
+function installMissing(tools) {
   const missing = tools.filter((tool) => !tool.find());
-  if (missing.length === 0) return;
+  if (missing.length === 0) return [];
   if (findCommand('apt-get')) installWithApt(missing.map((tool) => tool.apt));
   else if (findCommand('brew')) installWithBrew(missing.map((tool) => tool.brew));
-  const lines = missing
-    .filter((tool) => !tool.find())
-    .map(
-      ({ name, apt, brew }) =>
-        `${name} is missing: apt-get install ${apt}, or brew install ${brew}`,
-    );
-  if (lines.length > 0) fail(...lines);
+  return missing.filter((tool) => !tool.find());
 }
 
 function installWithApt(packages) {
@@ -151,7 +174,7 @@ function isExecutable(path) {
   }
 }
 
-function findSoftHsm() {
+function findLibrary(name) {
   const parents = [
     '/usr/lib',
     // Debian's directory per architecture, such as /usr/lib/x86_64-linux-gnu.
@@ -162,7 +185,7 @@ function findSoftHsm() {
   ];
   return parents
     .flatMap((parent) => ['softhsm', 'pkcs11', '.'].map((child) => join(parent, child)))
-    .map((directory) => join(directory, 'libsofthsm2.so'))
+    .map((directory) => join(directory, name))
     .find(existsSync);
 }
 

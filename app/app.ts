@@ -4,12 +4,17 @@ import { SignerUnavailable } from '../signer/signer-error.ts';
 import { createPurgeRoutes } from './accounts/purge-routes.ts';
 import { createClosureRoutes } from './accounts/closure-routes.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
+import { createDlqRoutes } from './audit/dlq/routes.ts';
+import { createEntryRoutes } from './audit/entry-routes.ts';
 import { createAuditRoutes } from './audit/routes.ts';
-import { createIssuerRoutes } from './auth/issuer-routes.ts';
-import { createReauthRoutes } from './auth/reauth-routes.ts';
-import { createLoginRoutes } from './auth/routes.ts';
-import { createSessionRoutes } from './auth/session-routes.ts';
+import { createCredentialsRoutes } from './auth/credentials/routes.ts';
+import { createIssuerRoutes } from './auth/tokens/issuer-routes.ts';
+import { createReauthRoutes } from './auth/reauth/routes.ts';
+import { createLoginRoutes } from './auth/login/routes.ts';
+import { createSessionRoutes } from './auth/sessions/routes.ts';
 import type { Config } from './config.ts';
+import { developer } from './devices/developer.ts';
+import { createDeviceRoutes } from './devices/routes.ts';
 import { createDownloadRoutes } from './documents/download-routes.ts';
 import { createFormUploadRoutes } from './documents/form-upload-routes.ts';
 import { createMetadataRoutes } from './documents/metadata-routes.ts';
@@ -30,11 +35,14 @@ import type { Route } from './http/route.ts';
 import { createRouter } from './http/router.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { requireWellFormed } from './http/well-formed.ts';
+import { createKeyRoutes } from './keys/routes.ts';
 import { createMaintenanceRoutes } from './maintenance/routes.ts';
 import type { Services } from './services.ts';
 import { createSharingKeyRoutes } from './sharing/key-routes.ts';
 import { createSharingRoutes } from './sharing/routes.ts';
 import { StorageError } from './storage/storage-error.ts';
+import { createFeedRoutes } from './sync/feed/routes.ts';
+import { createSyncRoutes } from './sync/routes.ts';
 import type { Log } from './telemetry/log.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 
@@ -58,6 +66,7 @@ export function createApp(config: Config, services: Services, log: Log, listener
       authenticate: (token) => services.authenticate(token),
       verifyReauth: (token, caller) => services.reauthTokens.verify(token, caller),
       ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
+      ...(config.keys.allowAnonymousInDevelopment ? { developer } : {}),
     },
     services.idempotencyKeys,
   );
@@ -86,14 +95,22 @@ export function describeApi() {
 /** The definitions of every route. They do not depend on services: none of the handlers may be called. */
 export function listRoutes(): Route[] {
   return createRoutes(
-    { auth: { issuer: '' }, uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] } },
+    {
+      auth: { issuer: '' },
+      uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] },
+      sync: { schemaVersions: { min: 0, max: 0 } },
+    },
     {} as Services,
   );
 }
 
 /** Every route, in the order of the documentation. */
 function createRoutes(
-  config: { readonly auth: Pick<Config['auth'], 'issuer'>; readonly uploads: Config['uploads'] },
+  config: {
+    readonly auth: Pick<Config['auth'], 'issuer'>;
+    readonly uploads: Config['uploads'];
+    readonly sync: Pick<Config['sync'], 'schemaVersions'>;
+  },
   services: Services,
 ): Route[] {
   return [
@@ -102,6 +119,7 @@ function createRoutes(
     ...createLoginRoutes(services),
     ...createSessionRoutes(services),
     ...createReauthRoutes(services),
+    ...createCredentialsRoutes(services),
     ...createClosureRoutes(services),
     ...createIssuerRoutes({ ...services, issuer: config.auth.issuer }),
     ...createUploadRoutes({ ...services, ...config.uploads, sessions: services.uploadSessions }),
@@ -113,8 +131,15 @@ function createRoutes(
     ...createMetadataRoutes(services),
     ...createSearchRoutes(services),
     ...createEnvelopeRoutes(services),
+    ...createDeviceRoutes(services),
     ...createSharingKeyRoutes(services),
+    // Before `:objectId`.
+    ...createFeedRoutes(services),
+    ...createSyncRoutes({ ...services, ...config.sync }),
     ...createAuditRoutes(services),
+    ...createEntryRoutes(services),
+    ...createDlqRoutes(services),
+    ...createKeyRoutes(services),
     ...createPurgeRoutes(services),
     ...createMaintenanceRoutes(services),
   ];

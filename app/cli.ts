@@ -7,6 +7,8 @@ const usage = `usage: probatio <command> [options]
   revoke           take roles and scopes from an account, or end its sessions
   api-key create   make an internal API key
   maintenance      have a running app do a task, such as collect-garbage
+  restored         say that the database was restored from a backup
+  keys             list, create, activate and retire the keys in the HSM
   openapi          print the OpenAPI document of the API
   access           print who may call what, as Markdown
   help <command>   say more of one; so does <command> --help
@@ -19,6 +21,8 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['revoke', async () => (await import('./cli/revoke.ts')).revoke],
   ['api-key', async () => (await import('./cli/api-key.ts')).apiKey],
   ['maintenance', async () => (await import('./cli/maintenance.ts')).maintenance],
+  ['restored', async () => (await import('./cli/restored.ts')).restored],
+  ['keys', async () => (await import('./cli/keys.ts')).keys],
   ['access', async () => (await import('./cli/access.ts')).access],
   ['openapi', async () => (await import('./cli/openapi.ts')).openapi],
 ]);

@@ -48,6 +48,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       },
       named: e.plans,
     },
+    sync: { schemaVersions: e.SYNC_SCHEMA_VERSIONS, rules: e.syncRules },
     maintenance: { garbageGraceHours: e.MAINTENANCE_GARBAGE_GRACE_HOURS },
     limits: {
       'register-address': e.LIMITS_REGISTER_ADDRESS,
@@ -59,7 +60,24 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'totp-account': e.LIMITS_TOTP_ACCOUNT,
       'share-key-user': e.LIMITS_SHARE_KEY_USER,
     },
-    audit: { backlogLimit: e.AUDIT_BACKLOG_LIMIT, tallyLimit: e.AUDIT_TALLY_LIMIT },
+    keys: {
+      publishSeconds: e.KEYS_PUBLISH_SECONDS,
+      rawForm: e.KEYS_RAW_FORM,
+      allowAnonymousInDevelopment: e.KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT,
+    },
+    restore: { acceptMark: e.RESTORE_ACCEPT_MARK },
+    audit: {
+      backlogLimit: e.AUDIT_BACKLOG_LIMIT,
+      tallyLimit: e.AUDIT_TALLY_LIMIT,
+      /** From which on `dlq/alerts` has something to say. */
+      alerts: {
+        deadLetters: e.AUDIT_ALERT_DEAD_LETTERS,
+        deadLetterAgeSeconds: e.AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS,
+        backlog: e.AUDIT_ALERT_BACKLOG,
+        backlogAgeSeconds: e.AUDIT_ALERT_BACKLOG_AGE_SECONDS,
+        pauseSeconds: e.AUDIT_ALERT_PAUSE_SECONDS,
+      },
+    },
   });
 }
 

@@ -3,6 +3,9 @@ import { readIssuers, type IssuerConfig } from './auth/issuers/config.ts';
 import { Rate } from './limits/rate.ts';
 import { Sender } from './mail/sender.ts';
 import { SmtpUrl } from './mail/smtp-url.ts';
+import { readSyncRules } from './sync/rules-file.ts';
+import type { SyncRules } from './sync/rules.ts';
+import { SchemaVersions } from './sync/schema-versions.ts';
 import { readPlans } from './uploads/plans-file.ts';
 import type { Plan } from './uploads/quota.ts';
 
@@ -77,9 +80,21 @@ const Environment = z.object({
   PLANS_STANDARD_OPEN_UPLOADS: Count.default(20),
   PLANS_STANDARD_STORAGE_BYTES: Count.default(50 * 2 ** 30),
   PLANS_FILE: z.string().min(1).optional(),
+  SYNC_RULES_FILE: z.string().min(1).optional(),
+  SYNC_SCHEMA_VERSIONS: SchemaVersions.default({ min: 1, max: 1 }),
   MAINTENANCE_GARBAGE_GRACE_HOURS: z.coerce.number().int().min(0).max(8_760).default(24),
+  KEYS_RAW_FORM: z.enum(['allow', 'refuse']).default('allow'),
+  KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: Boolean.default(false),
+  // Others keep the key set for 300 s, and a process hears of a key within 10.
+  KEYS_PUBLISH_SECONDS: z.coerce.number().int().min(0).max(86_400).default(310),
+  RESTORE_ACCEPT_MARK: z.guid().toLowerCase().optional(),
   AUDIT_BACKLOG_LIMIT: Count.default(100_000),
   AUDIT_TALLY_LIMIT: Count.default(10_000),
+  AUDIT_ALERT_DEAD_LETTERS: Count.default(1),
+  AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS: Count.default(86_400),
+  AUDIT_ALERT_BACKLOG: Count.default(10_000),
+  AUDIT_ALERT_BACKLOG_AGE_SECONDS: Count.default(300),
+  AUDIT_ALERT_PAUSE_SECONDS: Count.default(60),
 });
 
 export type Environment = z.output<typeof Environment> & {
@@ -87,6 +102,8 @@ export type Environment = z.output<typeof Environment> & {
   readonly issuers: readonly IssuerConfig[];
   /** What PLANS_FILE holds. */
   readonly plans: ReadonlyMap<string, Plan>;
+  /** What SYNC_RULES_FILE holds. */
+  readonly syncRules: SyncRules;
 };
 
 /** Every problem of the environment in one message, one line each, naming variables and never values. */
@@ -102,18 +119,21 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const { AUTH_ISSUERS_FILE: file, HTTP_PUBLIC_URL: ownIssuer = defaultPublicUrl } = set;
   const read = file === undefined ? undefined : readIssuers(file, ownIssuer);
   const { plans, problems: planProblems } = readNamedPlans(set['PLANS_FILE']);
+  const { rules: syncRules, problems: ruleProblems } = readRules(set['SYNC_RULES_FILE']);
   const problems = [
     ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
     ...missingStorageSettings(set),
     ...(read?.problems ?? []).map((problem) => `AUTH_ISSUERS_FILE: ${problem}`),
     ...mailTransportProblems(set),
     ...planProblems,
+    ...ruleProblems,
     ...gracePeriodProblems(parsed.data),
+    ...anonymityProblems(set),
   ];
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
   }
-  return { ...parsed.data, issuers: read?.issuers ?? [], plans };
+  return { ...parsed.data, issuers: read?.issuers ?? [], plans, syncRules };
 }
 
 function readNamedPlans(file: string | undefined) {
@@ -122,10 +142,25 @@ function readNamedPlans(file: string | undefined) {
   return { plans, problems: problems.map((problem) => `PLANS_FILE: ${problem}`) };
 }
 
+function readRules(file: string | undefined) {
+  if (file === undefined) return { rules: new Map<never, never>(), problems: [] };
+  const { rules, problems } = readSyncRules(file);
+  return { rules, problems: problems.map((problem) => `SYNC_RULES_FILE: ${problem}`) };
+}
+
 /** Without any, an upload that is being opened could be taken for garbage. */
 function gracePeriodProblems(data: z.output<typeof Environment> | undefined): string[] {
   const isRisky = data?.NODE_ENV === 'production' && data.MAINTENANCE_GARBAGE_GRACE_HOURS === 0;
   return isRisky ? ['MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0 in production'] : [];
+}
+
+/** Nobody must come without a token by a setting that was left over. */
+function anonymityProblems(env: Partial<Record<string, string>>): string[] {
+  const isAllowed = env['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT'] === 'true';
+  const { NODE_ENV: environment = 'production' } = env;
+  return isAllowed && environment !== 'development'
+    ? ['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: must not be true outside of development']
+    : [];
 }
 
 function describe(issue: z.core.$ZodIssue): string {

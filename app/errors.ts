@@ -14,10 +14,29 @@ const kinds = {
   invalid_request: { status: 400, message: 'The request is malformed.' },
   password_forbidden: { status: 400, message: 'A password must never be sent to this service.' },
   invalid_public_value: { status: 400, message: 'The SRP public value A is not acceptable.' },
+  raw_keys_refused: {
+    status: 400,
+    message: 'Keys are not taken here; send them wrapped, as encryptedEnvelope.',
+  },
+  rekey_incomplete: {
+    status: 400,
+    message: 'A new master key needs recovery, keyring and devices: all active ones and no others.',
+  },
   invalid_key_length: { status: 400, message: 'The key or envelope has the wrong length.' },
   stored_file_not_found: { status: 400, message: 'No completed upload of yours is at this path.' },
   invalid_part_number: { status: 400, message: 'The part number is outside this session.' },
   invalid_part_size: { status: 400, message: 'The part size is not allowed.' },
+  schema_version_unsupported: {
+    status: 400,
+    message: 'X-Schema-Version must be one of X-Schema-Version-Supported; update the client.',
+  },
+  data_too_deep: { status: 400, message: 'The data is nested deeper than 32 levels.' },
+  data_too_large: { status: 400, message: 'The data is over 512 KiB of canonical text.' },
+  too_many_fields: { status: 400, message: 'The data has over 10 000 fields.' },
+  number_out_of_range: {
+    status: 400,
+    message: 'A number is beyond 2^53 - 1, where JSON is not exact; send it as text.',
+  },
   client_gone: { status: 400, message: 'The client went away before it was answered.' },
   incomplete_body: { status: 400, message: 'The body ended before its declared length.' },
   digest_mismatch: { status: 400, message: 'The body does not match its Content-Digest.' },
@@ -37,6 +56,7 @@ const kinds = {
     message: 'The refresh token is unknown, used or expired; log in again.',
   },
   invalid_credentials: { status: 401, message: 'The password is not right.' },
+  device_required: { status: 401, message: 'Name the device of your session as X-Device-Id.' },
   reauth_required: { status: 401, message: 'This needs a fresh X-Reauth-Token.' },
   reauth_expired: { status: 401, message: 'The X-Reauth-Token has expired.' },
   reauth_invalid: { status: 401, message: 'The X-Reauth-Token is not valid here.' },
@@ -47,7 +67,11 @@ const kinds = {
     status: 403,
     message: 'Passwords are not taken here; prove yours by SRP.',
   },
-  device_unknown: { status: 403, message: 'No device of yours has this id.' },
+  device_unknown: {
+    status: 403,
+    message: 'This is no device of yours, or not that of your session.',
+  },
+  device_blacklisted: { status: 403, message: 'The device was revoked; log in on another one.' },
   not_found: { status: 404, message: 'Nothing is here for you.' },
   user_not_found: { status: 404, message: 'No active account has this e-mail address.' },
   proof_not_ready: { status: 404, message: 'The entry is recorded and waits for its signature.' },
@@ -57,6 +81,15 @@ const kinds = {
   document_expired: { status: 409, message: 'The document expired before it was sealed.' },
   too_many_versions: { status: 409, message: 'The document has as many versions as it may have.' },
   stored_file_changed: { status: 409, message: 'The stored file is not the one that was hashed.' },
+  sync_conflict: {
+    status: 409,
+    message: 'Other devices changed the same fields; see conflictType and fields.',
+  },
+  object_exists: { status: 409, message: 'An object has or had this id.' },
+  sync_request_reused: {
+    status: 409,
+    message: 'The X-Sync-Request-Id was used for another request.',
+  },
   envelope_exists: { status: 409, message: 'The envelope exists already.' },
   share_exists: { status: 409, message: 'The document is shared with this recipient already.' },
   part_conflict: { status: 409, message: 'This part was recorded with other content.' },
@@ -72,6 +105,23 @@ const kinds = {
     status: 409,
     message: 'The request with this Idempotency-Key is under way; ask again soon.',
   },
+  key_not_published: {
+    status: 409,
+    message: 'The key is not yet published for long enough; ask again soon.',
+  },
+  key_retired: { status: 409, message: 'The key is retired and signs no more.' },
+  key_in_use: { status: 409, message: 'The key is in use; activate its successor first.' },
+  key_not_lost: { status: 409, message: 'The token of this signer holds the active key.' },
+  key_not_in_token: { status: 409, message: 'The token of this signer does not hold the key.' },
+  retry_in_progress: {
+    status: 409,
+    message: 'This entry is being signed again right now; ask again soon.',
+  },
+  entry_not_dead: { status: 409, message: 'The entry is not in the dead-letter queue.' },
+  entry_unrecoverable: {
+    status: 410,
+    message: 'The entry was given up; the signed tombstone named by proofId says so.',
+  },
   maintenance_running: { status: 409, message: 'This maintenance task is running already.' },
   entry_erased: { status: 410, message: 'The text of this entry was erased; its seal remains.' },
   session_expired: { status: 410, message: 'The upload session has expired.' },
@@ -85,6 +135,7 @@ const kinds = {
   range_not_satisfiable: { status: 416, message: 'The file has none of the bytes asked for.' },
   headers_too_large: { status: 431, message: 'The request line and headers are over 16 KiB.' },
   quota_exceeded: { status: 429, message: 'The plan of this account allows no more.' },
+  too_many_feeds: { status: 429, message: 'As many change feeds are open as may be; close one.' },
   rate_limited: { status: 429, message: 'Too many attempts; try again later.' },
   internal_error: { status: 500, message: 'Something failed on our side; it has been logged.' },
   cache_unavailable: { status: 503, message: 'The cache is away; try again soon.' },
@@ -114,7 +165,7 @@ interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[];
   readonly retryAfterSeconds?: number;
   /** Members added to the error body, such as `proofId`. Never secrets, never input. */
-  readonly members?: Readonly<Record<string, string>>;
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** The only error that reaches a client by its own code; anything else becomes `internal_error`. */
@@ -123,7 +174,7 @@ export class AppError extends Error {
   readonly status: number;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly members: Readonly<Record<string, string>>;
+  readonly members: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
     super(kinds[code].message, { cause: options.cause });

@@ -2,6 +2,7 @@ import { createApp } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
 import { ConfigError } from './environment.ts';
 import { listen } from './http/server.ts';
+import { StartRefused, startRefusedExitCode } from './marks/start-refused.ts';
 import { startServices, type Services } from './services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
@@ -14,11 +15,12 @@ async function main(config: Config): Promise<void> {
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(config, services, log);
 
-  const signal = await nextStopSignal();
-  log.info({ signal }, 'draining');
+  const end = await Promise.race([nextStopSignal(), services.admission.refused]);
+  if (typeof end === 'string') log.info({ signal: end }, 'draining');
   services.beginDrain();
   await Promise.all([server.drain(http.drainSeconds), internal?.drain(http.drainSeconds)]);
   await services.stop();
+  if (end instanceof StartRefused) throw end;
   log.info('stopped');
 }
 
@@ -47,6 +49,12 @@ function readConfig(): Config | undefined {
   }
 }
 
+/** What is missing was logged. */
+function endRefused(error: unknown): void {
+  if (!(error instanceof StartRefused)) throw error;
+  process.exitCode = startRefusedExitCode;
+}
+
 const config = readConfig();
 if (config === undefined) process.exitCode = 2;
-else await main(config);
+else await main(config).catch(endRefused);

@@ -1,16 +1,19 @@
-import { createAccounts } from './accounts.ts';
-import type { Accounts, Credentials } from './accounts.ts';
-import { createFileHash } from './file-hash.ts';
-import type { CreateFileHash } from './file-hash.ts';
-import { createHttp } from './http.ts';
-import { createProofs } from './proofs.ts';
-import type { AuditKey } from './proofs.ts';
-import { DEFAULT_RETRY } from './retry.ts';
-import type { RetryPolicy } from './retry.ts';
+import { createAccounts } from './accounts/accounts.ts';
+import type { Accounts, LoginOptions } from './accounts/accounts.ts';
+import { createFileHash } from './files/hash.ts';
+import type { CreateFileHash } from './files/hash.ts';
+import { createHttp } from './http/http.ts';
+import { createProofs } from './proofs/proofs.ts';
+import type { AuditKey } from './proofs/proofs.ts';
+import { recoverAccount } from './recovery/recover-account.ts';
+import type { RecoverAccount } from './recovery/recover-account.ts';
+import type { RekeyDraft } from './rekey/rekey.ts';
+import { DEFAULT_RETRY } from './http/retry.ts';
+import type { RetryPolicy } from './http/retry.ts';
 import { createSession } from './session.ts';
 import type { VaultSession } from './session.ts';
-import { createSessionHttp } from './session-http.ts';
-import { createSessionTokens } from './session-tokens.ts';
+import { createSessionHttp } from './sessions/session-http.ts';
+import { createSessionTokens } from './sessions/tokens.ts';
 
 export interface VaultClientOptions {
   /** Such as https://vault.example, with or without a path. */
@@ -22,9 +25,21 @@ export interface VaultClientOptions {
   readonly now?: () => Date;
 }
 
+export interface RecoverOptions extends RecoverAccount {
+  readonly deviceId?: string;
+  /** Shows the user the new words and devices, and resolves to the words as they typed them. */
+  readonly rehearse?: (draft: RekeyDraft) => Promise<string>;
+}
+
 export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'> {
   /** Throws as `Accounts.login` does. */
-  login(credentials: Credentials): Promise<VaultSession>;
+  login(options: LoginOptions): Promise<VaultSession>;
+  /**
+   * For a forgotten password: sets a new one by the recovery words and logs in. With `rehearse` a new
+   * master key follows, and `rehearse` gets what is to be confirmed. Throws as `recoverAccount` and
+   * `RekeyDraft.confirm` do; where it is the latter, the new password holds.
+   */
+  recover(options: RecoverOptions): Promise<VaultSession>;
   /** The vault's registry of keys, for those who verify proofs without an account. */
   auditKeys(): Promise<AuditKey[]>;
 }
@@ -33,22 +48,36 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
   const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = DEFAULT_RETRY } = options;
   const now = options.now ?? (() => new Date());
   const http = createHttp({ baseUrl, fetch, retry, now });
-  const accounts = createAccounts({ http });
+  const accounts = createAccounts({ http, retry });
+
+  async function login(loginOptions: LoginOptions): Promise<VaultSession> {
+    const { pair, passwordKey } = await accounts.login(loginOptions);
+    const tokens = createSessionTokens({ http, pair, now });
+    return createSession({
+      http: createSessionHttp({ http, tokens }),
+      retry,
+      tokens,
+      email: loginOptions.email,
+      passwordKey,
+      deviceId: loginOptions.deviceId,
+      createFileHash: options.createFileHash ?? createFileHash,
+    });
+  }
 
   return {
     register: (credentials) => accounts.register(credentials),
     auditKeys: () => createProofs({ http }).keys(),
     validateEmail: (token) => accounts.validateEmail(token),
-    async login(credentials) {
-      const { pair, passwordKey } = await accounts.login(credentials);
-      const tokens = createSessionTokens({ http, pair, now });
-      return createSession({
-        http: createSessionHttp({ http, tokens }),
-        tokens,
-        email: credentials.email,
-        passwordKey,
-        createFileHash: options.createFileHash ?? createFileHash,
-      });
+    login,
+    async recover({ deviceId, rehearse, ...recovered }) {
+      const { email, newPassword: password } = recovered;
+      const logIn = () => login({ email, password, deviceId });
+      const session = await recoverAccount({ http, accounts }, recovered, logIn);
+      if (rehearse !== undefined) {
+        const draft = await session.draftRekey({ password });
+        await draft.confirm(await rehearse(draft));
+      }
+      return session;
     },
   };
 }

@@ -1,35 +1,117 @@
-import { ConfigError, loadToolConfig } from './config.ts';
-import { listPublicKeys, provision } from './provision.ts';
+import { hash } from 'node:crypto';
+import { loadToolConfig } from './config.ts';
+import { createNextKey } from './pkcs11/key-creation.ts';
+import { formatKeyLabel } from './pkcs11/key-label.ts';
+import { findSigningKeys } from './pkcs11/keyring.ts';
+import type { SigningKey } from './pkcs11/keyring.ts';
+import { provision } from './pkcs11/provision.ts';
+import { testToken } from './pkcs11/self-test.ts';
+import { withToken, workIn } from './pkcs11/token-access.ts';
+import { KeyRequest } from './protocol.ts';
 
 const USAGE = `usage: node signer/cli.ts <command>
 
-  init   initialise the token and generate the first keys, where missing
-  list   print the public keys as JSON, one a line
+  init                         initialise the token and make the first keys, where missing
+  keygen <audit|token> [last]  make the next generation of a key, above that of the last
+                               one there was, should the token have lost it
+  list                         print the public keys as JSON, one a line
+  export-public <key>          print a public key, by its id or label, as PEM
+  self-test                    try every key of the token; exit 1 when one fails
 `;
 
-const commands: Record<string, () => readonly string[]> = {
-  init() {
-    const done = provision(loadToolConfig(process.env));
-    return done.length > 0 ? done : ['nothing to do'];
+const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
+
+type Output = { lines: readonly string[]; failed?: boolean };
+
+class UsageError extends Error {}
+
+/** What a command prints. */
+const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
+  async init(args) {
+    takeNone(args);
+    const done = await provision(loadToolConfig(process.env));
+    return { lines: done.length > 0 ? done : ['nothing to do'] };
   },
 
-  list() {
-    return listPublicKeys(loadToolConfig(process.env)).map(({ purpose, generation, keyId, spki }) =>
-      JSON.stringify({ purpose, generation, keyId, publicKey: spki.toString('base64') }),
+  async keygen(args) {
+    const [name, after = '0', ...rest] = args;
+    const request = KeyRequest.safeParse({ purpose: name, after: parseNumber(after) });
+    if (!request.success || rest.length > 0)
+      throw new UsageError('this command takes audit or token, and the number of a lost key');
+    const config = loadToolConfig(process.env);
+    const { rsaBits } = config;
+    const key = await createNextKey(workIn(config), { ...request.data, rsaBits });
+    return { lines: [describe(key)] };
+  },
+
+  async list(args) {
+    takeNone(args);
+    return { lines: (await loadKeys()).map(describe) };
+  },
+
+  async 'export-public'(args) {
+    const name = takeOne(args, 'a key id or label');
+    const [key, ...others] = (await loadKeys()).filter(
+      (each) => each.keyId === name || labelOf(each) === name,
     );
+    if (!key) throw new Error(`the token holds no key ${name}`);
+    if (others.length > 0) throw new Error(`the token holds more than one key ${name}`);
+    return { lines: [key.publicKey.export({ type: 'spki', format: 'pem' }).toString().trimEnd()] };
+  },
+
+  async 'self-test'(args) {
+    takeNone(args);
+    const checks = await testToken(loadToolConfig(process.env));
+    return {
+      lines: checks.map(({ name, problem }) =>
+        problem ? `FAILED ${name}: ${problem}` : `ok ${name}`,
+      ),
+      failed: checks.some(({ problem }) => problem !== undefined),
+    };
   },
 };
 
-const [name = '', ...rest] = process.argv.slice(2);
-const command = Object.hasOwn(commands, name) && rest.length === 0 ? commands[name] : undefined;
-if (!command) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  try {
-    for (const line of command()) process.stdout.write(`${line}\n`);
-  } catch (error) {
-    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  }
+function loadKeys(): Promise<SigningKey[]> {
+  return withToken(loadToolConfig(process.env), findSigningKeys);
+}
+
+function describe({ purpose, generation, keyId, spki }: SigningKey): string {
+  const fingerprint = hash('sha256', spki);
+  const publicKey = spki.toString('base64');
+  return JSON.stringify({ purpose, generation, keyId, fingerprint, publicKey });
+}
+
+function labelOf({ purpose, generation }: SigningKey): string {
+  return formatKeyLabel(purpose, generation);
+}
+
+function parseNumber(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : NaN;
+}
+
+function takeNone(args: readonly string[]): void {
+  if (args.length > 0) throw new UsageError('this command takes no arguments');
+}
+
+function takeOne([arg, ...rest]: readonly string[], what: string): string {
+  if (arg === undefined || rest.length > 0) throw new UsageError(`this command takes ${what}`);
+  return arg;
+}
+
+async function run([name = '', ...args]: readonly string[]): Promise<Output> {
+  if ([name, ...args].some((arg) => helpFlags.has(arg))) return { lines: [USAGE.trimEnd()] };
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) throw new UsageError(name ? `no such command: ${name}` : 'no command');
+  return command(args);
+}
+
+try {
+  const { lines, failed = false } = await run(process.argv.slice(2));
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  process.exitCode = failed ? 1 : 0;
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  const misused = error instanceof UsageError;
+  process.stderr.write(misused ? `${message}\n\n${USAGE}` : `${message}\n`);
+  process.exitCode = misused ? 2 : 1;
 }

@@ -3,29 +3,52 @@ import type { z } from 'zod';
 import {
   ErrorResponse,
   HealthResponse,
+  KeyResponse,
   KeysResponse,
   MacResponse,
   SealResponse,
   TokenResponse,
 } from './protocol.ts';
-import type { EntryToSeal, MacLabel, PublicKey, SealResult, TokenRequest } from './protocol.ts';
+import type {
+  EntryToSeal,
+  MacLabel,
+  PublicKey,
+  SealResult,
+  SigningPurpose,
+  TokenRequest,
+} from './protocol.ts';
 import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.ts';
 import { exchange } from './transport.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** Longer than the signer waits: an RSA key in an HSM may take half a minute. */
+const KEY_CREATION_TIMEOUT_MS = 65_000;
 
 export type CallOptions = { signal?: AbortSignal };
 
 /** Every method throws SignerUnavailable, SignerRefused, or the reason of an aborted `signal`. */
 export type SignerClient = {
-  /** Up to 256 entries; results in the same order. */
-  seal(entries: readonly EntryToSeal[], options?: CallOptions): Promise<SealResult[]>;
+  /** Up to 256 entries, signed by the audit key of that id; results in the same order. */
+  seal(
+    keyId: string,
+    entries: readonly EntryToSeal[],
+    options?: CallOptions,
+  ): Promise<SealResult[]>;
+  /** Signed by the token key of `keyId`. */
   signToken(token: TokenRequest, options?: CallOptions): Promise<string>;
   /** 32 bytes. */
   mac(label: MacLabel, options?: CallOptions): Promise<Buffer>;
   /** Public keys of all generations in the token. */
   listKeys(options?: CallOptions): Promise<PublicKey[]>;
+  /**
+   * Makes the next generation of a purpose in the token, above `after`, which the token may hold no
+   * more. May take a minute.
+   */
+  createKey(
+    purpose: SigningPurpose,
+    options?: CallOptions & { after?: number },
+  ): Promise<PublicKey>;
   /** Answers as long as the signer does, whatever the state of its token. */
   health(options?: CallOptions): Promise<HealthResponse>;
   /** Lets go of idle connections. */
@@ -40,9 +63,14 @@ export function createSignerClient({
 }: SignerClientOptions): SignerClient {
   const agent = new Agent({ keepAlive: true });
   return {
-    async seal(entries, options) {
-      return (await call({ method: 'POST', path: '/v1/seal' }, { entries }, SealResponse, options))
-        .results;
+    async seal(keyId, entries, options) {
+      const { results } = await call(
+        { method: 'POST', path: '/v1/seal' },
+        { keyId, entries },
+        SealResponse,
+        options,
+      );
+      return results;
     },
     async signToken(token, options) {
       return (await call({ method: 'POST', path: '/v1/tokens' }, token, TokenResponse, options))
@@ -61,6 +89,15 @@ export function createSignerClient({
       return (await call({ method: 'GET', path: '/v1/keys' }, undefined, KeysResponse, options))
         .keys;
     },
+    async createKey(purpose, { after = 0, ...options } = {}) {
+      const { key } = await call(
+        { method: 'POST', path: '/v1/keys' },
+        { purpose, after },
+        KeyResponse,
+        { ...options, timeoutMs: Math.max(timeoutMs, KEY_CREATION_TIMEOUT_MS) },
+      );
+      return key;
+    },
     async health(options) {
       return call({ method: 'GET', path: '/health' }, undefined, HealthResponse, options);
     },
@@ -73,9 +110,9 @@ export function createSignerClient({
     route: Pick<HttpRequest, 'method' | 'path'>,
     body: object | undefined,
     schema: Schema,
-    { signal }: CallOptions = {},
+    { signal, timeoutMs: limitMs = timeoutMs }: CallOptions & { timeoutMs?: number } = {},
   ): Promise<z.output<Schema>> {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(limitMs);
     try {
       const response = await exchange({
         ...route,

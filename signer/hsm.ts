@@ -1,171 +1,168 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { closeConnection, openConnection, renewLogin } from './connection.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
-import { KeyringError } from './keyring.ts';
-import type { Keyring } from './keyring.ts';
-import { Library } from './pkcs11.ts';
-import type { Observer, Session } from './pkcs11.ts';
-import { Pkcs11Error } from './pkcs11-error.ts';
-import type { Remedy } from './pkcs11-error.ts';
-import type { TokenState } from './protocol.ts';
-import { PoolDrained } from './session-pool.ts';
+import { z } from 'zod';
+import { ConfigError, EXIT_BAD_CONFIG } from './config.ts';
+import { keepHeartbeat } from './heartbeat.ts';
+import { startHsmProcess } from './hsm-process.ts';
+import type { HsmProcess } from './hsm-process.ts';
+import { Bytes } from './pkcs11/messages.ts';
+import type { Activity, HsmRequest, KeyInToken, StateReport } from './pkcs11/messages.ts';
+import { MAX_BATCH_ENTRIES } from './protocol.ts';
+import type { SigningPurpose, TokenState } from './protocol.ts';
 import { SignerUnavailable } from './signer-error.ts';
 
-const RETRY_MIN_MS = 250;
-const RETRY_MAX_MS = 10_000;
-const KEEP_ALIVE_MS = 30_000;
+const RESTART_MIN_MS = 250;
+const RESTART_MAX_MS = 10_000;
+/** For Node to start and the first login, on a machine that is busy. */
+const START_TIMEOUT_MS = 60_000;
+/** A process that was connected this long is started again with the shortest pause. */
+const STEADY_MS = 10_000;
+const KEY_CREATION_TIMEOUT_MS = 60_000;
 
-/** An operation that fails again calls for the next stronger remedy, whatever the error says. */
-const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
+export type HsmOptions = {
+  environment: NodeJS.ProcessEnv;
+  /** For one operation; each full batch in hand adds as much again. */
+  operationTimeoutMs: number;
+  observe: (activity: Activity) => void;
+  /** Called when a process has ended that was still needed. */
+  ended: () => void;
+  log: Logger;
+};
 
-export type HsmOptions = ConnectionOptions & { library: string; observe: Observer; log: Logger };
+/** The HSM as the signer sees it. Every request throws SignerUnavailable. */
+export type Hsm = {
+  readonly state: TokenState;
+  /** What the token held when it was last seen: signatures are verified in its absence too. */
+  readonly keys: readonly KeyInToken[];
+  /** Resolves once no process runs any more. Throws ConfigError when none can be started. */
+  run(): Promise<void>;
+  /** Signatures in the order of `inputs`: see `HsmRequest`. */
+  sign(keyId: string, inputs: readonly Buffer[]): Promise<Buffer[]>;
+  mac(label: string): Promise<Buffer>;
+  /** Looks at the keys of the token again. */
+  refresh(): Promise<void>;
+  /** Resolves with the new key's id. */
+  createKey(purpose: SigningPurpose, after: number): Promise<string>;
+  /** Lets operations in flight end. */
+  close(): Promise<void>;
+};
 
 /**
- * The PKCS#11 token: connects, hands out logged-in sessions, and applies the remedy that an error
- * calls for. A refused PIN ends it for good.
+ * Keeps a process that owns the PKCS#11 library running and mirrors what it says of the token. One
+ * that died or had to be killed is started again after a pause; one whose PIN was refused is not.
  */
-export class Hsm {
-  readonly #options: HsmOptions;
-  readonly #stop = new AbortController();
-  #library: Library | undefined;
-  #connection: Connection | undefined;
-  #recovery: Promise<void> | undefined;
-  #state: TokenState = 'connecting';
+export function createHsm(options: HsmOptions): Hsm {
+  const { environment, operationTimeoutMs, observe, ended, log } = options;
+  const stopping = new AbortController();
+  /** The first process has connected, or has failed to. */
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  let current: HsmProcess | undefined;
+  let state: TokenState = 'connecting';
+  let keys: readonly KeyInToken[] = [];
+  /** Set while the process has a connection, or repairs one. */
+  let connectedAt: number | undefined;
+  let inputsInHand = 0;
 
-  constructor(options: HsmOptions) {
-    this.#options = options;
-  }
+  return {
+    get state() {
+      return state;
+    },
+    get keys() {
+      return keys;
+    },
+    run,
 
-  get state(): TokenState {
-    return this.#state;
-  }
-
-  get sessionsInUse(): number {
-    return this.#connection?.pool.inUse ?? 0;
-  }
-
-  get queueDepth(): number {
-    return this.#connection?.pool.waiting ?? 0;
-  }
-
-  /** Throws SignerUnavailable. */
-  get keyring(): Keyring {
-    return this.#require().keyring;
-  }
-
-  /** Connects now, or as soon as the token is there. */
-  start(): void {
-    this.#connect();
-    setInterval(() => void this.#keepAlive(), KEEP_ALIVE_MS).unref();
-  }
-
-  /**
-   * One operation on one session. `work` runs again after a failure that a remedy was found for,
-   * so it must be safe to repeat. Throws SignerUnavailable, and what else `work` throws.
-   */
-  async run<T>(work: (session: Session, keyring: Keyring) => Promise<T> | T): Promise<T> {
-    for (let failures = 0; ;) {
-      await this.#recovery;
-      const connection = this.#require();
+    async sign(keyId, inputs) {
+      inputsInHand += inputs.length;
+      const timeoutMs = operationTimeoutMs * (1 + inputsInHand / MAX_BATCH_ENTRIES);
       try {
-        return await connection.pool.use((session) => work(session, connection.keyring));
-      } catch (error) {
-        if (error instanceof PoolDrained) continue;
-        if (!(error instanceof Pkcs11Error)) throw error;
-        this.#options.log.warn({ err: error, remedy: error.remedy }, 'PKCS#11 operation failed');
-        const floor = escalation[failures];
-        if (error.remedy === 'none' || floor === undefined)
-          throw new SignerUnavailable('hsm_unavailable', 'the HSM failed', { cause: error });
-        failures += 1;
-        await this.#recover(connection, stronger(error.remedy, floor));
+        return await ask({ kind: 'sign', keyId, inputs: [...inputs] }, z.array(Bytes), timeoutMs);
+      } finally {
+        inputsInHand -= inputs.length;
       }
+    },
+
+    mac: (label) => ask({ kind: 'mac', label }, Bytes),
+
+    async refresh() {
+      await ask({ kind: 'refresh' }, z.null());
+    },
+
+    createKey: (purpose, after) =>
+      ask({ kind: 'create_key', purpose, after }, z.string(), KEY_CREATION_TIMEOUT_MS),
+
+    async close() {
+      stopping.abort();
+      await current?.stop(operationTimeoutMs);
+      state = 'stopped';
+    },
+  };
+
+  async function ask<Schema extends z.ZodType>(
+    request: HsmRequest,
+    answer: Schema,
+    timeoutMs = operationTimeoutMs,
+  ): Promise<z.output<Schema>> {
+    await begun;
+    if (!current || connectedAt === undefined) throw away();
+    return current.ask(request, answer, timeoutMs);
+  }
+
+  async function run(): Promise<void> {
+    let pauseMs = RESTART_MIN_MS;
+    for (;;) {
+      const { steady } = await live();
+      if (isOver()) return;
+      ended();
+      if (steady) pauseMs = RESTART_MIN_MS;
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (isOver()) return;
+      pauseMs = Math.min(2 * pauseMs, RESTART_MAX_MS);
     }
   }
 
-  /** Waits for operations in flight, then logs out and lets go of the library. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#recovery;
-    const connection = this.#connection;
-    this.#connection = undefined;
-    this.#state = 'stopped';
-    if (connection) await closeConnection(connection);
+  function isOver(): boolean {
+    return stopping.signal.aborted || state === 'pin_incorrect';
   }
 
-  #require(): Connection {
-    if (this.#connection) return this.#connection;
-    throw this.#state === 'pin_incorrect'
+  function away(): SignerUnavailable {
+    return state === 'pin_incorrect'
       ? new SignerUnavailable('pin_incorrect', 'the token refused the PIN; it is not tried again')
       : new SignerUnavailable('hsm_unavailable', 'the HSM is away');
   }
 
-  /** Operations that failed on the same connection share one recovery. */
-  async #recover(failed: Connection, remedy: Remedy): Promise<void> {
-    if (this.#connection !== failed || remedy === 'replace_session') return;
-    if (remedy === 'login') {
-      try {
-        this.#connection = renewLogin(failed, this.#options.pin);
-        return;
-      } catch (error) {
-        this.#options.log.warn({ err: error }, 'login failed');
-        if (isRefusedPin(error)) this.#state = 'pin_incorrect';
-      }
-    }
-    this.#recovery = this.#reconnect(failed).finally(() => {
-      this.#recovery = undefined;
+  /** One life of the process; `steady` if it was connected for a while. */
+  async function live(): Promise<{ steady: boolean }> {
+    const hsm = startHsmProcess({
+      environment,
+      report(report) {
+        if (report.kind === 'started') void keepHeartbeat(hsm, operationTimeoutMs);
+        else if (report.kind === 'activity') observe(report);
+        else if (current === hsm && state !== 'pin_incorrect') mirror(report);
+      },
     });
-    await this.#recovery;
+    current = hsm;
+    hsm.ask({ kind: 'ping' }, z.null(), START_TIMEOUT_MS).catch(() => {});
+    const { exitCode, overrun } = await hsm.ended;
+    const steady = connectedAt !== undefined && performance.now() - connectedAt > STEADY_MS;
+    current = undefined;
+    connectedAt = undefined;
+    observe({ kind: 'activity', calls: [], sessionsInUse: 0, queueDepth: 0 });
+    if (exitCode === EXIT_BAD_CONFIG) throw new ConfigError(['the HSM process cannot be started']);
+    if (state !== 'pin_incorrect') state = 'unavailable';
+    begin();
+    if (!isOver()) log.error({ exitCode, overrun }, 'the HSM process ended');
+    return { steady };
   }
 
-  async #reconnect(failed: Connection): Promise<void> {
-    this.#connection = undefined;
-    if (this.#state !== 'pin_incorrect') this.#state = 'connecting';
-    await closeConnection(failed);
-    if (this.#state !== 'pin_incorrect') this.#connect();
+  function mirror({ state: reported, keys: reportedKeys }: StateReport): void {
+    if (reported === 'stopped') return;
+    state = reported;
+    if (state === 'ready') {
+      keys = reportedKeys;
+      connectedAt ??= performance.now();
+    } else if (state !== 'connecting') connectedAt = undefined;
+    if (state === 'pin_incorrect') void current?.stop(operationTimeoutMs);
+    begin();
   }
-
-  #connect(retryMs = RETRY_MIN_MS): void {
-    if (this.#stop.signal.aborted) return;
-    const { log, library, observe } = this.#options;
-    try {
-      this.#library ??= new Library(library, observe);
-      this.#connection = openConnection(this.#library, this.#options);
-      this.#state = 'ready';
-      log.info({ keys: this.keyring.signingKeys.map((key) => key.keyId) }, 'token ready');
-    } catch (error) {
-      this.#state = stateAfter(error);
-      log.error({ err: error, token: this.#state }, 'cannot connect to the token');
-      if (this.#state !== 'pin_incorrect') void this.#retry(retryMs);
-    }
-  }
-
-  async #retry(afterMs: number): Promise<void> {
-    const jittered = afterMs * (0.75 + Math.random() / 2);
-    await delay(jittered, undefined, { signal: this.#stop.signal }).catch(() => {});
-    this.#connect(Math.min(2 * afterMs, RETRY_MAX_MS));
-  }
-
-  /** Idle sessions serve in turn, so each is probed once. */
-  async #keepAlive(): Promise<void> {
-    try {
-      for (let open = this.#connection?.pool.open ?? 0; open > 0; open -= 1)
-        await this.run((session) => session.probe());
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'keep-alive failed');
-    }
-  }
-}
-
-function stronger(a: Remedy, b: Remedy): Remedy {
-  return escalation.indexOf(a) > escalation.indexOf(b) ? a : b;
-}
-
-function isRefusedPin(error: unknown): boolean {
-  return error instanceof Pkcs11Error && error.remedy === 'stop';
-}
-
-function stateAfter(error: unknown): TokenState {
-  if (isRefusedPin(error)) return 'pin_incorrect';
-  return error instanceof KeyringError ? 'keys_missing' : 'unavailable';
 }

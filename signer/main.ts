@@ -1,8 +1,8 @@
-import { availableParallelism } from 'node:os';
 import { pino } from 'pino';
 import { ConfigError, loadSignerConfig } from './config.ts';
 import type { SignerConfig } from './config.ts';
-import { Hsm } from './hsm.ts';
+import { createHsm } from './hsm.ts';
+import { createKeyDirectory } from './key-directory.ts';
 import { createMetrics } from './metrics.ts';
 import { createSealer } from './sealer.ts';
 import { createSignerServer } from './server.ts';
@@ -10,32 +10,28 @@ import { createTokenSigner } from './token-signer.ts';
 import { listenOnSocket } from './unix-socket.ts';
 import { startVerifier } from './verifier.ts';
 
-const config = readConfig();
-// Read by libuv when the pool is first used. Each session may hold a thread for as long as the HSM
-// takes; the rest of the process needs threads beside them.
-process.env.UV_THREADPOOL_SIZE ??= String(config.sessions + availableParallelism());
+/** One makes keys; the others are for Node itself. */
+const SPARE_THREADS = 4;
 
+const config = readConfig();
 const log = pino({ name: 'signer', level: config.logLevel });
-const metrics = createMetrics(() => ({
-  state: hsm.state,
-  sessionsInUse: hsm.sessionsInUse,
-  sessionsMax: config.sessions,
-  queueDepth: hsm.queueDepth,
-}));
-const hsm = new Hsm({
-  ...config,
+const clock = () => new Date();
+const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
+const hsm = createHsm({
+  // Each session may hold a thread for as long as the HSM takes.
+  environment: { UV_THREADPOOL_SIZE: String(config.sessions + SPARE_THREADS), ...process.env },
+  operationTimeoutMs: config.operationTimeoutMs,
+  observe: metrics.record,
+  ended: () => metrics.processEnds.inc(),
   log,
-  observe(operation, seconds, returnValue) {
-    metrics.operationSeconds.observe({ operation }, seconds);
-    if (returnValue !== 'CKR_OK')
-      metrics.operationErrors.inc({ operation, return_value: returnValue });
-  },
 });
+const keys = createKeyDirectory({ hsm, clock });
 const verifier = startVerifier();
 const server = createSignerServer({
   hsm,
-  sealer: createSealer({ hsm, verifier, metrics, lanes: config.sessions }),
-  tokenSigner: createTokenSigner({ hsm, metrics, clock: () => new Date() }),
+  keys,
+  sealer: createSealer({ hsm, keys, verifier, metrics }),
+  tokenSigner: createTokenSigner({ hsm, keys, metrics, clock }),
   metrics,
   log,
 });
@@ -46,10 +42,12 @@ process.once('SIGINT', stop);
 try {
   await listenOnSocket(server, config.socketPath);
   log.info({ socketPath: config.socketPath }, 'listening');
-  hsm.start();
+  await hsm.run();
 } catch (error) {
-  log.fatal({ err: error }, 'cannot listen');
+  log.fatal({ err: error }, 'the signer cannot run');
   process.exitCode = 1;
+  server.close();
+  server.closeAllConnections();
   await verifier.close();
 }
 

@@ -7,13 +7,17 @@ export const MAX_ENTRY_BYTES = 64 * 1024;
 /** A full batch of full entries, with room for JSON to escape every second character. */
 export const MAX_BODY_BYTES = 2 * MAX_BATCH_ENTRIES * MAX_ENTRY_BYTES;
 
+/** Of a label, which has room for six digits. */
+const MAX_GENERATION = 999_999;
+
 const Base64 = z.base64();
-const KeyId = z.string().regex(/^[0-9a-f]{32}$/);
+export const KeyId = z.string().regex(/^[0-9a-f]{32}$/);
 
 export const EntryToSeal = z.strictObject({ id: z.string(), text: z.string() });
 export type EntryToSeal = z.output<typeof EntryToSeal>;
 
 export const SealRequest = z.strictObject({
+  keyId: KeyId,
   entries: z.array(EntryToSeal).min(1).max(MAX_BATCH_ENTRIES),
 });
 
@@ -40,6 +44,7 @@ export type SealResult = z.output<typeof SealResult>;
 export const SealResponse = z.strictObject({ results: z.array(SealResult) });
 
 export const TokenRequest = z.strictObject({
+  keyId: KeyId,
   typ: z.string(),
   claims: z.record(z.string(), z.unknown()),
 });
@@ -57,18 +62,38 @@ export const MacRequest = z.strictObject({ label: z.string() });
 /** HMAC-SHA-256 of the label: 32 bytes, base64. */
 export const MacResponse = z.strictObject({ mac: Base64.length(44) });
 
-/** `publicKey`: SubjectPublicKeyInfo DER, base64. One key of a purpose is active. */
+/** What the keys are for that have a public half. */
+export const SigningPurpose = z.enum(['audit', 'token']);
+export type SigningPurpose = z.output<typeof SigningPurpose>;
+
+/**
+ * `publicKey`: SubjectPublicKeyInfo DER, base64. `contested`: another key of the token has the same
+ * number, as for the moment in which two signers make one; such a key may yet be taken back.
+ */
 export const PublicKey = z.strictObject({
-  purpose: z.enum(['audit', 'token']),
+  purpose: SigningPurpose,
   keyId: KeyId,
   algorithm: z.enum(['ECDSA-P256-SHA3-256', 'RS256']),
   publicKey: Base64,
   generation: z.int().positive(),
-  active: z.boolean(),
+  contested: z.boolean(),
 });
 export type PublicKey = z.output<typeof PublicKey>;
 
 export const KeysResponse = z.strictObject({ keys: z.array(PublicKey) });
+
+/** `after`: a generation that was, though the token may hold it no more. */
+export const KeyRequest = z.strictObject({
+  purpose: SigningPurpose,
+  after: z
+    .int()
+    .min(0)
+    .max(MAX_GENERATION - 1)
+    .default(0),
+});
+
+/** The key that was made: the generation after the highest of its purpose, and after `after`. */
+export const KeyResponse = z.strictObject({ key: PublicKey });
 
 export const TokenState = z.enum([
   'connecting',

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hsm } from './hsm.ts';
 import { readBody, sendJson } from './http-json.ts';
-import type { Keyring, SigningKey } from './keyring.ts';
+import type { KeyDirectory } from './key-directory.ts';
 import { computeMac } from './mac.ts';
 import type { Metrics } from './metrics.ts';
-import { MacRequest, SealRequest, TokenRequest } from './protocol.ts';
-import type { HealthResponse, PublicKey } from './protocol.ts';
+import { KeyRequest, MacRequest, SealRequest, TokenRequest } from './protocol.ts';
+import type { HealthResponse } from './protocol.ts';
 import type { Sealer } from './sealer.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 export type RouteOptions = {
   hsm: Hsm;
+  keys: KeyDirectory;
   sealer: Sealer;
   tokenSigner: TokenSigner;
   metrics: Metrics;
@@ -21,6 +22,7 @@ export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<voi
 /** Handlers by path and method. What they throw is answered by the server. */
 export function createRoutes({
   hsm,
+  keys,
   sealer,
   tokenSigner,
   metrics,
@@ -28,8 +30,8 @@ export function createRoutes({
   return {
     '/v1/seal': {
       async POST(req, res) {
-        const { entries } = await readBody(req, SealRequest);
-        sendJson(res, 200, { results: await sealer(entries, abortOnClose(res)) });
+        const { keyId, entries } = await readBody(req, SealRequest);
+        sendJson(res, 200, { results: await sealer(keyId, entries, abortOnClose(res)) });
       },
     },
     '/v1/tokens': {
@@ -46,10 +48,12 @@ export function createRoutes({
       },
     },
     '/v1/keys': {
-      GET(_req, res) {
-        const { keyring } = hsm;
-        const keys = keyring.signingKeys.map((key) => describeKey(key, keyring));
-        sendJson(res, 200, { keys });
+      async GET(_req, res) {
+        sendJson(res, 200, { keys: await keys.list() });
+      },
+      async POST(req, res) {
+        const { purpose, after } = await readBody(req, KeyRequest);
+        sendJson(res, 200, { key: await keys.create(purpose, after) });
       },
     },
     '/health': {
@@ -65,19 +69,6 @@ export function createRoutes({
         res.setHeader('content-type', metrics.registry.contentType).end(text);
       },
     },
-  };
-}
-
-const algorithms = { audit: 'ECDSA-P256-SHA3-256', token: 'RS256' } as const;
-
-function describeKey(key: SigningKey, keyring: Keyring): PublicKey {
-  return {
-    purpose: key.purpose,
-    keyId: key.keyId,
-    algorithm: algorithms[key.purpose],
-    publicKey: key.spki.toString('base64'),
-    generation: key.generation,
-    active: key === keyring[key.purpose],
   };
 }
 

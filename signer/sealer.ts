@@ -1,74 +1,81 @@
 import { hash } from 'node:crypto';
-import { encodeDerSignature, P256_SIGNATURE_BYTES } from './ecdsa.ts';
+import { encodeDerSignature } from './ecdsa.ts';
 import { EntryError, parseEntry } from './entry.ts';
 import type { Hsm } from './hsm.ts';
-import type { SigningKey } from './keyring.ts';
-import { mapInLanes } from './lanes.ts';
+import type { KeyDirectory, SigningKey } from './key-directory.ts';
 import type { Metrics } from './metrics.ts';
-import { CKM_ECDSA } from './pkcs11.ts';
 import { MAX_ENTRY_BYTES } from './protocol.ts';
-import type { EntryFault, EntryToSeal, Seal, SealResult } from './protocol.ts';
+import type { EntryFault, EntryToSeal, SealResult } from './protocol.ts';
 import { SignerUnavailable } from './signer-error.ts';
 import type { Verifier } from './verifier.ts';
 
+/** Seals by the audit key of that id. */
 export type Sealer = (
+  keyId: string,
   entries: readonly EntryToSeal[],
   signal: AbortSignal,
 ) => Promise<SealResult[]>;
 
 export type SealerOptions = {
-  hsm: Pick<Hsm, 'run'>;
+  hsm: Pick<Hsm, 'sign'>;
+  keys: Pick<KeyDirectory, 'load'>;
   verifier: Pick<Verifier, 'verify'>;
   metrics: Pick<Metrics, 'sealed' | 'refusedEntries' | 'unverified'>;
-  /** Entries of one batch in the HSM at once: as many as there are sessions. */
-  lanes: number;
 };
-
-type SignedEntry = { seal: Seal; text: string; key: SigningKey };
 
 /**
  * Seals entries: SHA3-256, ECDSA in the HSM, verified in software before it is answered. A text
- * that is no entry gets its fault as its result; an HSM failure (SignerUnavailable) fails them all.
+ * that is no entry gets its fault as its result; a key that must not sign entries (SignerRefused)
+ * and a failure of the HSM (SignerUnavailable) fail them all.
  */
-export function createSealer({ hsm, verifier, metrics, lanes }: SealerOptions): Sealer {
-  return async (entries, signal) => {
-    const outcomes = await mapInLanes(entries, lanes, async (entry) => {
-      signal.throwIfAborted();
-      const fault = findFault(entry);
-      return fault ? { id: entry.id, error: fault } : sign(entry);
-    });
-    await verifyAll(outcomes.filter((outcome) => 'seal' in outcome));
+export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions): Sealer {
+  return async (keyId, entries, signal) => {
+    const key = await keys.load(keyId, 'audit');
+    const outcomes = entries.map((entry) => hashEntry(entry));
+    signal.throwIfAborted();
+    const sound = outcomes.filter((outcome) => 'digest' in outcome);
+    const signatures = (await sign(sound, key)).values();
     return outcomes.map((outcome) => {
-      if ('seal' in outcome) return outcome.seal;
+      if ('digest' in outcome) {
+        const { id, digest } = outcome;
+        return { id, hash: digest.toString('hex'), signature: loadNext(signatures), keyId };
+      }
       metrics.refusedEntries.inc({ fault: outcome.error });
       return outcome;
     });
   };
 
-  async function sign({ id, text }: EntryToSeal): Promise<SignedEntry> {
-    const digest = hash('sha3-256', text, 'buffer');
-    const { compact, key } = await hsm.run(async (session, { audit }) => ({
-      compact: await session.sign(CKM_ECDSA, audit.handle, digest, P256_SIGNATURE_BYTES),
-      key: audit,
-    }));
-    const signature = encodeDerSignature(compact).toString('base64');
-    return { seal: { id, hash: digest.toString('hex'), signature, keyId: key.keyId }, text, key };
-  }
-
-  async function verifyAll(signed: readonly SignedEntry[]): Promise<void> {
-    const valid = await verifier.verify(
-      signed.map(({ seal: { signature }, text, key: { publicKey } }) => ({
-        text,
-        signature,
-        publicKey,
-      })),
-    );
-    if (!valid.every(Boolean)) {
+  /** DER, base64, verified. */
+  async function sign(
+    entries: readonly HashedEntry[],
+    { keyId, publicKey }: SigningKey,
+  ): Promise<string[]> {
+    if (entries.length === 0) return [];
+    const digests = entries.map(({ digest }) => digest);
+    const compact = await hsm.sign(keyId, digests);
+    const signatures = compact.map((each) => encodeDerSignature(each).toString('base64'));
+    const texts = entries.map(({ text }) => text);
+    if (!(await verifier.verify({ publicKey, texts, signatures }))) {
       metrics.unverified.inc({ purpose: 'audit' });
       throw new SignerUnavailable('hsm_unavailable', 'the HSM made a signature that is not valid');
     }
-    metrics.sealed.inc(signed.length);
+    metrics.sealed.inc(entries.length);
+    return signatures;
   }
+}
+
+type HashedEntry = EntryToSeal & { digest: Buffer };
+
+function hashEntry(entry: EntryToSeal): HashedEntry | { id: string; error: EntryFault } {
+  const fault = findFault(entry);
+  if (fault) return { id: entry.id, error: fault };
+  return { ...entry, digest: hash('sha3-256', entry.text, 'buffer') };
+}
+
+function loadNext(signatures: Iterator<string, undefined>): string {
+  const { value } = signatures.next();
+  if (value === undefined) throw new TypeError('an entry has no signature');
+  return value;
 }
 
 function findFault({ id, text }: EntryToSeal): EntryFault | undefined {

@@ -60,7 +60,7 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
       return sendJson(res, refusalStatus[error.code], { code: error.code, message: error.message });
     }
     log.error({ err: error }, 'no answer');
-    if (!(error instanceof SignerUnavailable))
+    if (!(error instanceof SignerUnavailable) || error.code === 'internal_error')
       return sendJson(res, 500, { code: 'internal_error', message: 'the signer is at fault' });
     if (error.code !== 'pin_incorrect') res.setHeader('retry-after', RETRY_AFTER_SECONDS);
     sendJson(res, 503, { code: error.code, message: error.message });

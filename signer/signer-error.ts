@@ -9,6 +9,7 @@ export const refusedCodes = [
 export const unavailableCodes = [
   'hsm_unavailable',
   'pin_incorrect',
+  'key_missing',
   'busy',
   'internal_error',
 ] as const;

@@ -1,12 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
-/** `signature` is ECDSA over SHA3-256 of the UTF-8 text: DER, base64. */
-export type SignedText = { text: string; signature: string; publicKey: KeyObject };
+/** `signatures` are of `texts`, in their order: ECDSA over SHA3-256 of the UTF-8: DER, base64. */
+export type SignedTexts = {
+  publicKey: KeyObject;
+  texts: readonly string[];
+  signatures: readonly string[];
+};
 
 export type Verifier = {
-  /** Whether each of the texts is rightly signed, in their order. */
-  verify(signed: readonly SignedText[]): Promise<readonly boolean[]>;
+  /** Whether every one of the texts is rightly signed. */
+  verify(signed: SignedTexts): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -16,8 +20,8 @@ export type Verifier = {
  */
 export function startVerifier(): Verifier {
   const worker = new Worker(new URL('./verify-worker.ts', import.meta.url));
-  const waiting: ((valid: readonly boolean[]) => void)[] = [];
-  worker.on('message', (valid: readonly boolean[]) => waiting.shift()?.(valid));
+  const waiting: ((valid: boolean) => void)[] = [];
+  worker.on('message', (valid: boolean) => waiting.shift()?.(valid));
   return {
     verify(signed) {
       return new Promise((resolve) => {

@@ -61,7 +61,12 @@ async function runAva(services: Services, signal: AbortSignal): Promise<number> 
     [projectFile('node_modules/ava/entrypoints/cli.mjs'), ...process.argv.slice(2)],
     {
       cwd: projectFile('.'),
-      env: { ...process.env, PROBATIO_TEST_STACK: JSON.stringify(stack) },
+      env: {
+        ...process.env,
+        PROBATIO_TEST_STACK: JSON.stringify(stack),
+        // Hundreds of processes load the same files.
+        NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile'),
+      },
       stdio: 'inherit',
     },
   );

@@ -4,17 +4,30 @@ import { once } from 'node:events';
 import { projectFile } from '../app/dev/project.ts';
 
 interface Soak {
+  /** In test/faults. */
   file: string;
   environment: Record<string, string>;
 }
 
 const soaks: Record<string, Soak> = {
-  signer: { file: 'signer', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
-  'upload-client': { file: 'upload-client', environment: { ROUNDS: '50', FAULTS_S3: 'true' } },
-  uploads: { file: 'uploads', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
-  app: { file: 'app', environment: { ROUNDS: '30' } },
-  purge: { file: 'purge', environment: { ROUNDS: '30' } },
-  memory: { file: 'memory', environment: { SMALL_MEBIBYTES: '128', LARGE_MEBIBYTES: '1024' } },
+  audit: { file: 'audit.labtest.ts', environment: { ROUNDS: '200' } },
+  token: { file: 'token.labtest.ts', environment: { ROUNDS: '10' } },
+  signer: { file: 'signer.labtest.ts', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
+  'upload-client': {
+    file: 'upload-client.labtest.ts',
+    environment: { ROUNDS: '50', FAULTS_S3: 'true' },
+  },
+  uploads: { file: 'uploads.labtest.ts', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
+  app: { file: 'app.labtest.ts', environment: { ROUNDS: '30' } },
+  /** 20 000 commits. */
+  'sync-cursor': { file: 'sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
+  /** 10 000 operations. */
+  sync: { file: 'sync.labtest.ts', environment: { ROUNDS: '20' } },
+  purge: { file: 'purge.labtest.ts', environment: { ROUNDS: '30' } },
+  memory: {
+    file: 'memory.labtest.ts',
+    environment: { SMALL_MEBIBYTES: '256', LARGE_MEBIBYTES: '5120' },
+  },
 };
 
 const soak = soaks[process.argv[2] ?? ''];
@@ -27,7 +40,7 @@ if (soak === undefined) {
 }
 
 async function run({ file, environment }: Soak): Promise<number> {
-  const args = ['test/run.ts', '--timeout=1h', `test/faults/${file}.test.ts`];
+  const args = ['test/run.ts', '--timeout=1h', `test/faults/${file}`];
   const child = spawn(process.execPath, args, {
     cwd: projectFile('.'),
     env: { SEED: String(Date.now() % 2 ** 31), ...environment, ...process.env },

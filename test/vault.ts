@@ -70,10 +70,12 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     mailDirectory: directory,
     logLines,
     async stop() {
+      services.beginDrain();
       await server.drain(2);
       await services.stop();
       await dropDatabase(postgres, database);
-      await rm(directory, { recursive: true, force: true });
+      // A mark may just be written.
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import { endSessions } from '../auth/login-sessions.ts';
-import type { Revocations } from '../auth/revocations.ts';
+import { endSessions } from '../auth/sessions/login-sessions.ts';
+import type { Revocations } from '../auth/sessions/revocations.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Documents } from '../documents/service.ts';
@@ -11,6 +11,7 @@ import type { Caller } from '../http/caller.ts';
 import { noticeExpiry } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Sharing } from '../sharing/service.ts';
+import { removeKeys, removeSynchronised } from './closure-rows.ts';
 
 /** The end of an account. Its sealed documents, entries and proofs stay as they are. */
 export interface Closure {
@@ -50,7 +51,7 @@ export function createClosure(options: ClosureOptions): Closure {
   async function removeAll(tx: Tx, owner: Owner) {
     const shared = await sharing.removeAll(tx, owner);
     const removed = await documents.removeUnsealed(tx, owner);
-    return { ...removed, ...shared, envelopes: await removeEnvelopes(tx, owner) };
+    return { ...removed, ...shared, ...(await removeSynchronised(tx, owner)) };
   }
 
   function sweepLater(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
@@ -65,11 +66,12 @@ export function createClosure(options: ClosureOptions): Closure {
       await db.asService(async (tx) => {
         const email = await forgetAddress(tx, caller, clock());
         if (email === undefined) throw new AppError('invalid_token');
+        const keys = await removeKeys(tx, caller);
         await endLogins(tx, caller);
         // Here at once; its other sessions, and other processes, follow within 5 s.
         if (caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
         await removeMails(tx, caller, email);
-        const removed = await removeAll(tx, caller);
+        const removed = { ...keys, ...(await removeAll(tx, caller)) };
         await outbox.add(tx, 'email', {
           to: email,
           template: 'account-closed',
@@ -89,9 +91,19 @@ export function createClosure(options: ClosureOptions): Closure {
     sweep: (owner) =>
       db.asService(async (tx) => {
         if (!(await isClosed(tx, owner))) return;
-        const logins = await endLogins(tx, owner);
-        const removed = Object.values(await removeAll(tx, owner));
-        if (removed.reduce((sum, count) => sum + count, logins) > 0) await sweepLater(tx, owner);
+        const keys = await removeKeys(tx, owner);
+        const sessions = await endLogins(tx, owner);
+        const removed = { sessions, ...keys, ...(await removeAll(tx, owner)) };
+        if (Object.values(removed).every((count) => count === 0)) return;
+        await sweepLater(tx, owner);
+        await audit.append(tx, {
+          action: 'account.swept',
+          actor: { type: 'system', id: null },
+          owner,
+          resource: { type: 'account', id: owner.userId },
+          requestId: null,
+          data: removed,
+        });
       }),
   };
 }
@@ -135,15 +147,6 @@ async function endLogins(tx: Tx, { userId }: Owner): Promise<number> {
   await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
   await tx.deleteFrom('known_addresses').where('account_id', '=', userId).execute();
   return endSessions(tx, userId);
-}
-
-async function removeEnvelopes(tx: Tx, { userId, tenantId }: Owner): Promise<number> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('key_envelopes')
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
 }
 
 /** Those not sent yet. One that is being sent just now may still arrive. */

@@ -61,15 +61,20 @@ export const Registration = defineEntity({
   },
 });
 
+/** `recovery` is proven by the 24 words. */
+export type CredentialMethod = 'password' | 'recovery';
+
 /** What an account logs in with: hex salt and verifier v = g^x mod N. */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'credentials',
   rowLevelSecurity: 'force',
   policies: ownedByService('credentials'),
+  checks: [{ name: 'credentials_method', expression: "method in ('password', 'recovery')" }],
   properties: {
     account: () =>
       p.manyToOne(Account).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
+    method: p.text().$type<CredentialMethod>().primary().default('password'),
     salt: p.text(),
     verifier: p.text(),
     createdAt: createdAt(),

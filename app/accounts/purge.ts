@@ -1,6 +1,6 @@
 import { nobody } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import { removeExpired } from '../auth/login-sessions.ts';
+import { removeExpired } from '../auth/sessions/login-sessions.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';

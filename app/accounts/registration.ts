@@ -3,7 +3,6 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../mail/mail.ts';
@@ -11,6 +10,7 @@ import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import { hashEmail } from './email.ts';
 import { fingerprint } from './fingerprint.ts';
 import { newAccount } from './new-account.ts';
+import { assertSaltLength } from './salt-length.ts';
 
 /** What a client signs up with: hex. */
 export interface SignUp {
@@ -37,7 +37,6 @@ export interface Registration {
 }
 
 const tokenMs = 3_600_000;
-const decoySaltDigits = 64;
 
 interface RegistrationOptions {
   readonly db: Database;
@@ -45,7 +44,6 @@ interface RegistrationOptions {
   readonly outbox: Outbox;
   readonly keys: LabelledKeys;
   readonly limits: RateLimits;
-  /** Decoys have salts of 32 bytes, so everybody has. */
   readonly unknownUser: 'reveal' | 'decoy';
   readonly clock: Clock;
 }
@@ -55,10 +53,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
 
   return {
     async request({ email, salt, verifier }, { address, requestId }) {
-      if (unknownUser === 'decoy' && salt.length !== decoySaltDigits) {
-        const details = [{ path: 'salt', message: 'must be 32 bytes' }];
-        throw new AppError('validation_failed', { details });
-      }
+      assertSaltLength(salt, unknownUser);
       audit.assertWritable();
       const emailHash = hashEmail(keys.get('email-hash'), email);
       await limits.consume('register-address', address);

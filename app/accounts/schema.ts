@@ -3,12 +3,12 @@ import { isGroupElement } from '../srp/group.ts';
 import { Hex } from '../http/wire.ts';
 import { Email } from './email.ts';
 
-const Salt = Hex(128)
+export const Salt = Hex(128)
   .refine((hex) => hex.length % 2 === 0 && hex.length >= 32, 'must be 16 to 64 bytes')
   .transform((hex) => hex.toLowerCase());
 
 /** 1 < v < N − 1, normalised to 768 lowercase digits. */
-const Verifier = Hex(768)
+export const Verifier = Hex(768)
   .refine((hex) => isGroupElement(BigInt(`0x${hex}`)), 'must lie between 1 and N - 1')
   .transform((hex) => hex.toLowerCase().padStart(768, '0'));
 

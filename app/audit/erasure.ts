@@ -1,13 +1,16 @@
 import type { Tx } from '../db/database.ts';
 
-/** Those of the users who have entries that are not sealed: nothing of theirs can be erased yet. */
+/**
+ * Those of the users who have entries that wait for a seal or for an operator: nothing of theirs can
+ * be erased yet. One that was given up waits no more.
+ */
 export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx
     .selectFrom('audit_entries')
     .select('user_id')
     .distinct()
     .where('user_id', 'in', userIds)
-    .where('state', '<>', 'SEALED')
+    .where('state', 'in', ['PENDING', 'DEAD'])
     .execute();
   return new Set(rows.map(({ user_id: userId }) => userId));
 }
@@ -26,7 +29,7 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 /**
  * Erases text and salt of every entry about these users, for good: hash, signature and `seq` stay,
  * so that the log still verifies. What was counted and is no entry yet is removed. The database
- * refuses it as a whole where an entry is not sealed. Answers the number of entries.
+ * refuses it as a whole where an entry still waits. Answers the number of entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();

@@ -5,6 +5,7 @@ export type AuditAction =
   | 'account.registered'
   | 'account.activated'
   | 'account.closed'
+  | 'account.swept'
   | 'account.granted'
   | 'account.revoked'
   | 'account.purged'
@@ -14,7 +15,13 @@ export type AuditAction =
   | 'auth.refreshed'
   | 'auth.session_revoked'
   | 'auth.refresh_reused'
+  | 'credentials.changed'
+  | 'device.registered'
+  | 'device.changed'
+  | 'device.revoked'
   | 'envelope.created'
+  | 'envelope.replaced'
+  | 'envelope.removed'
   | 'upload.created'
   | 'upload.completed'
   | 'upload.aborted'
@@ -28,7 +35,19 @@ export type AuditAction =
   | 'document.shared'
   | 'document.unshared'
   | 'sharing_key.changed'
-  | 'maintenance.ran';
+  | 'sync.created'
+  | 'sync.changed'
+  | 'sync.deleted'
+  | 'sync.conflicted'
+  | 'key.created'
+  | 'key.activated'
+  | 'key.retired'
+  | 'audit.retried'
+  | 'audit.abandoned'
+  | 'audit.read'
+  | 'maintenance.ran'
+  | 'vault.marked'
+  | 'vault.restored';
 
 /** What is said about an action; the trail adds id, time, sequence number and salt. */
 export interface AuditEvent {

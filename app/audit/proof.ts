@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual, verify } from 'node:crypto';
-import type { RegisteredKey } from '../keys/registry.ts';
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import type { RegisteredKey } from '../keys/registered-key.ts';
 
 /** Everything anyone needs to verify an entry; what an expert is handed. */
 export interface AuditProof {
@@ -16,10 +18,16 @@ export interface AuditProof {
 }
 
 export interface Verdict {
+  /** Hash and signature are valid. */
   readonly valid: boolean;
+  /** The text is the canonical form of the entry that the proof names, and the hash is the text's. */
   readonly hashValid: boolean;
+  /** The signature over the text is one of the registered audit key that has the proof's key id. */
   readonly signatureValid: boolean;
 }
+
+/** What tells an entry from anything else that the key may sign one day. */
+const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 /**
  * Checks a proof against the registered key of its key id. A proof is only as good as the key: one
@@ -30,7 +38,7 @@ export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): 
   const hash = createHash('sha3-256').update(text).digest();
   const stated = Buffer.from(proof.entryHash, 'hex');
   const hashValid =
-    stated.length === hash.length && timingSafeEqual(stated, hash) && namesEntry(proof);
+    stated.length === hash.length && timingSafeEqual(stated, hash) && isEntryOf(proof);
   const signatureValid =
     key?.purpose === 'audit' &&
     key.publicKey === proof.publicKey &&
@@ -38,10 +46,11 @@ export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): 
   return { valid: hashValid && signatureValid, hashValid, signatureValid };
 }
 
-/** The proof's id is the entry's own. */
-function namesEntry(proof: AuditProof): boolean {
+/** Whether the text is the one form that RFC 8785 gives an entry, and the proof's id is its own. */
+function isEntryOf({ id, entryCanonical }: AuditProof): boolean {
   try {
-    return (JSON.parse(proof.entryCanonical) as { id?: unknown }).id === proof.id;
+    const value: unknown = JSON.parse(entryCanonical);
+    return canonicalize(value) === entryCanonical && Entry.safeParse(value).data?.id === id;
   } catch {
     return false;
   }

@@ -1,63 +1,62 @@
-import type { Caller } from '../http/caller.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
-import { verifyProof, type AuditProof, type Verdict } from './proof.ts';
-import type { Sealer } from './sealer.ts';
+import type { Caller } from '../http/caller.ts';
+import type { AuditProof } from './proof.ts';
+import type { Sealer } from './sealing/sealer.ts';
+import type { Absence, StoredProofs } from './stored-proofs.ts';
 
 export interface Proofs {
-  /** Throws not_found for entries of others, proof_not_ready until signed, entry_erased. */
+  /**
+   * Throws not_found for entries of others, proof_not_ready until signed, entry_unrecoverable with
+   * the tombstone's id as `proofId` where it never will be, and entry_erased.
+   */
   get(caller: Caller, entryId: string): Promise<AuditProof>;
-  verify(caller: Caller, entryId: string): Promise<Verdict>;
-  verifyExternal(proof: AuditProof): Promise<Verdict>;
+  /** Of those that have one, in the order of the ids. */
+  list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
   /** Waits for the HSM; undefined when it has not signed the entry within `ms`. */
   waitFor(caller: Caller, entryId: string, ms: number): Promise<AuditProof | undefined>;
+  /** Throws what `get` throws of an entry without a proof. */
+  refuse(entryId: string, absence: Absence): Promise<never>;
 }
 
-const readsAll: ReadonlySet<string> = new Set(['auditor', 'probatio_admin']);
 const recheckMs = 200;
 
 interface ProofsOptions {
   readonly db: Database;
-  readonly registry: KeyRegistry;
+  readonly storedProofs: StoredProofs;
   readonly sealer: Sealer;
 }
 
-export function createProofs({ db, registry, sealer }: ProofsOptions): Proofs {
-  async function get(caller: Caller, entryId: string): Promise<AuditProof> {
-    const read = (tx: Tx) => findEntry(tx, entryId);
-    const entry = caller.roles.some((role) => readsAll.has(role))
-      ? await db.asService(read)
-      : await db.asUser(caller, read);
-    if (entry === undefined) throw new AppError('not_found');
-    const { canonical, hash, signature, key_id: keyId } = entry;
-    if (canonical === null) throw new AppError('entry_erased');
-    if (hash === null || signature === null || keyId === null) {
-      throw new AppError('proof_not_ready', { retryAfterSeconds: 1 });
-    }
-    // Another process may have registered the key a moment ago.
-    await registry.ensureKnown([keyId]);
-    const key = await registry.find(keyId);
-    if (key === undefined) throw new Error(`audit key ${keyId} is not in the registry`);
-    return {
-      id: entryId,
-      entryCanonical: canonical,
-      entryHash: hash,
-      hsmSignature: signature,
-      hsmKeyId: keyId,
-      publicKey: key.publicKey,
-    };
+export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proofs {
+  async function refuse(entryId: string, absence: Absence): Promise<never> {
+    const { reason, retryAfterSeconds } = absence;
+    if (reason !== 'entry_unrecoverable') throw new AppError(reason, { retryAfterSeconds });
+    const letter = await db.asService((tx) =>
+      tx
+        .selectFrom('audit_dead_letters')
+        .select('tombstone_id')
+        .where('entry_id', '=', entryId)
+        .executeTakeFirst(),
+    );
+    throw new AppError(reason, { members: { proofId: letter?.tombstone_id ?? '' } });
   }
 
-  async function verifyExternal(proof: AuditProof): Promise<Verdict> {
-    return verifyProof(proof, await registry.find(proof.hsmKeyId));
+  async function get(caller: Caller, entryId: string): Promise<AuditProof> {
+    const [stored] = await storedProofs.find(caller, [entryId]);
+    if (stored === undefined) throw new AppError('not_found');
+    if ('absence' in stored) return refuse(entryId, stored.absence);
+    if (stored.key === undefined) {
+      throw new Error(`audit key ${stored.proof.hsmKeyId} is not in the registry`);
+    }
+    return stored.proof;
   }
 
   return {
     get,
-    verifyExternal,
-    async verify(caller, entryId) {
-      return verifyExternal(await get(caller, entryId));
+    refuse,
+    async list(caller, entryIds) {
+      const stored = await storedProofs.find(caller, entryIds);
+      return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;
@@ -73,12 +72,4 @@ export function createProofs({ db, registry, sealer }: ProofsOptions): Proofs {
       }
     },
   };
-}
-
-function findEntry(tx: Tx, entryId: string) {
-  return tx
-    .selectFrom('audit_entries')
-    .select(['canonical', 'hash', 'signature', 'key_id'])
-    .where('id', '=', entryId)
-    .executeTakeFirst();
 }

@@ -1,28 +1,47 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { route, type Route } from '../http/route.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { ProofReads } from './proof-reads.ts';
 import type { Proofs } from './proofs.ts';
 import {
+  Batch,
+  BatchVerification,
   EntryId,
   EntryVerification,
   ExternalProof,
   ExternalVerification,
   Proof,
-  PublicKeys,
+  Status,
+  StatusQuery,
 } from './schema.ts';
+import type { Verification } from './verification/verification.ts';
 
 const tag = 'Audit';
 const access = { scopes: ['audit:read'] };
 
 interface AuditRoutesOptions {
   readonly proofs: Proofs;
-  readonly registry: KeyRegistry;
+  readonly proofReads: ProofReads;
+  readonly verification: Verification;
   readonly clock: Clock;
 }
 
-export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOptions): Route[] {
+export function createAuditRoutes(options: AuditRoutesOptions): Route[] {
+  const { proofs, proofReads, verification, clock } = options;
   return [
+    // Before the paths with an id, which it would be one of.
+    route({
+      method: 'get',
+      path: '/v1/audit/proof/status',
+      tag,
+      summary: 'Verifies the newest audit entries now',
+      access,
+      query: StatusQuery,
+      status: 200,
+      response: Status,
+      errors: [],
+      handler: ({ caller, query }) =>
+        proofReads.record(caller, verification.verifyNewest(caller, query.limit)),
+    }),
     route({
       method: 'get',
       path: '/v1/audit/proof/:id',
@@ -32,8 +51,8 @@ export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOption
       params: EntryId,
       status: 200,
       response: Proof,
-      errors: ['not_found', 'proof_not_ready', 'entry_erased'],
-      handler: ({ caller, params }) => proofs.get(caller, params.id),
+      errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+      handler: ({ caller, params }) => proofReads.record(caller, proofs.get(caller, params.id)),
     }),
     route({
       method: 'get',
@@ -44,12 +63,25 @@ export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOption
       params: EntryId,
       status: 200,
       response: EntryVerification,
-      errors: ['not_found', 'proof_not_ready', 'entry_erased'],
+      errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
       handler: async ({ caller, params }) => ({
         entryId: params.id,
-        ...(await proofs.verify(caller, params.id)),
+        ...(await proofReads.record(caller, verification.verify(caller, params.id))),
         verifiedAt: clock(),
       }),
+    }),
+    route({
+      method: 'post',
+      path: '/v1/audit/proof/verify-batch',
+      tag,
+      summary: 'Verifies many audit entries now',
+      access,
+      body: Batch,
+      status: 200,
+      response: BatchVerification,
+      errors: [],
+      handler: ({ caller, body }) =>
+        proofReads.record(caller, verification.verifyBatch(caller, body.ids)),
     }),
     route({
       method: 'post',
@@ -62,27 +94,9 @@ export function createAuditRoutes({ proofs, registry, clock }: AuditRoutesOption
       response: ExternalVerification,
       errors: [],
       handler: async ({ body }) => ({
-        ...(await proofs.verifyExternal(body.proof)),
+        ...(await verification.verifyExternal(body.proof)),
         verifiedAt: clock(),
       }),
     }),
-    route({
-      method: 'get',
-      path: '/v1/audit/keys',
-      tag,
-      summary: 'The registry of public keys',
-      access: 'public',
-      status: 200,
-      response: PublicKeys,
-      errors: [],
-      handler: async () => ({ keys: (await registry.list()).map(withFingerprint) }),
-    }),
   ];
-}
-
-type Registered = Awaited<ReturnType<KeyRegistry['list']>>[number];
-
-function withFingerprint({ key: _key, ...registered }: Registered) {
-  const der = Buffer.from(registered.publicKey, 'base64');
-  return { ...registered, fingerprint: createHash('sha256').update(der).digest('hex') };
 }

@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import { Base64, Digest, Timestamp, Uuid } from '../http/wire.ts';
+import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/wire.ts';
+
+/** What the signer seals at most. */
+const maxEntryBytes = 65_536;
 
 export const EntryId = z.strictObject({ id: Uuid });
 
 export const Proof = z
   .strictObject({
-    id: Uuid,
-    entryCanonical: z.string().min(2).max(65_536),
+    id: z.guid().lowercase('must be in lower case'),
+    entryCanonical: z
+      .string()
+      .min(2)
+      .max(maxEntryBytes)
+      .refine((text) => Buffer.byteLength(text) <= maxEntryBytes, 'must be 65,536 bytes at most'),
     entryHash: Digest,
     hsmSignature: Base64(80),
     hsmKeyId: z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits'),
@@ -14,29 +21,38 @@ export const Proof = z
   })
   .meta({ id: 'AuditProof' });
 
-const verdict = {
-  valid: z.boolean(),
-  hashValid: z.boolean(),
-  signatureValid: z.boolean(),
-  verifiedAt: Timestamp,
-};
+const verdict = { valid: z.boolean(), hashValid: z.boolean(), signatureValid: z.boolean() };
+const verdictNow = { ...verdict, verifiedAt: Timestamp };
 
-export const ExternalVerification = z.strictObject(verdict);
-export const EntryVerification = z.strictObject({ entryId: Uuid, ...verdict });
+export const ExternalVerification = z.strictObject(verdictNow);
+export const EntryVerification = z.strictObject({ entryId: Uuid, ...verdictNow });
 export const ExternalProof = z.strictObject({ proof: Proof });
 
-export const PublicKeys = z.strictObject({
-  keys: z.array(
+export const Batch = z.strictObject({ ids: z.array(Uuid).min(1).max(1000) });
+
+export const BatchVerification = z.strictObject({
+  total: z.int(),
+  valid: z.int(),
+  invalid: z.int(),
+  results: z.record(
+    z.string(),
     z.strictObject({
-      keyId: z.string(),
-      purpose: z.enum(['audit', 'token']),
-      algorithm: z.string(),
-      /** SPKI DER, base64. */
-      publicKey: z.string(),
-      /** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
-      fingerprint: z.string(),
-      generation: z.int(),
-      registeredAt: Timestamp,
+      ...verdict,
+      /** Why there was nothing to verify. */
+      reason: z
+        .enum(['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'])
+        .optional(),
     }),
   ),
+});
+
+export const StatusQuery = z.strictObject({ limit: Limit });
+
+export const Status = z.strictObject({
+  checked: z.int(),
+  valid: z.int(),
+  invalid: z.int(),
+  /** Not signed yet, so not checked. */
+  pending: z.int(),
+  message: z.string(),
 });

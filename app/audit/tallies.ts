@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
+import { repeat } from '../repeat.ts';
 import type { Log } from '../telemetry/log.ts';
-import { sleep } from '../wake-signal.ts';
 import { nobody, type AuditEvent } from './event.ts';
 import { recordTallies } from './tally-recorder.ts';
 import type { AuditTrail } from './trail.ts';
@@ -36,22 +36,17 @@ interface TalliesOptions {
 /** Starts turning the minutes that are over into entries, until stopped. */
 export function startTallies(options: TalliesOptions): Tallies {
   const { db, audit, clock, log, limit, maxUnsealed } = options;
-  const stopping = new AbortController();
   let isFull = false;
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await recordTallies(db, audit, clock, maxUnsealed);
-        isFull = await countsOver(db, limit);
-      } catch (error) {
-        log.warn({ err: error }, 'summed up events wait');
-      }
-      await sleep(recordEveryMs, stopping.signal);
-    }
+  async function record(): Promise<void> {
+    await recordTallies(db, audit, clock, maxUnsealed);
+    isFull = await countsOver(db, limit);
   }
 
-  const running = run();
+  const recording = repeat(recordEveryMs, record, (error) =>
+    log.warn({ err: error }, 'summed up events wait'),
+  );
+  recording.now();
   return {
     async add(event) {
       const { action, actor, owner, resource, data } = isFull ? anonymised(event) : event;
@@ -75,6 +70,7 @@ export function startTallies(options: TalliesOptions): Tallies {
               .columns([
                 'minute',
                 'user_id',
+                'tenant_id',
                 'action',
                 'actor_id',
                 'resource_type',
@@ -86,10 +82,7 @@ export function startTallies(options: TalliesOptions): Tallies {
           .execute(),
       );
     },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
+    stop: () => recording.stop(),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { AuditAction, AuditEvent } from './event.ts';
 import type { AuditTrail } from './trail.ts';
+import { countUnsealed } from './unsealed.ts';
 
 type TallyRow = Selectable<Schema['audit_tallies']>;
 
@@ -49,18 +50,8 @@ async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyR
   return rows.toSorted((a, b) => (resourceOf(a) < resourceOf(b) ? -1 : 1));
 }
 
-/** Counted up to `limit`. */
-async function countUnsealed(tx: Tx, limit: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count
-    from (select 1 from audit_entries where state = 'PENDING' limit ${limit}) as unsealed`.execute(
-    tx,
-  );
-  return rows[0]?.count ?? 0;
-}
-
 function resourceOf(row: TallyRow): string {
-  return `${row.user_id} ${row.resource_type} ${row.resource_id}`;
+  return `${row.user_id} ${row.resource_type} ${row.resource_id} ${row.tenant_id}`;
 }
 
 function toEvent(row: TallyRow): AuditEvent {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { sql } from 'kysely';
+import { sql, type QueryCreator } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEntry } from '../../signer/entry.ts';
 import type { Clock } from '../clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
 import type { AuditEvent } from './event.ts';
 
@@ -28,20 +29,23 @@ interface TrailOptions {
 export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOptions): AuditTrail {
   return {
     async append(tx, event, id = uuidv7()) {
-      const seq = await nextSeq(tx, event);
       const { owner, resource } = event;
+      const [head, tail] = textAroundSeq(id, event, clock());
       await tx
+        .with('next', (cte) => nextSeq(cte, event))
         .insertInto('audit_entries')
-        .values({
+        .values(({ selectFrom }) => ({
           id,
           user_id: owner.userId,
           tenant_id: owner.tenantId,
           resource_type: resource.type,
           resource_id: resource.id,
-          seq,
+          seq: selectFrom('next').select('last_seq'),
           action: event.action,
-          canonical: canonicalEntry(id, seq, event, clock()),
-        })
+          canonical: selectFrom('next').select(
+            sql<string>`${head}::text || last_seq || ${tail}`.as('canonical'),
+          ),
+        }))
         .execute();
       afterCommit(tx, onCommitted);
       return id;
@@ -53,8 +57,8 @@ export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOpt
 }
 
 /** Gapless: the row stays locked until the transaction ends, and a rollback gives it back. */
-async function nextSeq(tx: Tx, { owner, resource }: AuditEvent): Promise<number> {
-  const { last_seq } = await tx
+function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
+  return cte
     .insertInto('audit_sequences')
     .values({
       user_id: owner.userId,
@@ -65,17 +69,18 @@ async function nextSeq(tx: Tx, { owner, resource }: AuditEvent): Promise<number>
     })
     .onConflict((conflict) =>
       conflict
-        .columns(['user_id', 'resource_type', 'resource_id'])
+        .columns(['user_id', 'tenant_id', 'resource_type', 'resource_id'])
         .doUpdateSet({ last_seq: sql`audit_sequences.last_seq + 1` }),
     )
-    .returning('last_seq')
-    .executeTakeFirstOrThrow();
-  return last_seq;
+    .returning('last_seq');
 }
 
-/** The RFC 8785 text that is hashed and signed. */
-function canonicalEntry(id: string, seq: number, event: AuditEvent, at: Date): string {
-  const entry: AuditEntry = {
+/**
+ * The RFC 8785 text that is hashed and signed, before and after its `seq`, which is known only to
+ * the statement that stores it.
+ */
+function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, tail: string] {
+  const entry: Omit<AuditEntry, 'seq'> = {
     v: 1,
     id,
     timestamp: at.toISOString(),
@@ -83,13 +88,20 @@ function canonicalEntry(id: string, seq: number, event: AuditEvent, at: Date): s
     tenant: event.owner.tenantId,
     action: event.action,
     resource: { ...event.resource, owner: event.owner.userId },
-    seq,
     outcome: event.outcome ?? 'success',
     requestId: event.requestId,
     data: event.data,
     salt: randomBytes(32).toString('base64'),
   };
-  const text = canonicalize(entry);
+  // Members stand in the order of their names, and there are some on both sides of it.
+  const members = Object.entries(entry);
+  const before = canonicalText(members.filter(([name]) => name < 'seq'));
+  const after = canonicalText(members.filter(([name]) => name > 'seq'));
+  return [`${before.slice(0, -1)},"seq":`, `,${after.slice(1)}`];
+}
+
+function canonicalText(members: readonly (readonly [string, unknown])[]): string {
+  const text = canonicalize(Object.fromEntries(members));
   if (text === undefined) throw new TypeError('an audit entry always has a canonical form');
   return text;
 }

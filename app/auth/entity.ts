@@ -36,7 +36,10 @@ export const RefreshToken = defineEntity({
   tableName: 'refresh_tokens',
   rowLevelSecurity: 'force',
   policies: ownedByService('refresh_tokens'),
-  indexes: [{ name: 'refresh_tokens_session', properties: ['session'] }],
+  indexes: [
+    { name: 'refresh_tokens_session', properties: ['session'] },
+    { name: 'refresh_tokens_expires', properties: ['expiresAt'] },
+  ],
   properties: {
     tokenHash: p.text().primary(),
     session: () =>

@@ -22,7 +22,7 @@ export const ChallengeRequest = z.strictObject({
   email: Email,
   /** Checked by the SRP code itself, which has its own error for it. */
   A: z.string(),
-  method: z.literal('password').optional(),
+  method: z.enum(['password', 'recovery']).optional(),
 });
 
 export const Challenge = z.strictObject({
@@ -52,7 +52,8 @@ export const TokenPair = z.strictObject({
   refreshToken: z.string(),
 });
 
-export const LoggedIn = TokenPair.extend({ M2: z.string() });
+/** A login by the recovery words is not refreshed. */
+export const LoggedIn = TokenPair.extend({ M2: z.string() }).partial({ refreshToken: true });
 
 export const LoginStepAnswer = z.union([Challenge, LoggedIn]);
 

@@ -1,10 +1,8 @@
 import { Email } from '../accounts/email.ts';
 import { createGrants, type Grants } from '../accounts/grants.ts';
 import { Role, Scope } from '../accounts/rights.ts';
-import { createAuditTrail } from '../audit/trail.ts';
-import { systemClock } from '../clock.ts';
-import { openDatabase } from '../db/database.ts';
-import { requireVariable, UsageError } from './command.ts';
+import { UsageError } from './command.ts';
+import { withServiceDatabase } from './service-database.ts';
 
 /** What `grant` and `revoke` have in common. */
 
@@ -45,19 +43,6 @@ function parseAll<T extends typeof Role | typeof Scope>(
   });
 }
 
-/** Works on the database that DATABASE_SERVICE_URL names; a running app signs the entries. */
-export async function withGrants<T>(work: (grants: Grants) => Promise<T>): Promise<T> {
-  const serviceUrl = requireVariable('DATABASE_SERVICE_URL');
-  // Nobody is a user here: the other login is never used.
-  const db = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
-  const audit = createAuditTrail({
-    clock: systemClock,
-    isBacklogFull: () => false,
-    onCommitted: () => undefined,
-  });
-  try {
-    return await work(createGrants({ db, audit }));
-  } finally {
-    await db.close();
-  }
+export function withGrants<T>(work: (grants: Grants) => Promise<T>): Promise<T> {
+  return withServiceDatabase((service) => work(createGrants(service)));
 }

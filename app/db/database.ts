@@ -1,7 +1,9 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import { sql, type Kysely } from 'kysely';
-import { TypeOverrides, types as pgTypes } from 'pg';
+import { sql, type Kysely, type KyselyPlugin } from 'kysely';
+import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
 import { AppError } from '../errors.ts';
+import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
+import { createPoolClient } from './pool-client.ts';
 import { entities, type Schema } from './schema.ts';
 
 /** One transaction, scoped to a user or to the service; typed by the entities. */
@@ -13,6 +15,11 @@ export interface Owner {
   readonly tenantId: string;
 }
 
+/**
+ * What `work` resolves with is answered once it is stored. Of a statement that failed nothing is, even
+ * if `work` caught the error. After database_unavailable it may be stored: the connection may have
+ * been lost over the commit's answer.
+ */
 export interface Database {
   /** One transaction in which row-level security shows `owner`'s rows alone. */
   asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>): Promise<T>;
@@ -27,24 +34,25 @@ interface DatabaseOptions {
   readonly url: string;
   readonly serviceUrl: string;
   readonly poolSize: number;
+  /** How long a transaction may do nothing; default 30 s. */
+  readonly idleMs?: number;
+  /** How long Postgres may take to answer a statement before its connection is given up; default 35 s. */
+  readonly answerMs?: number;
 }
+
+const statementMs = 30_000;
 
 /** Opens one pool a login. Throws database_unavailable from every call while Postgres is away. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const [app, service] = await Promise.all([
-    connect(options.url, options.poolSize),
-    connect(options.serviceUrl, options.poolSize),
-  ]);
+  const { url, serviceUrl, poolSize, idleMs = 30_000, answerMs = statementMs + 5_000 } = options;
+  const limits = { poolSize, idleMs, answerMs };
+  const [app, service] = await Promise.all([connect(url, limits), connect(serviceUrl, limits)]);
   return {
-    asUser: (owner, work) =>
-      transaction(app, async (tx) => {
-        await assume(tx, owner);
-        return work(tx);
-      }),
-    asService: (work) => transaction(service, work),
-    ping: () => transaction(app, async () => undefined),
+    asUser: (owner, work) => transaction(app, `begin; ${assume(owner)}`, work),
+    asService: (work) => transaction(service, 'begin', work),
+    ping: () => transaction(app, 'begin', async () => undefined),
     async close() {
-      await Promise.all([app.close(), service.close()]);
+      await Promise.all([app.orm.close(), service.orm.close()]);
     },
   };
 }
@@ -56,21 +64,32 @@ export function afterCommit(tx: Tx, followUp: () => void): void {
   followUpsOf.get(tx)?.push(followUp);
 }
 
-function connect(url: string, poolSize: number): Promise<MikroORM> {
-  return MikroORM.init({
+interface Login {
+  readonly orm: MikroORM;
+  readonly pool: Kysely<Schema>;
+  readonly idleMs: number;
+}
+
+async function connect(
+  url: string,
+  { poolSize, idleMs, answerMs }: Required<Omit<DatabaseOptions, 'url' | 'serviceUrl'>>,
+): Promise<Login> {
+  const orm = await MikroORM.init({
     entities: [...entities],
     clientUrl: url,
     pool: { min: 0, max: poolSize },
     driverOptions: {
+      Client: createPoolClient({ answerMs }),
       types: valueParsers(),
       connectionTimeoutMillis: 5_000,
-      statement_timeout: 30_000,
-      idle_in_transaction_session_timeout: 30_000,
+      statement_timeout: statementMs,
+      idle_in_transaction_session_timeout: idleMs,
       keepAlive: true,
     },
     ensureDatabase: false,
     logger: () => undefined,
   });
+  return { orm, pool: orm.em.fork().getKysely<Schema>(), idleMs };
 }
 
 /** Dates for timestamptz and numbers for bigint (all of ours stay below 2^53). */
@@ -80,42 +99,88 @@ function valueParsers(): TypeOverrides {
   return types;
 }
 
-/** What the policies of row-level security look at, until the end of the transaction. */
-async function assume(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
-  await sql`select set_config('app.user_id', ${userId}, true),
-    set_config('app.tenant_id', ${tenantId}, true)`.execute(tx);
+/**
+ * What the policies of row-level security look at, until the end of the transaction. Text, as several
+ * statements in one round trip take no parameters.
+ */
+function assume({ userId, tenantId }: Owner): string {
+  return `select set_config('app.user_id', ${escapeLiteral(userId)}, true),
+    set_config('app.tenant_id', ${escapeLiteral(tenantId)}, true)`;
 }
 
-/** Kysely's own transaction, since MikroORM's never gives a broken connection back to the pool. */
-async function transaction<T>(orm: MikroORM, work: (tx: Tx) => Promise<T>): Promise<T> {
+/**
+ * Postgres answers the commit of a transaction in which a statement failed with success, and rolls it
+ * back. The `select` before it is refused there, in the same round trip.
+ */
+const commit = sql.raw('select; commit');
+
+/**
+ * One transaction on a connection of its own, which goes back to the pool however it ends: MikroORM's
+ * never gives a broken one back, and Kysely's spends a round trip on `begin` alone.
+ */
+async function transaction<T>(
+  { pool, idleMs }: Login,
+  begin: string,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   const followUps: (() => void)[] = [];
-  const failures: unknown[] = [];
-  const database: Kysely<Schema> = orm.em.fork().getKysely<Schema>();
   try {
-    const result = await database.transaction().execute(async (tx) => {
+    const result = await pool.connection().execute(async (connection) => {
+      const state = { isOver: false };
+      const idle = startIdleLimit({ idleMs, statementMs });
+      const tx = connection.withPlugin(observeStatements(state, idle));
       followUpsOf.set(tx, followUps);
       try {
-        return await work(tx);
+        await sql.raw(begin).execute(connection);
+        const done = await Promise.race([work(tx), idle.exceeded]);
+        state.isOver = true;
+        await commit.execute(connection);
+        return done;
       } catch (error) {
-        failures.push(error);
+        state.isOver = true;
+        // One that fails must not hide why there was one.
+        await sql`rollback`.execute(connection).catch(() => undefined);
         throw error;
+      } finally {
+        idle.stop();
       }
     });
     for (const followUp of followUps) followUp();
     return result;
-  } catch (error) {
-    // A rollback that fails must not hide why there was one.
-    const [cause = error] = failures;
-    throw isUnreachable(cause) ? new AppError('database_unavailable', { cause }) : cause;
+  } catch (cause) {
+    throw isUnavailable(cause) ? new AppError('database_unavailable', { cause }) : cause;
   }
 }
 
-const unreachable: ReadonlySet<string> = new Set([
+/** Keeps what outlives its transaction off the connection, which is someone else's by then. */
+function observeStatements(
+  transactionState: { readonly isOver: boolean },
+  idle: IdleLimit,
+): KyselyPlugin {
+  return {
+    transformQuery({ node }) {
+      if (transactionState.isOver) throw new Error('the transaction is over');
+      idle.statementBegins();
+      return node;
+    },
+    async transformResult({ result }) {
+      idle.statementEnds();
+      return result;
+    },
+  };
+}
+
+const unavailable: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  // query_canceled: it took too long, as one does that waits for a lock
+  '57014',
   // admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections
   '57P01',
   '57P02',
@@ -123,13 +188,13 @@ const unreachable: ReadonlySet<string> = new Set([
   '53300',
 ]);
 
-function isUnreachable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false;
   return (
-    unreachable.has((error as { code?: string }).code ?? '') ||
+    unavailable.has((error as { code?: string }).code ?? '') ||
     /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(
       error.message,
     ) ||
-    isUnreachable(error.cause)
+    isUnavailable(error.cause)
   );
 }

@@ -48,6 +48,11 @@ export function ownedByService(table: string): PolicyDef[] {
   return [servicePolicy(table)];
 }
 
+/** Rows that are nobody's, and that every user may read. */
+export function shownToAll(table: string): PolicyDef {
+  return { name: `${table}_shown`, command: 'select', roles: ['probatio_app'], using: 'true' };
+}
+
 export function servicePolicy(table: string): PolicyDef {
   return { name: `${table}_service`, roles: ['probatio_service'], using: 'true', check: 'true' };
 }

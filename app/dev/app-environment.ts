@@ -37,6 +37,8 @@ export function defaultVariables(services: Services, listen: Listen): Record<str
     STORAGE_DIRECTORY: services.layout.objects,
     MAIL_DIRECTORY: services.layout.mail,
     INTERNAL_API_KEYS_FILE: internalKeyFiles(services.layout).hashes,
+    // Nobody else keeps our keys in a cache.
+    KEYS_PUBLISH_SECONDS: '0',
     // Everybody on this machine comes from one address.
     LIMITS_REGISTER_ADDRESS: '100/1h',
   };

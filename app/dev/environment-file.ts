@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 
 /**
  * Keeps variables for other commands, closed to other users:
- * `node --env-file=var/environment app/cli.ts …` works while the stack runs.
+ * `node --env-file=var/environment app/cli.ts …` works while the stack runs, and so does signer/cli.ts.
  */
 export async function writeEnvironmentFile(
   path: string,

@@ -1,9 +1,20 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+/** Below the ports that systems hand out by themselves: one that is let go stays free for its owner. */
+const lowest = 20_000;
+const highest = 32_000;
+
 /** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
 export async function freePort(): Promise<number> {
-  return probe('127.0.0.1', 0);
+  for (;;) {
+    try {
+      return await probe('127.0.0.1', randomInt(lowest, highest));
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    }
+  }
 }
 
 /** Throws one readable line when `port` cannot be listened on. */
@@ -11,15 +22,24 @@ export async function assertPortFree(host: string, port: number): Promise<void> 
   try {
     await probe(host, port);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EADDRINUSE') {
+    if (isTaken(error)) {
       throw new Error(
         `port ${port} on ${host} is taken: stop the other process, or choose another with PORT=…`,
         { cause: error },
       );
     }
-    throw new Error(`cannot listen on ${host}:${port} (${String(code)})`, { cause: error });
+    throw new Error(`cannot listen on ${host}:${port} (${String(codeOf(error))})`, {
+      cause: error,
+    });
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return codeOf(error) === 'EADDRINUSE';
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 async function probe(host: string, port: number): Promise<number> {

@@ -1,6 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATABASE, defaultVariables, fixedVariables, type Listen } from './app-environment.ts';
+import {
+  DATABASE,
+  defaultVariables,
+  fixedVariables,
+  localUrl,
+  type Listen,
+} from './app-environment.ts';
 import { startApp } from './app.ts';
 import { createDatabase, databaseUrls } from './database.ts';
 import { writeEnvironmentFile } from './environment-file.ts';
@@ -83,6 +89,9 @@ async function prepareDatabase(
     ...defaultVariables(services, listen),
     ...fixedVariables(services, listen),
     DATABASE_OWNER_URL: databaseUrls(services.postgres.access, DATABASE).owner,
+    ...services.signerEnvironment,
+    MAINTENANCE_URL: localUrl(listen),
+    INTERNAL_API_KEY_FILE: internalKeyFiles(services.layout).key,
   });
 }
 

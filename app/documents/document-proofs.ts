@@ -1,14 +1,15 @@
 import type { AuditProof } from '../audit/proof.ts';
+import type { ProofReads } from '../audit/proof-reads.ts';
 import type { Proofs } from '../audit/proofs.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { loadDocument, ownerOf } from './document-rows.ts';
 
 export interface DocumentProofs {
   /**
    * The proofs of the sealed versions, oldest first, for whoever may read the document. One that
-   * waits for its signature is left out. Throws not_found, and proof_not_ready where all wait.
+   * waits for its signature is left out. Throws not_found, and where there is none yet what
+   * Proofs.get throws of the newest version's.
    */
   list(caller: Caller, id: string): Promise<AuditProof[]>;
 }
@@ -16,33 +17,23 @@ export interface DocumentProofs {
 interface DocumentProofsOptions {
   readonly db: Database;
   readonly proofs: Proofs;
+  readonly proofReads: ProofReads;
 }
 
-export function createDocumentProofs({ db, proofs }: DocumentProofsOptions): DocumentProofs {
-  async function findProof(caller: Caller, proofId: string): Promise<AuditProof | undefined> {
-    try {
-      return await proofs.get(caller, proofId);
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'proof_not_ready') return undefined;
-      throw error;
-    }
+export function createDocumentProofs(options: DocumentProofsOptions): DocumentProofs {
+  const { db, proofs, proofReads } = options;
+
+  async function read(caller: Caller, id: string): Promise<AuditProof[]> {
+    const { owner, proofIds } = await db.asUser(caller, (tx) => loadProofIds(tx, id));
+    // The entries are the owner's, and their proofs everyone's who may read the document.
+    const reader = { ...caller, ...owner };
+    const found = await proofs.list(reader, proofIds);
+    const newestId = proofIds.at(-1);
+    if (found.length > 0 || newestId === undefined) return found;
+    return [await proofs.get(reader, newestId)];
   }
 
-  return {
-    async list(caller, id) {
-      const { owner, proofIds } = await db.asUser(caller, (tx) => loadProofIds(tx, id));
-      const found: AuditProof[] = [];
-      for (const proofId of proofIds) {
-        // The entries are the owner's, and their proofs everyone's who may read the document.
-        const proof = await findProof({ ...caller, ...owner }, proofId);
-        if (proof !== undefined) found.push(proof);
-      }
-      if (found.length === 0 && proofIds.length > 0) {
-        throw new AppError('proof_not_ready', { retryAfterSeconds: 1 });
-      }
-      return found;
-    },
-  };
+  return { list: (caller, id) => proofReads.record(caller, read(caller, id)) };
 }
 
 async function loadProofIds(tx: Tx, id: string) {

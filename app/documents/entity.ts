@@ -32,7 +32,7 @@ export const DocumentVersion = defineEntity({
     sharedWithCaller('document_versions', 'document_id'),
   ],
   uniques: [
-    { name: 'document_versions_hash', properties: ['userId', 'fileHash'] },
+    { name: 'document_versions_hash', properties: ['userId', 'tenantId', 'fileHash'] },
     { name: 'document_versions_storage_key', properties: ['storageKey'] },
   ],
   indexes: [

@@ -39,6 +39,6 @@ function parseJson(text: string): unknown {
     const details = [{ path: 'document', message: 'is no JSON' }];
     throw new AppError('invalid_json', { details, cause });
   }
-  assertSafeText(value);
+  assertSafeText(value, 'document');
   return value;
 }

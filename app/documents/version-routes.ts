@@ -80,7 +80,7 @@ export function createVersionRoutes(options: VersionRoutesOptions): Route[] {
       params: DocumentId,
       status: 200,
       response: DocumentProofList,
-      errors: ['not_found', 'proof_not_ready'],
+      errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
       handler: async ({ caller, params }) => ({
         documentId: params.id,
         proofs: await documentProofs.list(caller, params.id),

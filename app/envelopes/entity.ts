@@ -1,6 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner } from '../db/columns.ts';
+import { createdAt, owner, timestamp } from '../db/columns.ts';
 import { ownedByUser } from '../db/policies.ts';
+
+export type EnvelopeKind = 'MASTER' | 'RECOVERY' | 'DEVICE';
 
 /** A user's master key wrapped under a key that only the user has (AES-256-KW, 40 bytes, base64). */
 export const KeyEnvelope = defineEntity({
@@ -8,16 +10,32 @@ export const KeyEnvelope = defineEntity({
   tableName: 'key_envelopes',
   rowLevelSecurity: 'force',
   policies: ownedByUser('key_envelopes'),
-  uniques: [{ name: 'key_envelopes_kind', properties: ['userId', 'kind'] }],
-  checks: [{ name: 'key_envelopes_kind_known', expression: "kind in ('MASTER')" }],
+  indexes: [
+    {
+      name: 'key_envelopes_kind',
+      expression:
+        'create unique index key_envelopes_kind on key_envelopes (user_id, tenant_id, kind) where device_id is null',
+    },
+    {
+      name: 'key_envelopes_device',
+      expression:
+        'create unique index key_envelopes_device on key_envelopes (user_id, tenant_id, device_id) where device_id is not null',
+    },
+  ],
+  checks: [
+    { name: 'key_envelopes_kind_known', expression: "kind in ('MASTER', 'RECOVERY', 'DEVICE')" },
+    { name: 'key_envelopes_of_device', expression: "(kind = 'DEVICE') = (device_id is not null)" },
+  ],
   properties: {
     id: p.uuid().primary(),
     ...owner(),
-    kind: p.text().$type<'MASTER'>(),
+    kind: p.text().$type<EnvelopeKind>(),
+    deviceId: p.uuid().nullable(),
     encryptedEnvelope: p.text(),
     version: p.integer().default(1),
-    /** Earlier master keys under the present one, base64; null until a rekey. */
+    /** Of the master envelope: earlier master keys under the present one, base64; null until a rekey. */
     keyring: p.text().nullable(),
     createdAt: createdAt(),
+    replacedAt: timestamp().nullable(),
   },
 });

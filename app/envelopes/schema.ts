@@ -1,23 +1,89 @@
 import { z } from 'zod';
+import { Salt, Verifier } from '../accounts/schema.ts';
 import { Base64, Timestamp, Uuid } from '../http/wire.ts';
 
-/** AES-256-KW adds 8 bytes to the 32 of the key. The length has an error code of its own. */
-export const CreateMasterEnvelope = z.strictObject({ encryptedEnvelope: Base64(1024) });
+/** What a body of 1 MiB can hold: any other length than a key's has an error code of its own. */
+const maxBytes = 3 * 2 ** 18;
 
-const Algorithm = z.literal('AES-256-KW');
+/** AES-256-KW adds 8 bytes to the 32 of the key. */
+export const Envelope = Base64(maxBytes);
 
-export const CreatedEnvelope = z.strictObject({
-  id: Uuid,
-  encryptedEnvelope: z.string(),
-  algorithm: Algorithm,
-  version: z.int(),
-});
+export const Algorithm = z.literal('AES-256-KW');
 
-export const MasterEnvelope = z.strictObject({
-  id: Uuid,
-  encryptedEnvelope: z.string(),
-  algorithm: Algorithm,
-  version: z.int(),
+/** Checked as text alone, so that no copy of a key is made that nobody erases. */
+const canonicalBase64 =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
+
+/** A key in the raw, 32 bytes. */
+export const RawKey = z
+  .string()
+  .max(Math.ceil(maxBytes / 3) * 4)
+  .regex(canonicalBase64, 'not canonical base64')
+  .meta({ description: 'Base64 of 32 bytes. Better: send encryptedEnvelope.' });
+
+/** The master key as master envelopes take it: wrapped, or in the raw with the key to wrap it with. */
+export const MasterKeyForm = z.union(
+  [
+    z.strictObject({ encryptedEnvelope: Envelope }),
+    z
+      .strictObject({ kPasswordBase64: RawKey, kMasterUserBase64: RawKey })
+      .transform(({ kPasswordBase64, kMasterUserBase64 }) => ({
+        wrappingKey: kPasswordBase64,
+        masterKey: kMasterUserBase64,
+      })),
+  ],
+  'must be {encryptedEnvelope} or {kPasswordBase64, kMasterUserBase64} of canonical base64',
+);
+
+/** Of a login by the recovery words: both or neither. */
+const credentialFields = { recoverySalt: Salt.optional(), recoveryVerifier: Verifier.optional() };
+
+/** The same for recovery envelopes, with the credential for a login by the recovery words. */
+export const RecoveryKeyForm = z.union(
+  [
+    z
+      .strictObject({ encryptedEnvelope: Envelope, ...credentialFields })
+      .refine(isWhole)
+      .transform(({ encryptedEnvelope, ...fields }) => ({
+        form: { encryptedEnvelope },
+        credential: toCredential(fields),
+      })),
+    z
+      .strictObject({ kRecoveryBase64: RawKey, kMasterUserBase64: RawKey, ...credentialFields })
+      .refine(isWhole)
+      .transform(({ kRecoveryBase64, kMasterUserBase64, ...fields }) => ({
+        form: { wrappingKey: kRecoveryBase64, masterKey: kMasterUserBase64 },
+        credential: toCredential(fields),
+      })),
+  ],
+  'must be {encryptedEnvelope} or {kRecoveryBase64, kMasterUserBase64} of canonical base64, with both of recoverySalt (16 to 64 bytes, hex) and recoveryVerifier (between 1 and N - 1, hex) or neither',
+);
+
+interface CredentialFields {
+  readonly recoverySalt?: string | undefined;
+  readonly recoveryVerifier?: string | undefined;
+}
+
+function isWhole({ recoverySalt, recoveryVerifier }: CredentialFields): boolean {
+  return (recoverySalt === undefined) === (recoveryVerifier === undefined);
+}
+
+function toCredential({ recoverySalt: salt, recoveryVerifier: verifier }: CredentialFields) {
+  return salt === undefined || verifier === undefined ? undefined : { salt, verifier };
+}
+
+export const StoredEnvelope = z
+  .strictObject({
+    id: Uuid,
+    encryptedEnvelope: z.string(),
+    algorithm: Algorithm,
+    version: z.int(),
+  })
+  .meta({ id: 'KeyEnvelope' });
+
+/** `keyring`: earlier master keys under the present one; null until there are some. */
+export const EnvelopeView = z.strictObject({
+  ...StoredEnvelope.shape,
   keyring: z.string().nullable(),
   createdAt: Timestamp,
 });

@@ -5,7 +5,8 @@ const heading = `# Who may call what
 
 Made from the routes by \`npm run openapi\`; a test keeps it true. A token needs one of the roles, where
 roles are named, and all of the scopes. \`reauth\` is a fresh \`X-Reauth-Token\` beside the token;
-\`internal key\` is an \`X-Internal-Api-Key\` with the admin right.
+\`internal key\` is an \`X-Internal-Api-Key\` with the admin right, \`recovery token\` that of a login by the
+recovery words, which needs nothing beside it.
 
 | Method | Path | Caller | Roles (one of) | Scopes (all of) |
 | --- | --- | --- | --- | --- |
@@ -24,6 +25,7 @@ function cells(access: Access): [string, string, string] {
   if (access === 'internal') return ['internal key', '', ''];
   const caller = [
     access.reauth === true ? 'token and reauth' : 'token',
+    ...(access.orRecovery === true ? ['recovery token'] : []),
     ...(access.orInternal === true ? ['internal key'] : []),
   ];
   return [caller.join(', or '), list(access.roles), list(access.scopes)];

@@ -12,6 +12,8 @@ export interface Caller {
   readonly sessionId: string | undefined;
   /** The token's `iss`. */
   readonly issuer: string;
+  /** From when on the token is no longer good. */
+  readonly expiresAt: Date;
 }
 
 /** A caller whose token may name no tenant, as those of other issuers may. */
@@ -31,6 +33,10 @@ export interface TokenAccess {
   readonly reauth?: true;
   /** An internal API key does as well, where the listener takes one. */
   readonly orInternal?: true;
+  /** The token of a recovery login does as well, and needs no X-Reauth-Token. */
+  readonly orRecovery?: true;
+  /** In development, where the setting allows it, callers without a token are one fixed user. */
+  readonly orDeveloper?: true;
   /** The answer to a valid token without a tenant; invalid_token unless named. */
   readonly withoutTenant?: ErrorCode;
 }
@@ -38,7 +44,16 @@ export interface TokenAccess {
 /** Who may call a route: everyone, holders of an internal API key, or of a token. */
 export type Access = 'public' | 'internal' | TokenAccess;
 
+/** All that the token of a recovery login is good for; it has no role. */
+export const recoveryScope = 'recovery';
+
+/** Whether the caller comes by a recovery login. */
+export function isRecovery({ roles, scopes }: Identified): boolean {
+  return roles.length === 0 && scopes.length === 1 && scopes[0] === recoveryScope;
+}
+
 export function mayAccess(caller: Identified, access: TokenAccess): boolean {
+  if (access.orRecovery === true && isRecovery(caller)) return true;
   const hasRole = access.roles === undefined || access.roles.some((r) => caller.roles.includes(r));
   const hasScopes = (access.scopes ?? []).every((scope) => caller.scopes.includes(scope));
   return hasRole && hasScopes;

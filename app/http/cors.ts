@@ -9,20 +9,26 @@ const requestHeaders = [
   'If-Match',
   'If-None-Match',
   'If-Range',
+  'Last-Event-ID',
   'Range',
+  'X-Device-Id',
   'X-Reauth-Token',
   'X-Request-Id',
+  'X-Schema-Version',
+  'X-Sync-Request-Id',
 ].join(', ');
 const readableHeaders = [
   'Accept-Ranges',
   'Content-Disposition',
   'Content-Range',
+  'Date',
   'ETag',
   'Idempotency-Replayed',
   'Link',
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
+  'X-Schema-Version-Supported',
 ].join(', ');
 const preflightSeconds = '600';
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors.ts';
 import {
+  isRecovery,
   mayAccess,
   type Access,
   type Caller,
@@ -20,6 +21,8 @@ export interface Guards {
    * listener takes no internal keys.
    */
   readonly admitInternal?: (key: string | undefined) => Promise<InternalCaller>;
+  /** Who callers without a token are, on routes that allow it. Left out, nobody. */
+  readonly developer?: Caller;
 }
 
 /** Who is calling, as `access` asks; undefined on public routes. Throws where it is not granted. */
@@ -34,6 +37,8 @@ export async function admit(
   const takesKey = access === 'internal' || (access.orInternal === true && key !== undefined);
   if (takesKey && admitInternal !== undefined) return admitInternal(key);
   if (access === 'internal') throw new AppError('not_found');
+  const isAnonymous = access.orDeveloper === true && headers.authorization === undefined;
+  if (isAnonymous && guards.developer !== undefined) return guards.developer;
   return admitToken(headers, access, guards);
 }
 
@@ -49,7 +54,8 @@ async function admitToken(
   const { tenantId } = identified;
   if (tenantId === undefined) throw new AppError(access.withoutTenant ?? 'invalid_token');
   const caller = { ...identified, tenantId };
-  if (access.reauth === true) {
+  const isProven = access.orRecovery === true && isRecovery(caller);
+  if (access.reauth === true && !isProven) {
     await guards.verifyReauth(headers['x-reauth-token']?.toString(), caller);
   }
   return caller;

@@ -1,25 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
 import { AppError } from '../errors.ts';
-import { assertSafeText } from './safe-text.ts';
+import { hasRepeatedNames } from './repeated-names.ts';
+import { assertSafeText, unusableJson } from './safe-text.ts';
 
 const maxBytes = 2 ** 20;
 const deadlineMs = 30_000;
 
 /**
  * Reads a JSON body of at most 1 MiB in UTF-8. Throws unsupported_media_type, body_too_large,
- * incomplete_body or invalid_json.
+ * incomplete_body or invalid_json, with `uniqueNames` also for a name that an object has twice.
  */
-export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  { uniqueNames = false }: { readonly uniqueNames?: boolean | undefined } = {},
+): Promise<unknown> {
   assertJsonType(request);
   const bytes = await readBytes(request);
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new AppError('invalid_json', { cause });
   }
   assertSafeText(value);
+  if (uniqueNames && hasRepeatedNames(text, value)) throw unusableJson('has a name twice');
   return value;
 }
 

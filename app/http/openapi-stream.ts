@@ -29,6 +29,19 @@ export function streamedResponses(description: string) {
   };
 }
 
+/** What a request for events may ask beside its path. */
+export const EventHeaders = z.object({
+  'X-Device-Id': z.string(),
+  'Last-Event-ID': z.string().optional().meta({ description: 'The id of the last event read.' }),
+});
+
+/** The answer of a route that streams events. */
+export function eventResponses(description: string) {
+  return {
+    '200': { description, content: { 'text/event-stream': { schema: { type: 'string' } } } },
+  } as const;
+}
+
 /** Its answers to HEAD: the headers of the whole. */
 export function headResponses(description: string) {
   return {

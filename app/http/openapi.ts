@@ -5,9 +5,17 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { describeError, type ErrorCode } from '../errors.ts';
-import type { Access } from './caller.ts';
+import { recoveryScope, type Access } from './caller.ts';
+import { EventStream } from './event-stream.ts';
 import { IdempotencyKey, replayedHeader } from './idempotency.ts';
-import { headResponses, octets, RangeHeaders, streamedResponses } from './openapi-stream.ts';
+import {
+  EventHeaders,
+  eventResponses,
+  headResponses,
+  octets,
+  RangeHeaders,
+  streamedResponses,
+} from './openapi-stream.ts';
 import type { Route } from './route.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
 
@@ -81,6 +89,7 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
       ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
       ...(route.idempotent === true ? { header: IdempotencyHeaders } : {}),
       ...(route.response === StreamedAnswer ? { header: RangeHeaders } : {}),
+      ...(route.response === EventStream ? { header: EventHeaders } : {}),
     },
     ...requestBody(route),
     responses: { ...success(route), ...failures(route) },
@@ -102,7 +111,11 @@ function security(access: Access): Record<string, string[]>[] {
   if (access === 'internal') return [{ internalKey: [] }];
   const bearer = { bearer: [...(access.scopes ?? [])] };
   const token = access.reauth === true ? { ...bearer, reauth: [] } : bearer;
-  return access.orInternal === true ? [token, { internalKey: [] }] : [token];
+  return [
+    token,
+    ...(access.orRecovery === true ? [{ bearer: [recoveryScope] }] : []),
+    ...(access.orInternal === true ? [{ internalKey: [] }] : []),
+  ];
 }
 
 function operationId(method: string, path: string): string {
@@ -120,13 +133,17 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
   }
   if (route.body === undefined) return {};
   return {
-    requestBody: { required: true, content: { 'application/json': { schema: route.body } } },
+    requestBody: {
+      required: route.isBodyOptional !== true,
+      content: { 'application/json': { schema: route.body } },
+    },
   };
 }
 
 function success(route: Route) {
   const description = route.summary;
   if (route.response === StreamedAnswer) return streamedResponses(description);
+  if (route.response === EventStream) return eventResponses(description);
   const content =
     route.response === undefined
       ? {}

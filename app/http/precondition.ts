@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import type { Reply } from './request.ts';
 
 /** The states in which a change is wanted (If-Match, RFC 9110 §13.1.1): any, or those of these tags. */
 export type IfMatch = '*' | readonly string[];
@@ -11,6 +12,16 @@ const entityTags = new RegExp(
 /** The entity tag of something that counts its changes. */
 export function etagOf(version: number): string {
   return `"${version}"`;
+}
+
+/** The answer, sent with its version as the entity tag. */
+export async function withETag<Answer extends { readonly version: number }>(
+  reply: Reply,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  const { version } = await answer;
+  reply.set('ETag', etagOf(version));
+  return answer;
 }
 
 /** Undefined without the header. Throws invalid_request where it is no list of entity tags. */

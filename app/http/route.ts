@@ -42,6 +42,10 @@ export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | unde
   readonly query?: Q;
   /** JSON body. Left out, no body is read. */
   readonly body?: B;
+  /** Without a body the schema sees undefined. */
+  readonly isBodyOptional?: true;
+  /** An object of the body that has a name twice is refused; else its last member counts. */
+  readonly uniqueNames?: true;
   /** The handler reads the raw body itself; documented as application/octet-stream. */
   readonly streamsBody?: boolean;
   /** The fields of a multipart/form-data body that the handler reads itself; for the documentation. */
@@ -54,7 +58,7 @@ export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | unde
    */
   readonly idempotent?: true;
   readonly status: number;
-  /** JSON, or StreamedAnswer. */
+  /** JSON, StreamedAnswer or EventStream. */
   readonly response: R;
   /** The answer carries a secret, token or key: Cache-Control: no-store. */
   readonly noStore?: boolean;

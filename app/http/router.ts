@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../errors.ts';
+import { EventStream, sendEvents } from './event-stream.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
 import { readJsonBody } from './json-body.ts';
@@ -28,7 +30,7 @@ function serve(route: Route, guards: Guards, idempotencyKeys: IdempotencyKeys) {
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
-    const body = route.body === undefined ? undefined : await readJsonBody(ctx.req);
+    const body = takesBody(route, ctx.req) ? await readJsonBody(ctx.req, route) : undefined;
     ctx.status = route.status;
     const result = await route.handle({
       params: ctx.params,
@@ -44,10 +46,18 @@ function serve(route: Route, guards: Guards, idempotencyKeys: IdempotencyKeys) {
       },
       idempotencyKeys,
     });
+    if (route.response === EventStream) return sendEvents(ctx, EventStream.parse(result));
     if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
   };
+}
+
+function takesBody(route: Route, { headers }: IncomingMessage): boolean {
+  if (route.body === undefined) return false;
+  const isSent =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+  return isSent || route.isBodyOptional !== true;
 }
 
 /** Percent-encoded NUL or broken UTF-8 in the path or query is malformed, whatever the route. */

@@ -17,7 +17,8 @@ export function parseInput(
     if (part !== 'query') return undefined;
     schema = z.strictObject({});
   }
-  const parsed = schema.safeParse(value);
+  // With it an issue tells a value of another type from a missing one.
+  const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.slice(0, maxDetails).flatMap(describeIssue);
   throw new AppError('validation_failed', { details: details.slice(0, maxDetails) });
@@ -38,13 +39,12 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : issue.message;
 }
 
+/** A name that a client put where another belongs may be a secret of its own: a key, a password. */
+const fieldName = /^(?:\d{1,6}|[a-z_][\w-]{0,23})$/i;
+
 function pathOf(path: readonly PropertyKey[]): string {
   return path
-    .map((key) =>
-      String(key)
-        .replace(/[^\w.-]/g, '?')
-        .slice(0, 64),
-    )
+    .map((key) => (fieldName.test(String(key)) ? String(key) : '?'))
     .join('.')
     .slice(0, 256);
 }

@@ -1,6 +1,7 @@
 import type { SignerClient } from '../../signer/client.ts';
 import { MacLabel } from '../../signer/protocol.ts';
 import { AppError } from '../errors.ts';
+import { fingerprintOf } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../wake-signal.ts';
@@ -32,6 +33,7 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
       try {
         await registry.sync();
         for (const label of labels) keys.set(label, await signer.mac(label));
+        log.info({ keys: await describeActive(registry) }, 'the keys that sign');
       } catch (error) {
         log.warn({ err: error }, 'the labelled keys wait for the signer');
         await sleep(retryMs, stop);
@@ -48,4 +50,16 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
     },
     isReady: () => keys.size === labels.length,
   };
+}
+
+/** What an operator compares with the fingerprints that were published. */
+async function describeActive(registry: KeyRegistry) {
+  const keys = await registry.list();
+  return keys
+    .filter(({ state }) => state === 'ACTIVE')
+    .map(({ purpose, keyId, publicKey }) => ({
+      purpose,
+      keyId,
+      fingerprint: fingerprintOf(publicKey),
+    }));
 }

@@ -1,113 +1,96 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { SignerClient } from '../../signer/client.ts';
+import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
-
-/** A public key the HSM signs or signed with. */
-export interface RegisteredKey {
-  /** SHA-256 of the SPKI DER, first 16 bytes, hex. */
-  readonly keyId: string;
-  readonly purpose: 'audit' | 'token';
-  readonly algorithm: string;
-  /** SPKI DER, base64. */
-  readonly publicKey: string;
-  readonly generation: number;
-  readonly registeredAt: Date;
-  readonly key: KeyObject;
-}
+import { toRegisteredKey, type KeyPurpose, type RegisteredKey } from './registered-key.ts';
+import { registerKeys, type MadeKey } from './registration.ts';
 
 /** Every key that ever signed, so that old proofs verify for ever, with the HSM or without. */
 export interface KeyRegistry {
   /** Undefined for a key the vault never had. */
   find(keyId: string): Promise<RegisteredKey | undefined>;
+  /** Oldest generation first. */
   list(): Promise<readonly RegisteredKey[]>;
-  /** Registers the signer's keys unless all of these are known. Rejects while the signer is away. */
-  ensureKnown(keyIds: readonly string[]): Promise<void>;
-  /** Takes over the signer's keys. */
-  sync(): Promise<void>;
+  /**
+   * The key that signs, known for at most `staleMs`; until the first is registered, throws as sync
+   * does. What it signs counts only if it is still active when that is stored.
+   */
+  active(purpose: KeyPurpose): Promise<RegisteredKey>;
+  /** Reads the registry again: a key was exchanged. */
+  refresh(): Promise<void>;
+  /**
+   * Takes over the signer's keys, of which `made` was asked for. Rejects while the signer or its
+   * token is away.
+   */
+  sync(made?: MadeKey): Promise<void>;
 }
 
 const coolDownMs = 1_000;
+const staleMs = 2_000;
 
 interface RegistryOptions {
   readonly db: Database;
   readonly signer: SignerClient;
+  readonly audit: AuditTrail;
   readonly clock: Clock;
 }
 
-export function createKeyRegistry({ db, signer, clock }: RegistryOptions): KeyRegistry {
+export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions): KeyRegistry {
   let keys = new Map<string, RegisteredKey>();
   let loadedAt = 0;
   let loading: Promise<void> | undefined;
+  let begun = 0;
+  let newest = 0;
 
   async function load(): Promise<void> {
+    begun += 1;
+    const turn = begun;
     const rows = await db.asService((tx) =>
-      tx.selectFrom('signing_keys').selectAll().orderBy('generation').execute(),
+      tx.selectFrom('signing_keys').selectAll().orderBy('generation').orderBy('purpose').execute(),
     );
-    keys = new Map(
-      rows.map((row) => [
-        row.key_id,
-        {
-          keyId: row.key_id,
-          purpose: row.purpose,
-          algorithm: row.algorithm,
-          publicKey: row.public_key,
-          generation: row.generation,
-          registeredAt: row.registered_at,
-          key: keys.get(row.key_id)?.key ?? parseKey(row.public_key),
-        },
-      ]),
-    );
+    // One that began earlier may not know what this one read.
+    if (turn < newest) return;
+    newest = turn;
+    keys = new Map(rows.map((row) => [row.key_id, toRegisteredKey(row, keys.get(row.key_id))]));
     loadedAt = clock().getTime();
   }
 
-  /** Another replica may have registered a key since; a stranger's key id must not cost a query each. */
-  async function loadIfStale(): Promise<void> {
-    if (clock().getTime() - loadedAt <= coolDownMs) return;
+  /** Another replica may have changed it; a stranger's key id must not cost a query each. */
+  async function loadIfOlderThan(ms: number): Promise<void> {
+    if (clock().getTime() - loadedAt <= ms) return;
     loading ??= load().finally(() => {
       loading = undefined;
     });
     await loading;
   }
 
-  async function sync(): Promise<void> {
+  function findActive(purpose: KeyPurpose): RegisteredKey | undefined {
+    return [...keys.values()].find((key) => key.purpose === purpose && key.state === 'ACTIVE');
+  }
+
+  async function sync(made?: MadeKey): Promise<void> {
     const listed = await signer.listKeys();
-    await db.asService(async (tx) => {
-      for (const key of listed) {
-        await tx
-          .insertInto('signing_keys')
-          .values({
-            key_id: key.keyId,
-            purpose: key.purpose,
-            algorithm: key.algorithm,
-            public_key: key.publicKey,
-            generation: key.generation,
-          })
-          .onConflict((conflict) => conflict.column('key_id').doNothing())
-          .execute();
-      }
-    });
+    await db.asService((tx) => registerKeys(tx, audit, listed, made));
     await load();
   }
 
   return {
     async find(keyId) {
-      if (!keys.has(keyId)) await loadIfStale();
+      if (!keys.has(keyId)) await loadIfOlderThan(coolDownMs);
       return keys.get(keyId);
     },
     async list() {
-      await loadIfStale();
+      await loadIfOlderThan(coolDownMs);
       return [...keys.values()];
     },
-    async ensureKnown(keyIds) {
-      if (keyIds.every((keyId) => keys.has(keyId))) return;
-      await load();
-      if (!keyIds.every((keyId) => keys.has(keyId))) await sync();
+    async active(purpose) {
+      await loadIfOlderThan(staleMs);
+      if (findActive(purpose) === undefined) await sync();
+      const key = findActive(purpose);
+      if (key === undefined) throw new Error(`the token holds no ${purpose} key`);
+      return key;
     },
+    refresh: load,
     sync,
   };
-}
-
-function parseKey(publicKey: string): KeyObject {
-  return createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
 }

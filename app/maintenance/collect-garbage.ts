@@ -1,7 +1,9 @@
-import { removeExpired } from '../auth/login-sessions.ts';
+import { removeExpired } from '../auth/sessions/login-sessions.ts';
 import type { Clock } from '../clock.ts';
 import type { Tx } from '../db/database.ts';
+import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/old-keys.ts';
+import { countOldRequests, removeOldRequests } from '../sync/old-requests.ts';
 import type { Garbage } from '../uploads/garbage.ts';
 import { countOldAddresses, removeOldAddresses } from './known-addresses.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
@@ -10,8 +12,10 @@ const nothing = {
   abortedUploads: 0,
   deletedObjects: 0,
   removedIdempotencyKeys: 0,
+  removedSyncRequests: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
+  removedSessionDevices: 0,
 };
 
 type Collected = typeof nothing;
@@ -23,6 +27,8 @@ const dayMs = 86_400_000;
 const addressesKeptMs = 31 * dayMs;
 /** How long sessions that ended are kept, so that the reuse of their refresh tokens is noticed. */
 const sessionsKeptMs = 30 * dayMs;
+/** Longer than other issuers let a session live: one that outlived its binding could be bound anew. */
+const bindingsKeptMs = 400 * dayMs;
 
 interface CollectGarbageOptions {
   readonly garbage: Garbage;
@@ -38,7 +44,13 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedIdempotencyKeys: await removeOldKeys(tx, batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
+      removedSyncRequests: await removeOldRequests(tx, batchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
       removedAddresses: await removeOldAddresses(tx, ago(addressesKeptMs), batchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
+      removedSessionDevices: await removeOldBindings(tx, ago(bindingsKeptMs), batchSize),
     }));
     yield async (tx) => ({ removedLoginSessions: await removeExpired(tx, ago(sessionsKeptMs)) });
   }
@@ -46,8 +58,10 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
   async function* countRows(): AsyncGenerator<Batch<Collected>> {
     yield async (tx) => ({
       removedIdempotencyKeys: await countOldKeys(tx),
+      removedSyncRequests: await countOldRequests(tx),
       removedAddresses: await countOldAddresses(tx, ago(addressesKeptMs)),
       removedLoginSessions: await countSessions(tx, ago(sessionsKeptMs)),
+      removedSessionDevices: await countOldBindings(tx, ago(bindingsKeptMs)),
     });
   }
 

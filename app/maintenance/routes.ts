@@ -2,7 +2,13 @@ import type { z } from 'zod';
 import type { InternalCaller } from '../http/caller.ts';
 import type { RequestInfo } from '../http/request.ts';
 import { route, type Route } from '../http/route.ts';
-import { CollectedGarbage, ExpiredDocuments, ExpiredUploads, MaintenanceQuery } from './schema.ts';
+import {
+  CollectedGarbage,
+  ExpiredDocuments,
+  ExpiredUploads,
+  MaintenanceQuery,
+  RetriedDeadLetters,
+} from './schema.ts';
 import type { Maintenance } from './service.ts';
 import type { RunRequest } from './task.ts';
 
@@ -41,8 +47,16 @@ export function createMaintenanceRoutes(options: { readonly maintenance: Mainten
       summary:
         'Removes what nothing refers to from the object store, and rows that are no longer looked at',
       response: CollectedGarbage,
-      errors: [...errors, 'storage_unavailable'],
+      errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
       handler: (input) => maintenance.collectGarbage(toRequest(input)),
+    }),
+    route({
+      ...common,
+      path: '/v1/internal/maintenance/retry-dlq',
+      summary: 'Has every entry of the dead-letter queue signed again',
+      response: RetriedDeadLetters,
+      errors: [...errors, 'signer_unavailable'],
+      handler: (input) => maintenance.retryDeadLetters(toRequest(input)),
     }),
   ];
 }

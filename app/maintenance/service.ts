@@ -1,7 +1,9 @@
+import type { Dlq } from '../audit/dlq/dlq.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
+import type { Admission } from '../marks/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { createUploadExpiry } from '../uploads/expiry.ts';
@@ -9,6 +11,7 @@ import { createGarbage } from '../uploads/garbage.ts';
 import { createCollectGarbage } from './collect-garbage.ts';
 import { createExpireDocuments } from './expire-documents.ts';
 import { createExpireUploads } from './expire-uploads.ts';
+import { createRetryDeadLetters } from './retry-dead-letters.ts';
 import { createRuns } from './runs.ts';
 import type { RunRequest } from './task.ts';
 import { createTaskLock } from './task-lock.ts';
@@ -20,8 +23,10 @@ interface MaintenanceOptions {
   /** The login of workers. */
   readonly serviceUrl: string;
   readonly audit: AuditTrail;
+  readonly dlq: Dlq;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
+  readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly documentExpiry: DocumentExpiry;
   readonly garbageGraceHours: number;
   readonly clock: Clock;
@@ -35,9 +40,11 @@ export function createMaintenance(options: MaintenanceOptions) {
   const expireDocuments = createExpireDocuments(options.documentExpiry);
   const garbage = createGarbage({ ...options, graceHours: options.garbageGraceHours });
   const collectGarbage = createCollectGarbage({ ...options, garbage });
+  const retryDeadLetters = createRetryDeadLetters(options.dlq);
   return {
     expireUploads: (request: RunRequest) => runs.run(expireUploads, request),
     expireDocuments: (request: RunRequest) => runs.run(expireDocuments, request),
     collectGarbage: (request: RunRequest) => runs.run(collectGarbage, request),
+    retryDeadLetters: (request: RunRequest) => runs.run(retryDeadLetters, request),
   };
 }

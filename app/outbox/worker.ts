@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createWakeSignal } from '../wake-signal.ts';
+import type { WakeSignal } from '../wake-signal.ts';
 import type { OutboxKind, OutboxPayloads } from './outbox.ts';
 import { PermanentFailure } from './permanent-failure.ts';
 
@@ -14,7 +14,6 @@ export type OutboxHandlers = {
 };
 
 export interface OutboxWorker {
-  readonly wake: () => void;
   /** Finishes the messages under way. */
   stop(): Promise<void>;
 }
@@ -34,6 +33,8 @@ const pollMs = 1_000;
 interface WorkerOptions {
   readonly db: Database;
   readonly handlers: OutboxHandlers;
+  /** Something was promised: look for it now rather than at the next poll. */
+  readonly signal: WakeSignal;
   readonly log: Log;
 }
 
@@ -41,8 +42,7 @@ interface WorkerOptions {
  * Starts doing what committed transactions promised, until stopped. Several may run side by side.
  * Messages of one kind wait for no other kind.
  */
-export function startOutboxWorker({ db, handlers, log }: WorkerOptions): OutboxWorker {
-  const signal = createWakeSignal();
+export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions): OutboxWorker {
   const stopping = new AbortController();
   const underWay = new Map<string, { readonly kind: string; readonly done: Promise<void> }>();
 
@@ -109,7 +109,6 @@ export function startOutboxWorker({ db, handlers, log }: WorkerOptions): OutboxW
 
   const running = run();
   return {
-    wake: signal.wake,
     async stop() {
       stopping.abort();
       await running;

@@ -11,7 +11,7 @@ export const SharingKey = defineEntity({
   policies: ownedByUser('sharing_keys'),
   properties: {
     userId: p.uuid().primary(),
-    tenantId: p.text(),
+    tenantId: p.text().primary(),
     publicKey: p.text(),
     wrappedPrivateKey: p.text(),
     version: p.integer().default(1),
@@ -26,11 +26,12 @@ export const ShareRecipient = defineEntity({
   tableName: 'share_recipients',
   rowLevelSecurity: 'force',
   policies: ownedByUser('share_recipients'),
+  indexes: [{ name: 'share_recipients_user', properties: ['recipientUserId'] }],
   properties: {
     userId: p.uuid().primary(),
+    tenantId: p.text().primary(),
     /** UUIDv8 of sharer and e-mail address. */
     recipientRef: p.uuid().primary(),
-    tenantId: p.text(),
     recipientUserId: p.uuid().nullable(),
     createdAt: createdAt(),
   },

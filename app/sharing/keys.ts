@@ -48,7 +48,7 @@ export function createSharingKeys({ db, audit, clock }: SharingKeysOptions): Sha
         created_at: now,
         updated_at: now,
       })
-      .onConflict((conflict) => conflict.column('user_id').doNothing())
+      .onConflict((conflict) => conflict.columns(['user_id', 'tenant_id']).doNothing())
       .returningAll()
       .executeTakeFirst();
   }

@@ -67,7 +67,9 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions): Recip
             recipient_user_id,
           })
           .onConflict((conflict) =>
-            conflict.columns(['user_id', 'recipient_ref']).doUpdateSet({ recipient_user_id }),
+            conflict
+              .columns(['user_id', 'tenant_id', 'recipient_ref'])
+              .doUpdateSet({ recipient_user_id }),
           )
           .execute(),
       );

@@ -2,7 +2,6 @@ import { createFilesystemStore } from './filesystem/filesystem-store.ts';
 import type { FilesystemConfig, FilesystemOptions } from './filesystem/filesystem-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { S3Config } from './s3/s3-client.ts';
-import { createS3Store } from './s3/s3-store.ts';
 
 /** Plain data: it also travels to worker threads. */
 export type StoreConfig =
@@ -17,5 +16,8 @@ export async function createObjectStore(
   config: StoreConfig,
   options?: FilesystemOptions,
 ): Promise<ObjectStore> {
-  return config.driver === 's3' ? createS3Store(config) : createFilesystemStore(config, options);
+  if (config.driver === 'filesystem') return createFilesystemStore(config, options);
+  // Amazon's SDK is large, and only some need it.
+  const { createS3Store } = await import('./s3/s3-store.ts');
+  return createS3Store(config);
 }

@@ -1,5 +1,5 @@
-import { Transform, finished } from 'node:stream';
-import type { Readable, TransformCallback } from 'node:stream';
+import { createHash } from 'node:crypto';
+import { Readable, finished } from 'node:stream';
 import type { PutPartOptions } from './object-store.ts';
 import { StorageError } from './storage-error.ts';
 
@@ -8,7 +8,8 @@ type Push = (chunk: Buffer | string) => unknown;
 /** How the bytes are put on the wire. */
 export interface BodyEncoding {
   write(chunk: Buffer, push: Push): unknown;
-  end(push: Push): unknown;
+  /** `sha256` is that of the whole body, base64. */
+  end(push: Push, sha256: string): unknown;
 }
 
 const identity: BodyEncoding = {
@@ -16,76 +17,100 @@ const identity: BodyEncoding = {
   end: () => {},
 };
 
-/**
- * Lets exactly `size` bytes through. The last of them leave only once the source has ended, so that a receiver that
- * counts has not got all of a body that turns out too long.
- */
-class ExactBody extends Transform {
-  #missing: number;
-  #last: Buffer | undefined;
-  readonly #encoding: BodyEncoding;
-  readonly #beforeEnd: () => void;
-  readonly #push: Push = (chunk) => this.push(chunk);
-
-  constructor(size: number, encoding: BodyEncoding, beforeEnd: () => void) {
-    super();
-    this.#missing = size;
-    this.#encoding = encoding;
-    this.#beforeEnd = beforeEnd;
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#missing -= chunk.length;
-    if (this.#missing < 0) {
-      done(new StorageError('body_too_long'));
-      return;
-    }
-    if (this.#missing > 0) this.#encoding.write(chunk, this.#push);
-    else if (chunk.length > 0) this.#last = chunk;
-    done();
-  }
-
-  override _flush(done: TransformCallback): void {
-    if (this.#missing > 0) {
-      done(new StorageError('body_incomplete'));
-      return;
-    }
-    try {
-      this.#beforeEnd();
-    } catch (error) {
-      done(error as Error);
-      return;
-    }
-    if (this.#last) this.#encoding.write(this.#last, this.#push);
-    this.#encoding.end(this.#push);
-    done();
-  }
-}
+const bufferBytes = 256 * 1024;
 
 export interface ExactBodyOptions extends PutPartOptions {
   encoding?: BodyEncoding;
 }
 
 /**
- * `body` as a stream that ends only after exactly `size` bytes and otherwise fails: body_incomplete (also when `body`
- * breaks), body_too_long, the reason of `signal`, or what `beforeEnd` throws. Destroying it lets go of `body` without destroying that.
+ * A body as a stream that ends only after exactly `size` bytes and otherwise fails: body_incomplete (also when the body
+ * breaks), body_too_long, the reason of `signal`, or what `beforeEnd` throws. The last bytes leave only once the source
+ * has ended, so that a receiver that counts has not got all of a body that turns out too long. Destroying it lets go of
+ * the source without destroying that.
  */
-export function exactBody(
-  body: Readable,
-  size: number,
-  { signal, beforeEnd = () => undefined, encoding = identity }: ExactBodyOptions = {},
-): Readable {
-  const exact = new ExactBody(size, encoding, beforeEnd);
-  const onAbort = () => exact.destroy(signal?.reason as Error);
-  exact.once('close', () => {
-    body.unpipe(exact);
-    signal?.removeEventListener('abort', onAbort);
-  });
-  finished(body, { writable: false }, (cause) => {
-    if (cause) exact.destroy(new StorageError('body_incomplete', { cause }));
-  });
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort);
-  body.pipe(exact);
-  return exact;
+export class ExactBody extends Readable {
+  readonly #source: Readable;
+  readonly #encoding: BodyEncoding;
+  readonly #beforeEnd: (sha256: string) => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #hash = createHash('sha256');
+  readonly #forget: () => void;
+  #missing: number;
+  #last: Buffer | undefined;
+  #sha256: string | undefined;
+
+  constructor(source: Readable, size: number, options: ExactBodyOptions = {}) {
+    super({ highWaterMark: bufferBytes });
+    const { signal, beforeEnd = () => undefined, encoding = identity } = options;
+    this.#source = source;
+    this.#missing = size;
+    this.#encoding = encoding;
+    this.#beforeEnd = beforeEnd;
+    this.#signal = signal;
+    source.pause();
+    source.on('data', this.#take);
+    this.#forget = finished(source, { writable: false }, (cause) => {
+      if (cause) this.destroy(new StorageError('body_incomplete', { cause }));
+      else this.#end();
+    });
+    if (signal?.aborted) this.#abort();
+    else signal?.addEventListener('abort', this.#abort);
+  }
+
+  /** SHA-256 of the whole body, base64, once it has ended. */
+  get sha256(): string {
+    if (this.#sha256 === undefined) throw new Error('the body has not ended');
+    return this.#sha256;
+  }
+
+  override _read(): void {
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#source.off('data', this.#take);
+    this.#source.pause();
+    this.#forget();
+    this.#signal?.removeEventListener('abort', this.#abort);
+    done(error);
+  }
+
+  readonly #push: Push = (chunk) => {
+    if (!this.push(chunk)) this.#source.pause();
+  };
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#missing -= chunk.length;
+    if (this.#missing < 0) {
+      this.destroy(new StorageError('body_too_long'));
+      return;
+    }
+    this.#hash.update(chunk);
+    if (this.#missing > 0) this.#encoding.write(chunk, this.#push);
+    else if (chunk.length > 0) this.#last = chunk;
+  };
+
+  readonly #abort = (): void => {
+    this.destroy(this.#signal?.reason as Error);
+  };
+
+  #end(): void {
+    if (this.destroyed) return;
+    if (this.#missing > 0) {
+      this.destroy(new StorageError('body_incomplete'));
+      return;
+    }
+    const sha256 = this.#hash.digest('base64');
+    this.#sha256 = sha256;
+    try {
+      this.#beforeEnd(sha256);
+    } catch (error) {
+      this.destroy(error as Error);
+      return;
+    }
+    if (this.#last) this.#encoding.write(this.#last, this.#push);
+    this.#encoding.end(this.#push, sha256);
+    this.push(null);
+  }
 }

@@ -11,14 +11,23 @@ export interface PartTarget {
 export interface PutPartOptions {
   /** Gives the part up. */
   signal?: AbortSignal | undefined;
-  /** Called when all of the body was read and before its last bytes leave: what it throws refuses the part. */
-  beforeEnd?: (() => void) | undefined;
+  /**
+   * Called with the body's SHA-256 (base64) when all of it was read and before its last bytes leave: what it throws
+   * refuses the part.
+   */
+  beforeEnd?: ((sha256: string) => void) | undefined;
 }
 
 /** A part as the store acknowledged it. `etag` is opaque. */
 export interface StoredPart {
   partNumber: number;
   etag: string;
+}
+
+/** What was sent: `sha256` of its bytes, base64. */
+export interface SentPart {
+  etag: string;
+  sha256: string;
 }
 
 /** `version` is opaque and identifies the stored bytes: other bytes under the same key have another version. */
@@ -80,7 +89,7 @@ export interface ObjectStore {
    * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`; what `beforeEnd` throws is
    * the error itself or its cause.
    */
-  putPart(part: PartTarget, body: Readable, options?: PutPartOptions): Promise<{ etag: string }>;
+  putPart(part: PartTarget, body: Readable, options?: PutPartOptions): Promise<SentPart>;
 
   /**
    * Publishes the object at once or not at all, from these parts in the order of their numbers. A repeat after a lost
@@ -115,8 +124,11 @@ export interface ObjectStore {
   /** Uploads neither completed nor aborted, in no particular order, read page by page. They may be aborted meanwhile. */
   listUploads(): AsyncIterable<OpenUpload>;
 
-  /** Stored objects, in no particular order, read page by page. They may be deleted meanwhile. */
-  listObjects(): AsyncIterable<ListedObject>;
+  /**
+   * Stored objects whose keys begin with `prefix`, or all, in no particular order, read page by page. They may be
+   * deleted meanwhile.
+   */
+  listObjects(prefix?: string): AsyncIterable<ListedObject>;
 
   /** Resolves when the store can be used. */
   ping(): Promise<void>;

@@ -10,7 +10,8 @@ export function parseContentDigest(header: string | string[] | undefined): strin
     .split(',')
     .map((member) => /^\s*([a-z0-9-]+)=:([A-Za-z0-9+/]+={0,2}):\s*$/.exec(member));
   if (members.some((member) => member === null)) throw new AppError('digest_mismatch');
-  const digest = members.find((member) => member?.[1] === 'sha-256')?.[2];
+  // The last one counts where there are several (RFC 9651 §4.2.2).
+  const digest = members.findLast((member) => member?.[1] === 'sha-256')?.[2];
   if (digest !== undefined && Buffer.from(digest, 'base64').length !== 32) {
     throw new AppError('digest_mismatch');
   }

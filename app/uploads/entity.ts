@@ -23,6 +23,11 @@ export const UploadSession = defineEntity({
       expression:
         "create index upload_sessions_completed on upload_sessions (completed_at) where status = 'COMPLETED'",
     },
+    {
+      name: 'upload_sessions_ended',
+      expression:
+        "create index upload_sessions_ended on upload_sessions (expires_at) where status in ('ABORTED', 'EXPIRED')",
+    },
   ],
   checks: [
     {

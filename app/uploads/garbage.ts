@@ -1,5 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import type { Admission } from '../marks/admission.ts';
+import { markPrefix } from '../marks/mark-key.ts';
+import { wasRestored } from '../marks/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { findFiles, findOpenUploads, findPromised, lockSessionsOf } from './references.ts';
@@ -14,9 +17,15 @@ type StoredObject = OutboxPayloads['object.delete'];
  * A key has a row from before anything is completed under it until its removal is promised, and is
  * never used again. So only an upload that is just being opened has no row yet: the grace period is
  * for that moment, and for clocks that differ.
+ *
+ * Where the database is an older backup, what was stored after it has no row either. Nothing is found
+ * for 30 days after that was accepted.
  */
 export interface Garbage {
-  /** Open uploads older than the grace period that no row refers to, by pages. Rejects with StorageError. */
+  /**
+   * Open uploads older than the grace period that no row refers to, by pages. Rejects with
+   * StorageError, and until the start is admitted with what is away.
+   */
   findUploads(): AsyncIterable<readonly StoredUpload[]>;
   /** The same of objects. */
   findObjects(): AsyncIterable<readonly StoredObject[]>;
@@ -27,28 +36,39 @@ export interface Garbage {
 }
 
 const pageSize = 100;
-/** As sessions have them. Whatever else is in the store is not ours to remove. */
-const ownKey = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
+const keptAfterRestoreDays = 30;
+/** As sessions have them. Whatever else is in the store, such as marks, is not to be removed. */
+const ofSession = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
+/** An upload of a mark takes no time; one that was cut off is gone on with by nobody. */
+const markGraceHours = 24;
 
 interface GarbageOptions {
   readonly db: Database;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
+  readonly admission: Pick<Admission, 'assertAdmitted'>;
   readonly clock: Clock;
   readonly graceHours: number;
 }
 
 export function createGarbage(options: GarbageOptions): Garbage {
-  const { db, outbox, store, clock, graceHours } = options;
+  const { db, outbox, store, admission, clock, graceHours } = options;
+
+  const graceOfObject = (key: string) => (ofSession.test(key) ? graceHours : Infinity);
+  const graceOfUpload = (key: string) =>
+    key.startsWith(markPrefix) ? markGraceHours : graceOfObject(key);
 
   /** What is old enough. */
   async function* pagesOf<T extends { key: string; createdAt: Date }>(
     listed: AsyncIterable<T>,
+    graceOf: (key: string) => number,
   ): AsyncGenerator<T[]> {
-    const before = new Date(clock().getTime() - graceHours * 3_600_000);
+    admission.assertAdmitted();
+    if (await db.asService((tx) => wasRestored(tx, keptAfterRestoreDays))) return;
+    const now = clock().getTime();
     let page: T[] = [];
     for await (const item of listed) {
-      if (item.createdAt > before || !ownKey.test(item.key)) continue;
+      if (now - item.createdAt.getTime() < graceOf(item.key) * 3_600_000) continue;
       page.push(item);
       if (page.length < pageSize) continue;
       yield page;
@@ -64,14 +84,14 @@ export function createGarbage(options: GarbageOptions): Garbage {
 
   return {
     async *findUploads() {
-      for await (const page of pagesOf(store.listUploads())) {
+      for await (const page of pagesOf(store.listUploads(), graceOfUpload)) {
         const uploads = page.map(({ key, uploadId }) => ({ key, uploadId }));
         yield await db.asService((tx) => withoutSession(tx, uploads));
       }
     },
 
     async *findObjects() {
-      for await (const page of pagesOf(store.listObjects())) {
+      for await (const page of pagesOf(store.listObjects(), graceOfObject)) {
         const unused = await db.asService((tx) => withoutFile(tx, page));
         yield (await Promise.all(unused.map(({ key }) => statObject(key)))).flat();
       }

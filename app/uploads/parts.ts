@@ -8,7 +8,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import { parseContentDigest } from './content-digest.ts';
 import { assertPart } from './limits.ts';
-import { declaredLength, drainBody, hashBody } from './part-body.ts';
+import { declaredLength, drainBody, watchBody } from './part-body.ts';
 import {
   assertRoom,
   claimPart,
@@ -49,10 +49,9 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
   ): Promise<Answer> {
     const size = declaredLength(request);
     const kept = keepClaim(db, caller, claim);
-    const body = hashBody(request);
-    let sha256 = '';
+    watchBody(request);
     try {
-      const { etag } = await store.putPart(
+      const sent = await store.putPart(
         {
           key: session.storage_key,
           uploadId: session.storage_upload_id,
@@ -62,19 +61,17 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
         request,
         {
           signal: kept.lost,
-          beforeEnd() {
-            sha256 = body.sha256();
-            assertDigest(request, sha256);
-          },
+          beforeEnd: (sha256) => assertDigest(request, sha256),
         },
       );
-      const part = { size, etag, sha256 };
+      const part = { size, ...sent };
       return await db.asUser(caller, async (tx) => {
         await recordPart(tx, claim, part, clock());
         return toAnswer(claim.partNumber, part, await countParts(tx, claim.sessionId));
       });
     } catch (error) {
-      body.discard();
+      // The rest of the body runs off, so that the client hears the answer.
+      request.resume();
       await releaseClaim(db, caller, claim).catch(() => undefined);
       throw toAppError(error);
     } finally {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { lockName } from '../db/advisory-lock.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 
@@ -17,9 +18,7 @@ export async function assertQuota(
   plan: Plan,
   fileSize: number,
 ): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`uploads:${owner.userId}`}, 0))`.execute(
-    tx,
-  );
+  await lockName(tx, `uploads:${owner.userId}`);
   const { rows } = await sql<{ open: number; bytes: string | null }>`
     select count(*) filter (where status = 'IN_PROGRESS') as open, sum(file_size) as bytes
     from upload_sessions

@@ -100,7 +100,10 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
           });
         });
       } catch (error) {
-        await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
+        // A session that is there all the same needs its upload; one that no session has is garbage.
+        if (!mayBeStored(error)) {
+          await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
+        }
         throw error;
       }
       return created;
@@ -152,4 +155,9 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
       });
     },
   };
+}
+
+/** Of a transaction: the connection may have been lost over the answer to its commit. */
+function mayBeStored(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'database_unavailable';
 }

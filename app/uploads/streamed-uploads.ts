@@ -10,7 +10,7 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { Completion } from './completion.ts';
-import { cutParts, type CutPart } from './cut-parts.ts';
+import { cutParts } from './cut-parts.ts';
 import type { CompletedUpload } from './schema.ts';
 import { assertNotExpired, assertOpen, loadSession, lockSession } from './session-rows.ts';
 import type { SessionRow } from './session-rows.ts';
@@ -55,7 +55,7 @@ interface StreamedUploadsOptions {
   readonly clock: Clock;
 }
 
-interface SentPart {
+interface PartRow {
   readonly part_number: number;
   readonly size: number;
   readonly etag: string;
@@ -68,22 +68,22 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
   async function send(
     session: SessionRow,
     partNumber: number,
-    { bytes, sha256 }: CutPart,
+    bytes: Buffer,
     signal: AbortSignal,
-  ): Promise<SentPart> {
+  ): Promise<PartRow> {
     const { storage_key: key, storage_upload_id: uploadId } = session;
     const part = { key, uploadId, partNumber, size: bytes.length };
     const body = Readable.from(piecesOf(bytes), { objectMode: false });
-    const { etag } = await store.putPart(part, body, { signal });
-    return { part_number: partNumber, size: bytes.length, etag, sha256 };
+    const sent = await store.putPart(part, body, { signal });
+    return { part_number: partNumber, size: bytes.length, ...sent };
   }
 
   /** While a part is sent the next one is read. */
-  async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
+  async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<PartRow[]> {
     const parts = cutParts(chunks, Math.min(partBytes, session.file_size));
-    const sent: SentPart[] = [];
+    const sent: PartRow[] = [];
     const stop = new AbortController();
-    let sending: Promise<SentPart> | undefined;
+    let sending: Promise<PartRow> | undefined;
     try {
       for (let part = await parts.next(); part.done !== true;) {
         sending = send(session, sent.length + 1, part.value, stop.signal);
@@ -101,7 +101,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
   }
 
   /** From now on the session is of exactly these parts. */
-  async function record(tx: Tx, session: SessionRow, parts: readonly SentPart[]): Promise<void> {
+  async function record(tx: Tx, session: SessionRow, parts: readonly PartRow[]): Promise<void> {
     const now = clock();
     const locked = await lockSession(tx, session.id);
     assertNotExpired(locked, now);

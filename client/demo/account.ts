@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Credentials } from '../accounts.ts';
-import type { Bytes } from '../bytes.ts';
+import type { Credentials } from '../accounts/accounts.ts';
+import type { Bytes } from '../bytes/bytes.ts';
 import type { VaultSession } from '../session.ts';
 import { VaultError } from '../vault-error.ts';
 import type { VaultClient } from '../vault.ts';

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { ByteSource } from '../byte-source.ts';
+import type { ByteSource } from '../files/byte-source.ts';
 import { openFileSource } from '../node/file-source.ts';
 import { DemoError } from './demo-error.ts';
 

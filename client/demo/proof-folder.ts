@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AuditProof } from '../audit-proof.ts';
-import { decodeBase64 } from '../base64.ts';
+import { decodeBase64 } from '../bytes/base64.ts';
 import { OPENSSL_ARGUMENTS, verifyWithOpenssl } from '../node/openssl.ts';
 import { readKeyFile, readProofFiles, writeProofFiles } from '../node/proof-files.ts';
-import { keyFingerprint, verifyProof } from '../proof.ts';
-import type { ProofDefect } from '../proof.ts';
+import { AuditProof } from '../proofs/audit-proof.ts';
+import { keyFingerprint, verifyProof } from '../proofs/proof.ts';
+import type { ProofDefect } from '../proofs/proof.ts';
 import { DemoError } from './demo-error.ts';
 import { describeFolder } from './folder-readme.ts';
 

@@ -1,7 +1,7 @@
-import { downloadFile } from '../download.ts';
+import { openDocument } from '../documents/open-document.ts';
+import { searchDocuments } from '../documents/search-documents.ts';
+import { downloadFile } from '../downloads/download.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
-import { searchDocuments } from '../search-documents.ts';
-import { openDocument } from '../stored-file.ts';
 import type { VaultClient } from '../vault.ts';
 import { openAccount } from './account.ts';
 import type { OpenAccount } from './account.ts';

@@ -1,5 +1,5 @@
-import type { ByteSource } from '../byte-source.ts';
-import type { Bytes } from '../bytes.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import type { ByteSource } from '../files/byte-source.ts';
 import { DemoError } from './demo-error.ts';
 
 /** Reads to the end. Throws DemoError unless these are the bytes of the source, and what comes with them. */

@@ -1,8 +1,8 @@
-import type { ByteSource } from '../byte-source.ts';
-import { downloadFile } from '../download.ts';
+import { downloadFile } from '../downloads/download.ts';
+import type { ByteSource } from '../files/byte-source.ts';
+import type { StoredFile } from '../files/stored-file.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
 import type { VaultSession } from '../session.ts';
-import type { StoredFile } from '../stored-file.ts';
 import { VaultError } from '../vault-error.ts';
 import type { VaultClient } from '../vault.ts';
 import { createAccount } from './account.ts';

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { decodeBase64 } from '../base64.ts';
+import { decodeBase64 } from '../bytes/base64.ts';
+import { DEFAULT_RETRY } from '../http/retry.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
-import { keyFingerprint } from '../proof.ts';
-import { DEFAULT_RETRY } from '../retry.ts';
+import { keyFingerprint } from '../proofs/proof.ts';
 import { createVaultClient } from '../vault.ts';
 import type { VaultClient } from '../vault.ts';
 import { createAccount, openAccount } from './account.ts';

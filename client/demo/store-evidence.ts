@@ -1,7 +1,7 @@
-import type { ByteSource } from '../byte-source.ts';
-import type { Document } from '../documents.ts';
-import { replayRecords } from '../resume.ts';
-import type { ResumeStore } from '../resume.ts';
+import type { Document } from '../documents/documents.ts';
+import type { ByteSource } from '../files/byte-source.ts';
+import { replayRecords } from '../uploads/resume.ts';
+import type { ResumeStore } from '../uploads/resume.ts';
 import type { OpenAccount } from './account.ts';
 import { createProgress } from './progress.ts';
 import type { Say } from './say.ts';

@@ -12,9 +12,12 @@ const patience = { waitMs: 3_000, stepMs: 100 };
 /**
  * Claims a path for this process until disposed of. A claim is a file of its own beside the path,
  * written before the others are looked for: of two claims at once at least one sees the other.
- * Those of dead processes are removed. Throws resume_in_use, after three seconds of patience.
+ * Those of dead processes are removed. Throws `inUse`, after three seconds of patience.
  */
-export async function claimPath(path: string): Promise<AsyncDisposable> {
+export async function claimPath(
+  path: string,
+  inUse: 'resume_in_use' | 'store_in_use' = 'resume_in_use',
+): Promise<AsyncDisposable> {
   const prefix = `${basename(path)}.claim-`;
   const name = `${prefix}${process.pid}-${randomUUID()}`;
   const directory = dirname(path);
@@ -29,7 +32,7 @@ export async function claimPath(path: string): Promise<AsyncDisposable> {
     await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
     for (const other of await readdir(directory)) {
       if (!other.startsWith(prefix) || other === name) continue;
-      if (!(await isGivenUp(other, prefix))) throw new ClientError('resume_in_use');
+      if (!(await isGivenUp(other, prefix))) throw new ClientError(inUse);
       await rm(join(directory, other), { force: true });
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileHash } from '../file-hash.ts';
+import type { FileHash } from '../files/hash.ts';
 
 /** SHA3-256 by OpenSSL. */
 export async function createNodeFileHash(): Promise<FileHash> {

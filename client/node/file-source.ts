@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import type { ByteSource } from '../byte-source.ts';
+import type { ByteSource } from '../files/byte-source.ts';
 
 /** Reads a file piece by piece. Dispose of it to close the file. */
 export async function openFileSource(path: string): Promise<ByteSource & AsyncDisposable> {

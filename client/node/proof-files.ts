@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AuditProof } from '../audit-proof.ts';
-import { decodeBase64, encodeBase64 } from '../base64.ts';
+import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
+import type { AuditProof } from '../proofs/audit-proof.ts';
 
 const PEM_LINE = 64;
 const PEM = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { ResumeRecord } from '../resume.ts';
-import type { ResumeStore } from '../resume.ts';
+import { ResumeRecord } from '../uploads/resume.ts';
+import type { ResumeStore } from '../uploads/resume.ts';
 import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
-
-const LINE_FEED = 0x0a;
+import { readWholeLines } from './whole-lines.ts';
 
 /** Where in a directory the journal of this file is kept. */
 export function resumePath(directory: string, sourcePath: string): string {
@@ -37,10 +36,8 @@ export async function openResumeFile(path: string): Promise<ResumeStore & AsyncD
 
   return {
     async load() {
-      const bytes = await readIfPresent(path);
-      const end = bytes.lastIndexOf(LINE_FEED) + 1;
-      if (end < bytes.length) await truncate(path, end);
-      return parseRecords(bytes.toString('utf8', 0, end));
+      // What a line that was cut off recorded was never done.
+      return parseRecords(await readWholeLines(path));
     },
     async append(record) {
       opening ??= openDurably();
@@ -64,28 +61,10 @@ export async function openResumeFile(path: string): Promise<ResumeStore & AsyncD
 }
 
 /** None if any line is damaged. */
-function parseRecords(text: string): ResumeRecord[] {
+function parseRecords(lines: readonly string[]): ResumeRecord[] {
   try {
-    const lines = text.split('\n').slice(0, -1);
     return lines.map((line) => ResumeRecord.parse(JSON.parse(line)));
   } catch {
     return [];
   }
-}
-
-async function readIfPresent(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      return Buffer.alloc(0);
-    throw error;
-  }
-}
-
-/** Drops a line that a crash cut off: what it recorded was never done. */
-async function truncate(path: string, length: number): Promise<void> {
-  await using file = await open(path, 'r+');
-  await file.truncate(length);
-  await file.sync();
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { blobSource } from '../../client/byte-source.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
 import { pathOf } from '../client/recording-fetch.ts';
 import { connect, createUser } from '../client/user.ts';
 import { startReadyVault } from '../vault.ts';

@@ -171,6 +171,25 @@ test.serial('what a request let in before adds after the closure is swept away',
   t.deepEqual(await rowsOf(vault, userId), {});
   t.is((await abort(api, late)).status, 404);
   t.true(await isPromised(), 'where there was something, there may be more');
+  const swept = await sql(
+    `select canonical::json -> 'data' as data from audit_entries
+     where user_id = $1 and action = 'account.swept'`,
+    [userId],
+  );
+  t.deepEqual(swept, [
+    {
+      data: {
+        sessions: 1,
+        documents: 0,
+        uploads: 2,
+        shares: 0,
+        sharingKeys: 0,
+        syncObjects: 0,
+        envelopes: 1,
+        devices: 0,
+      },
+    },
+  ]);
   await sweepNow(vault);
   t.false(await isPromised(), 'it ends');
 });

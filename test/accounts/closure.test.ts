@@ -133,7 +133,11 @@ test('a closed account lets nobody in', async (t) => {
 test('closing twice closes once', async (t) => {
   const { vault, sql } = t.context;
   const { userId, api } = await createMember(vault);
-  const caller = { ...api.caller, issuer: vault.config.auth.issuer };
+  const caller = {
+    ...api.caller,
+    issuer: vault.config.auth.issuer,
+    expiresAt: new Date(),
+  };
   const { reauthToken } = await vault.services.reauthTokens.issue(caller);
   const headers = { 'X-Reauth-Token': reauthToken };
   const answers = await Promise.all(
@@ -233,7 +237,11 @@ test('users of other issuers have no account here to close', async (t) => {
   const { vault } = t.context;
   const { userId, api } = await createMember(vault);
   await createEnvelope(t, api);
-  const stranger = { ...api.caller, issuer: 'https://elsewhere.test' };
+  const stranger = {
+    ...api.caller,
+    issuer: 'https://elsewhere.test',
+    expiresAt: new Date(),
+  };
   const refused = vault.services.closure.close(stranger, randomUUID());
   t.is((await t.throwsAsync(refused, { instanceOf: AppError }))?.code, 'access_denied');
   t.is((await rowsOf(vault, userId)).envelopes, 1);

@@ -3,7 +3,7 @@ import { p256 } from '@noble/curves/nist.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { until } from '../../app/dev/until.ts';
-import type { AuditProof } from '../../client/audit-proof.ts';
+import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { assertError } from '../http/error-body.ts';
 import { send } from '../http/send.ts';
 import { createApi, type Api } from '../uploads/api.ts';

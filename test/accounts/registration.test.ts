@@ -1,5 +1,5 @@
 import test from 'ava';
-import { RFC5054_3072 } from '../../client/srp-group.ts';
+import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { until } from '../../app/dev/until.ts';
 import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
-import { startSrpLogin } from '../../client/srp-login.ts';
-import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../client/srp.ts';
-import type { Bytes } from '../../client/bytes.ts';
+import { startSrpLogin } from '../../client/srp/login.ts';
+import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../client/srp/srp.ts';
+import type { Bytes } from '../../client/bytes/bytes.ts';
 import type { TestVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';
 import { validationMails } from './mails.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { AuditProof } from '../../client/audit-proof.ts';
+import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 
 const run = promisify(execFile);
 

@@ -2,11 +2,12 @@ import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from '
 import { p256 } from '@noble/curves/nist.js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import type { AuditProof } from '../../client/audit-proof.ts';
+import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { sha3 } from '../uploads/files.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';
+import { become } from './sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -202,21 +203,6 @@ test('a stored entry that was tampered with no longer verifies', async (t) => {
   t.deepEqual((await verify()) as unknown, wrongHash);
 });
 
-test('the registry names every key with the fingerprint to compare', async (t) => {
-  const { vault } = t.context;
-  const api = await createApi(vault);
-  const proof = await obtainProof(t, api);
-  const keys = await listKeys(vault);
-  t.deepEqual([...new Set(keys.map(({ purpose }) => purpose))].sort(), ['audit', 'token']);
-  for (const { keyId, publicKey, fingerprint } of keys) {
-    const der = Buffer.from(publicKey, 'base64');
-    t.is(fingerprint, createHash('sha256').update(der).digest('hex'));
-    t.is(keyId, fingerprint.slice(0, 32));
-  }
-  const used = keys.find(({ keyId }) => keyId === proof.hsmKeyId);
-  t.like(used, { purpose: 'audit', publicKey: proof.publicKey });
-});
-
 test('a proof made with a key that another process has just registered is given at once', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
@@ -242,4 +228,31 @@ test('a proof made with a key that another process has just registered is given 
   t.is(status, 200, JSON.stringify(body));
   t.is(body.hsmKeyId, keyId);
   t.is((await api.send('GET', `/v1/audit/proof/${proof.id}/verify`)).body.valid, true);
+});
+
+test('of an entry that is given up the tombstone is named; one in the dead-letter queue may come yet', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await obtainProof(t, api);
+  const urls = [`/v1/audit/proof/${id}`, `/v1/audit/proof/${id}/verify`];
+  await sql(become.dead, [id]);
+  for (const url of urls) {
+    const { status, body, headers } = await api.send('GET', url);
+    t.is(status, 404);
+    t.is(body.code, 'proof_not_ready');
+    t.is(headers.get('retry-after'), '60');
+  }
+  await sql('delete from audit_dead_letters where entry_id = $1', [id]);
+  await sql(become.abandoned, [id]);
+  for (const url of urls) {
+    const { status, body } = await api.send('GET', url);
+    t.is(status, 410);
+    t.like(body, { code: 'entry_unrecoverable', proofId: '018f0000-0000-7000-8000-00000000dead' });
+  }
+  await sql(become.erased, [id]);
+  for (const url of urls) {
+    const { status, body } = await api.send('GET', url);
+    t.is(status, 410);
+    t.is(body.code, 'entry_erased');
+  }
 });

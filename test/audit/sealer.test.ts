@@ -84,7 +84,11 @@ test('an entry that can never be sealed is set aside after five attempts and hol
   ]);
   await appendEntries(open, 20);
   await untilSealed(sql, 'the other entries');
-  t.is((await sql(`select 1 from audit_entries where state = 'SEALED'`)).length, 40);
+  t.is(
+    (await sql(`select 1 from audit_entries where state = 'SEALED' and resource_type <> 'key'`))
+      .length,
+    40,
+  );
 });
 
 test('with the signer away entries wait, lose no attempt, and are all sealed when it is back', async (t) => {
@@ -99,14 +103,20 @@ test('with the signer away entries wait, lose no attempt, and are all sealed whe
     what: 'a failed batch',
     timeoutMs: 15_000,
   });
-  t.deepEqual(await sql(`select state, attempts, count(*)::int from audit_entries group by 1, 2`), [
-    { state: 'PENDING', attempts: 0, count: 700 },
-  ]);
+  t.deepEqual(
+    await sql(
+      `select state, attempts, count(*)::int from audit_entries where resource_type <> 'key' group by 1, 2`,
+    ),
+    [{ state: 'PENDING', attempts: 0, count: 700 }],
+  );
   await signer.start();
   await untilSealed(sql, 'the backlog to drain');
-  t.deepEqual(await sql(`select state, attempts, count(*)::int from audit_entries group by 1, 2`), [
-    { state: 'SEALED', attempts: 0, count: 700 },
-  ]);
+  t.deepEqual(
+    await sql(
+      `select state, attempts, count(*)::int from audit_entries where resource_type <> 'key' group by 1, 2`,
+    ),
+    [{ state: 'SEALED', attempts: 0, count: 700 }],
+  );
   t.deepEqual(await sql('select 1 from audit_dead_letters'), []);
 });
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { RFC5054_3072 } from '../../client/srp-group.ts';
+import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { createAccount, logIn, type TestAccount } from '../accounts/test-account.ts';
 import { startReadyVault } from '../vault.ts';
 import { getJson } from '../http/send.ts';

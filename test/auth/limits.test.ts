@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { startSrpLogin } from '../../client/srp-login.ts';
+import { startSrpLogin } from '../../client/srp/login.ts';
 import { validationMails } from '../accounts/mails.ts';
 import { inventAccount, validate, type TestAccount } from '../accounts/test-account.ts';
 import { assertError } from '../http/error-body.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ClientError } from '../../client/client-error.ts';
-import { RFC5054_3072 } from '../../client/srp-group.ts';
+import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';

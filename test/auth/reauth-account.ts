@@ -1,7 +1,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { decodeJwt } from 'jose';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/password.ts';
-import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../client/srp.ts';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/login/password.ts';
+import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../client/srp/srp.ts';
 import { validationMails } from '../accounts/mails.ts';
 import {
   beginLogin,

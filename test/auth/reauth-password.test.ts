@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
-import { createPasswordVerifier } from '../../app/auth/password-verifier.ts';
+import { createPasswordVerifier } from '../../app/auth/reauth/password-verifier.ts';
 import { AppError } from '../../app/errors.ts';
 
 const Vectors = z.array(z.object({ password: z.string(), salt: z.string(), verifier: z.string() }));

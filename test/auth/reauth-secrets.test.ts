@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { computeX, SERVICE_SRP } from '../../client/srp.ts';
+import { computeX, SERVICE_SRP } from '../../client/srp/srp.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { startOwnSigner } from '../health/own-signer.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';

@@ -147,7 +147,8 @@ test.serial('wrong passwords are summed up with the failed logins of the account
 });
 
 test.serial('users of other issuers are not re-authenticated here', async (t) => {
-  const caller = { ...(await createApi(vault)).caller, userId: user.userId };
+  const { caller: subject } = await createApi(vault);
+  const caller = { ...subject, userId: user.userId, expiresAt: new Date() };
   const from = { address: '127.0.0.1', requestId: randomUUID() };
   for (const stranger of [
     { ...caller, issuer: 'https://elsewhere.test' },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { startRevocations } from '../../app/auth/revocations.ts';
+import { startRevocations } from '../../app/auth/sessions/revocations.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
@@ -12,6 +12,7 @@ import { assertError } from '../http/error-body.ts';
 import { testStack } from '../stack.ts';
 import { startReplica } from '../uploads/replica.ts';
 import { createSql } from '../uploads/sql.ts';
+import { storeDirectory } from '../uploads/stored-files.ts';
 import { startReadyVault, startVault, type TestVault } from '../vault.ts';
 import { logOut, refresh, revoke, sessionIdOf, tryToken } from './sessions.ts';
 
@@ -24,9 +25,14 @@ async function startTestVault(t: ExecutionContext, settings: NodeJS.ProcessEnv =
   return vault;
 }
 
-/** Where the vault's rows are, for another vault on the same ones. */
-function sameDatabase({ databases }: TestVault) {
-  return { DATABASE_URL: databases.app, DATABASE_SERVICE_URL: databases.service };
+/** Where the vault's rows and objects are, for another vault on the same ones. */
+function sameBackends(vault: TestVault) {
+  const { databases } = vault;
+  return {
+    DATABASE_URL: databases.app,
+    DATABASE_SERVICE_URL: databases.service,
+    STORAGE_DIRECTORY: storeDirectory(vault),
+  };
 }
 
 /** The contract's five seconds. */
@@ -70,7 +76,7 @@ test('it takes no Redis: sessions are refreshed and ended everywhere while it is
   const redis = await startTcpProxy(testStack().redisUrl);
   t.teardown(() => redis.close());
   const vault = await startTestVault(t, { REDIS_URL: redis.url });
-  const other = await startTestVault(t, { ...sameDatabase(vault), REDIS_URL: redis.url });
+  const other = await startTestVault(t, { ...sameBackends(vault), REDIS_URL: redis.url });
   const session = await openSession(vault, await createAccount(vault));
 
   await redis.close();
@@ -104,7 +110,7 @@ test('a process that starts lets no revoked token in, not even by its first requ
   const vault = await startTestVault(t);
   const { accessToken } = await openSession(vault, await createAccount(vault));
   await logOut(vault, accessToken);
-  const started = await startVault(sameDatabase(vault));
+  const started = await startVault(sameBackends(vault));
   t.teardown(() => started.stop());
   assertError(t, await tryToken(started, accessToken), invalidToken);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createAccount, openSession } from '../accounts/test-account.ts';
-import { nextCursor } from '../../client/pages.ts';
+import { nextCursor } from '../../client/http/pages.ts';
 import { assertError } from '../http/error-body.ts';
 import { getJson, send } from '../http/send.ts';
 import { createApi } from '../uploads/api.ts';

@@ -50,7 +50,8 @@ export async function trustKey(vault: TrustingVault): Promise<TrustedKey> {
   };
 }
 
-function standardClaims({ issuer, audience }: TrustingVault['config']['auth']) {
+/** Of a user with every scope, without times. */
+export function standardClaims({ issuer, audience }: TrustingVault['config']['auth']) {
   return {
     iss: issuer,
     aud: audience,

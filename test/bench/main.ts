@@ -3,16 +3,26 @@
  * JSON. Needs a Linux machine with nothing else to do.
  */
 import type { Bench } from './bench.ts';
+import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
+import { benchHash } from './hash/hash.ts';
 import { benchLogin } from './login/login.ts';
+import { benchSeal } from './seal/seal.ts';
 import { benchSearch } from './search/search.ts';
+import { benchSync } from './sync/sync.ts';
 import { benchUpload } from './upload/upload.ts';
+import { benchVerify } from './verify/verify.ts';
 
 const benches: Record<string, Bench> = {
+  download: benchDownload,
   enumeration: benchEnumeration,
+  hash: benchHash,
   login: benchLogin,
+  seal: benchSeal,
   search: benchSearch,
+  sync: benchSync,
   upload: benchUpload,
+  verify: benchVerify,
 };
 
 const name = process.argv[2] ?? '';

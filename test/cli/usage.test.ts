@@ -7,6 +7,7 @@ import { grant } from '../../app/cli/grant.ts';
 import { maintenance } from '../../app/cli/maintenance.ts';
 import { migrate } from '../../app/cli/migrate.ts';
 import { openapi } from '../../app/cli/openapi.ts';
+import { restored } from '../../app/cli/restored.ts';
 import { revoke } from '../../app/cli/revoke.ts';
 import { runCli } from './run-cli.ts';
 
@@ -17,6 +18,7 @@ const commands: Record<string, Command> = {
   revoke,
   'api-key': apiKey,
   maintenance,
+  restored,
   openapi,
 };
 const names = Object.keys(commands);
@@ -80,6 +82,8 @@ const misused: [string[], RegExp][] = [
   [['revoke', ...email, '--plan', 'a'], /--plan/],
   [['revoke', ...email, '--role', 'user'], /^every account has the role user/],
   [['revoke', ...email, '--sessions'], /^DATABASE_SERVICE_URL is not set$/],
+  [['restored'], /^DATABASE_SERVICE_URL is not set$/],
+  [['restored', 'jam'], /jam/],
   [['api-key'], /create/],
   [['api-key', 'remove', '--name', 'a'], /create/],
   [['api-key', 'create'], /^--name/],

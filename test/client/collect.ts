@@ -1,5 +1,5 @@
 import { concatBytes } from '@noble/hashes/utils.js';
-import type { Bytes } from '../../client/bytes.ts';
+import type { Bytes } from '../../client/bytes/bytes.ts';
 
 /** All that a generator of bytes yields. */
 export async function collect(pieces: AsyncIterable<Bytes>): Promise<Bytes> {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
-import { AuditProof } from '../../client/audit-proof.ts';
-import { verifyProof } from '../../client/proof.ts';
-import { RFC5054_3072 } from '../../client/srp-group.ts';
+import { AuditProof } from '../../client/proofs/audit-proof.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
+import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { readVectors } from './vectors.ts';
 
 const formats = await readFile(new URL('../../docs/formats.md', import.meta.url), 'utf8');
@@ -18,11 +18,12 @@ const Strings = z.record(z.string(), z.unknown()).transform((vector) =>
 test('the values that the format’s description prints are those of the vectors', async (t) => {
   const [srp] = await readVectors('srp.json', z.array(Strings));
   const [, argon2] = await readVectors('argon2.json', z.array(Strings));
+  const [leaf] = await readVectors('sync.json', z.array(Strings));
   const stream = z.looseObject({ files: z.array(Strings), metadata: Strings, keyword: Strings });
   const { files, metadata, keyword, ...keys } = await readVectors('stream.json', stream);
 
-  const printed = [srp, argon2, files[2], metadata, keyword, Strings.parse(keys)].flat();
-  t.is(printed.length, 31);
+  const printed = [srp, argon2, files[2], metadata, keyword, leaf, Strings.parse(keys)].flat();
+  t.is(printed.length, 35);
   for (const [name, value] of printed.map((entry) => entry ?? t.fail())) {
     if (name !== 'b') t.true(joined.includes(value), name);
   }

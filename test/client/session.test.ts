@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import test from 'ava';
-import { blobSource } from '../../client/byte-source.ts';
-import { DEFAULT_RETRY } from '../../client/retry.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
+import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { trustKey } from '../auth/trusted-key.ts';
 import { startOwnSigner } from '../health/own-signer.ts';

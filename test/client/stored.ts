@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { blobSource } from '../../client/byte-source.ts';
-import type { Bytes } from '../../client/bytes.ts';
+import type { Bytes } from '../../client/bytes/bytes.ts';
 import type { OpenAccount } from '../../client/demo/account.ts';
-import type { Document } from '../../client/documents.ts';
+import type { Document } from '../../client/documents/documents.ts';
+import type { StoreDocumentOptions } from '../../client/documents/store-document.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import type { VaultSession } from '../../client/session.ts';
-import type { StoreDocumentOptions } from '../../client/store-document.ts';
 import { createSql } from '../uploads/sql.ts';
 import { partFile } from '../uploads/stored-files.ts';
 import type { TestVault } from '../vault.ts';

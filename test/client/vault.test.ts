@@ -1,10 +1,10 @@
 import test from 'ava';
-import { blobSource } from '../../client/byte-source.ts';
 import { openAccount } from '../../client/demo/account.ts';
-import { HEADER_BYTES } from '../../client/file-header.ts';
-import { TAG_BYTES } from '../../client/file-layout.ts';
-import { decryptMetadata } from '../../client/metadata.ts';
-import { verifyProof } from '../../client/proof.ts';
+import { decryptMetadata } from '../../client/documents/metadata.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
+import { HEADER_BYTES } from '../../client/files/header.ts';
+import { TAG_BYTES } from '../../client/files/layout.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
 import { startReadyVault } from '../vault.ts';
 import { pathOf } from './recording-fetch.ts';
 import { connect, createUser } from './user.ts';
@@ -60,23 +60,6 @@ test('a server that cannot prove that it knows the verifier is not believed', as
     return Response.json({ ...body, M2: '00'.repeat(32) });
   });
   await t.throwsAsync(client.login(credentials), { code: 'server_proof_invalid' });
-});
-
-test('a document whose answer was lost is found again, not made twice', async (t) => {
-  let lost = 0;
-  const client = connect(vault, async (input, init) => {
-    const response = await fetch(input, init);
-    const isCreation = init?.method === 'POST' && pathOf(input) === '/v1/documents';
-    if (!isCreation || response.status !== 201) return response;
-    lost += 1;
-    throw new TypeError('the connection broke');
-  });
-  const { session, masterKey } = await createUser(vault, client);
-  const document = await session.storeDocument({ ...evidence, masterKey });
-  t.is(lost, 1);
-  const ids = [];
-  for await (const { id } of session.documents.list()) ids.push(id);
-  t.deepEqual(ids, [document.id]);
 });
 
 test('certifying again gives the same proof', async (t) => {

@@ -51,3 +51,20 @@ test('the error of the work is thrown, even where the rollback fails too', async
   });
   await t.throwsAsync(work, { code: 'not_found' });
 });
+
+test('a connection whose other end is gone without a word is given up: the pool is whole again', async (t) => {
+  const { proxy, settings, ...database } = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1, answerMs: 1_000 });
+  t.teardown(() => db.close());
+  for (let round = 0; round < 3; round += 1) {
+    const transaction = db.asUser(owner, async (tx) => {
+      await sql`select 1`.execute(tx);
+      proxy.stall();
+      await sql`select 2`.execute(tx);
+    });
+    await t.throwsAsync(transaction, { code: 'database_unavailable' });
+    await t.notThrowsAsync(db.ping());
+  }
+});

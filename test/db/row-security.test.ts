@@ -47,6 +47,9 @@ async function listTables(client: Client): Promise<Table[]> {
   }));
 }
 
+/** Tables of rows that are nobody's and that every user reads. */
+const shownToAll: ReadonlySet<string> = new Set(['sync_epochs']);
+
 /** Runs a statement as the app does for a user, and takes it back. */
 async function asUser(tenant: Tenant | undefined, sql: string, values: unknown[] = []) {
   await app.query('begin');
@@ -73,6 +76,8 @@ async function reach(tenant: Tenant | undefined, sql: string): Promise<number> {
   }
 }
 
+const isConcealed = ({ name }: Table) => !shownToAll.has(name);
+
 const quoted = ({ name }: Table) => escapeIdentifier(name);
 
 test.serial('every table with rows of users has some of both', async (t) => {
@@ -88,7 +93,7 @@ test.serial('every table with rows of users has some of both', async (t) => {
 });
 
 test.serial('a user sees all of their own rows and nobody else’s', async (t) => {
-  for (const table of tables) {
+  for (const table of tables.filter(isConcealed)) {
     const seen = await reach(alice, `select * from ${quoted(table)}`);
     const own = table.hasOwner
       ? await service.query(
@@ -106,7 +111,7 @@ test.serial('no row is seen of another user, or of the same user in another tena
     { userId: bob.userId, tenantId: alice.tenantId },
     { userId: alice.userId, tenantId: '' },
   ];
-  for (const table of tables) {
+  for (const table of tables.filter(isConcealed)) {
     for (const stranger of strangers) {
       t.is(await reach(stranger, `select * from ${quoted(table)}`), 0, table.name);
     }
@@ -115,7 +120,7 @@ test.serial('no row is seen of another user, or of the same user in another tena
 });
 
 test.serial('variables left empty by an earlier transaction show no row', async (t) => {
-  for (const table of tables) {
+  for (const table of tables.filter(isConcealed)) {
     t.is(
       await reach({ userId: '', tenantId: '' }, `select * from ${quoted(table)}`),
       0,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { createAccount, inventAccount, logIn, register } from '../accounts/test-account.ts';
 import { postJson, send } from '../http/send.ts';
@@ -35,9 +35,25 @@ export async function createTenant(vault: TestVault, tenantId: string): Promise<
      from documents where user_id = $1`,
     [userId],
   );
+  await storeOfDevices(service, { userId, tenantId });
   await service.end();
   await register(vault, inventAccount());
   return { userId, tenantId };
+}
+
+async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Promise<void> {
+  const inserts = [
+    `session_devices (user_id, tenant_id, id, issuer, sid, device_id)
+     values ($1, $2, gen_random_uuid(), 'https://issuer.test', 'a', gen_random_uuid())`,
+    `sync_counters (user_id, tenant_id, last_change) values ($1, $2, 1)`,
+    `sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+     values ($1, $2, gen_random_uuid(), 1, '{}', 1, now())`,
+    `sync_history (user_id, tenant_id, id, object_id, version, status, device_id, changed_at)
+     values ($1, $2, gen_random_uuid(), gen_random_uuid(), 1, 'APPLIED', gen_random_uuid(), now())`,
+    `sync_requests (user_id, tenant_id, request_id, digest, status, answer, expires_at)
+     values ($1, $2, gen_random_uuid(), '', 200, '{}', now())`,
+  ];
+  for (const insert of inserts) await service.query(`insert into ${insert}`, [userId, tenantId]);
 }
 
 async function storeEverything({ baseUrl }: TestVault, token: string): Promise<void> {
@@ -50,6 +66,14 @@ async function storeEverything({ baseUrl }: TestVault, token: string): Promise<v
   };
   await post('/v1/crypto/keys/master-envelope', {
     encryptedEnvelope: randomBytes(40).toString('base64'),
+  });
+  await post('/v1/crypto/keys/recovery-envelope', {
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+  });
+  await post('/v1/crypto/keys/device-envelope', {
+    deviceId: randomUUID(),
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+    encryptedInfo: randomBytes(40).toString('base64'),
   });
   await send('PUT', `${baseUrl}/v1/crypto/keys/sharing`, { token, json: newSharingKey() });
   await post('/v1/documents/share-key', { recipientEmail: inventAccount().email });

@@ -35,7 +35,7 @@ export interface Program {
 export function runProgram(
   t: ExecutionContext,
   [file, ...args]: [file: string, ...args: string[]],
-  env: Record<string, string> = {},
+  env: NodeJS.ProcessEnv = {},
 ): Program {
   const child = spawn(process.execPath, [projectFile(file), ...args], {
     env: { ...process.env, ...env },

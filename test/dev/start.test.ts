@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import test from 'ava';
 import { freePort } from '../../app/dev/free-port.ts';
 import { acquireLock } from '../../app/dev/lock.ts';
@@ -9,13 +10,25 @@ import { runProgram, untilLine, temporaryDirectory } from './processes.ts';
 
 const START = 'app/dev/start.ts';
 
-test('Ctrl-C stops the app, the signer, Redis and Postgres, in this order', async (t) => {
+test('operators’ commands find a running stack; Ctrl-C stops the app, the signer, Redis and Postgres, in this order', async (t) => {
   const directory = await temporaryDirectory(t);
   const port = await freePort();
   const stack = runProgram(t, [START, directory], { PORT: String(port) });
   await untilLine(stack, /is ready/);
   const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
   t.is(response.status, 200);
+  const environment = parseEnv(await readFile(join(directory, 'environment'), 'utf8'));
+  for (const [command, line] of [
+    [['app/cli.ts', 'keys', 'list'], /^[0-9a-f]{32} {2}audit-1 {2}ACTIVE$/],
+    [['signer/cli.ts', 'self-test'], /^ok audit-1$/],
+  ] as const) {
+    const program = runProgram(t, [...command], environment);
+    t.is(await program.exitCode, 0);
+    t.true(
+      program.lines.some((printed) => line.test(printed)),
+      program.lines.join('\n'),
+    );
+  }
 
   stack.kill('SIGINT');
 

@@ -150,6 +150,7 @@ export const badForms: readonly BadForm[] = [
     what: 'a NUL in the document',
     form: formOf(documentPart({ ...good, encryptedMetadata: '\0' }), file),
     code: 'invalid_json',
+    path: 'document',
   },
   {
     what: 'a document over 1 MiB',

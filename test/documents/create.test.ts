@@ -124,6 +124,14 @@ test('the same bytes are one document of a user, and may be another user’s', a
   t.is(body.code, 'duplicate_hash');
 });
 
+test('the same bytes may be a document of a user in each of their tenants', async (t) => {
+  const one = await createApi(t.context.vault);
+  const { userId } = one.caller;
+  const other = await createApi(t.context.vault, { userId, tenantId: 'elsewhere' });
+  const bytes = bytesOf(100);
+  for (const api of [one, other]) await storeDocument(t, api, bytes);
+});
+
 test('of fifty parallel documents of one upload one is made', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);

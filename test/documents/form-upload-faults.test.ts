@@ -90,7 +90,7 @@ test('a store that fails in the middle answers 503 while the client still sends,
   await mend();
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
     what: 'the parts to go',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
   t.is((await sendForm(api, whole)).status, 201);

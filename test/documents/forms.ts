@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
+import { createLayout } from '../../app/storage/filesystem/layout.ts';
+import { manifestName, uploadName } from '../../app/storage/filesystem/manifest.ts';
 import type { Answer, Api } from '../uploads/api.ts';
 import type { Sql } from '../uploads/sql.ts';
 import { storeDirectory } from '../uploads/stored-files.ts';
@@ -90,11 +92,20 @@ export async function findRemains(vault: TestVault, sql: Sql, { caller }: Api) {
     [caller.userId],
   );
   const documents = await sql('select id from documents where user_id = $1', [caller.userId]);
-  const stored = (name: string) => readdir(path.join(storeDirectory(vault), name));
+  const { uploads, objects } = createLayout(storeDirectory(vault));
   return {
     sessions: Object.fromEntries(sessions.map(({ status, count }) => [String(status), count])),
     documents: documents.length,
-    uploads: (await stored('uploads')).length,
-    objects: (await stored('objects')).length,
+    uploads: await countStored(uploads, uploadName),
+    objects: await countStored(objects, manifestName),
   };
+}
+
+/** How many directories of the store are not a mark's, by the record in them. */
+async function countStored(directory: string, record: string): Promise<number> {
+  const names = await readdir(directory);
+  const records = await Promise.all(
+    names.map((name) => readFile(path.join(directory, name, record), 'utf8').catch(() => '')),
+  );
+  return records.filter((text) => !text.includes('"key":"marks/')).length;
 }

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { nextCursor } from '../../client/pages.ts';
+import { nextCursor } from '../../client/http/pages.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import type { AuditProof } from '../../client/audit-proof.ts';
-import { verifyProof } from '../../client/proof.ts';
+import type { AuditProof } from '../../client/proofs/audit-proof.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
 import { startVaultWithSigner } from '../audit/own-signer.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { nextCursor } from '../../client/pages.ts';
-import type { AuditProof } from '../../client/audit-proof.ts';
+import { nextCursor } from '../../client/http/pages.ts';
+import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { createApi } from '../uploads/api.ts';
 import { bytesOf, sha3, upload } from '../uploads/files.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

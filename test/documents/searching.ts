@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Owner } from '../../app/db/database.ts';
-import { nextCursor } from '../../client/pages.ts';
+import { nextCursor } from '../../client/http/pages.ts';
 import type { Answer, Api } from '../uploads/api.ts';
 import type { Sql } from '../uploads/sql.ts';
 import { insertDocuments } from './rows.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { nextCursor } from '../../client/pages.ts';
+import { nextCursor } from '../../client/http/pages.ts';
 import { createApi } from '../uploads/api.ts';
 import { bytesOf, sha3, upload } from '../uploads/files.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

@@ -6,11 +6,11 @@ import type { ExecutionContext } from 'ava';
 import canonicalize from 'canonicalize';
 import { writeProofFolder } from '../../client/demo/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';
-import { keyFingerprint } from '../../client/proof.ts';
+import { keyFingerprint } from '../../client/proofs/proof.ts';
 import { runProgram, temporaryDirectory } from '../dev/processes.ts';
 
 /** A proof under a key of its own, as anyone can make one. */
-function prove(entry: { id: string; data?: Record<string, string> }) {
+function prove(entry: { v: 1; id: string; data?: Record<string, string> }) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }));
   const entryCanonical = canonicalize(entry) ?? '';
@@ -24,7 +24,7 @@ function prove(entry: { id: string; data?: Record<string, string> }) {
   };
 }
 
-const proof = prove({ id: '01890a5d-ac96-774b-bcce-b302099a8057', data: { name: 'Größe' } });
+const proof = prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8057', data: { name: 'Größe' } });
 
 /** `npm run demo -- --verify DIR …` with no vault to ask. */
 async function verify(t: ExecutionContext, directory: string, ...args: string[]) {
@@ -85,7 +85,7 @@ test('a changed proof.json is found out, though OpenSSL does not read it', async
 
 test('an entry that was signed again with another key is the vault’s for OpenSSL alone', async (t) => {
   const directory = await createFolder(t);
-  const forged = prove({ id: proof.id, data: { name: 'forged' } });
+  const forged = prove({ v: 1, id: proof.id, data: { name: 'forged' } });
   await writeProofFolder(forged, directory);
   t.deepEqual(await verify(t, directory, '--key', proof.hsmKeyId), {
     ...bad,
@@ -95,7 +95,7 @@ test('an entry that was signed again with another key is the vault’s for OpenS
 
 test('files of another proof are found out by the id', async (t) => {
   const directory = await createFolder(t);
-  await writeProofFiles(prove({ id: '01890a5d-ac96-774b-bcce-b302099a8058' }), directory);
+  await writeProofFiles(prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8058' }), directory);
   t.deepEqual(await verify(t, directory), { ...bad, opensslAgrees: true });
 });
 

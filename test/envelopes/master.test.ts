@@ -54,7 +54,7 @@ test('there is one master envelope of a user, however many are made at once', as
 
 test('what has not the length of a wrapped key is refused', async (t) => {
   const api = await createApi(t.context.vault);
-  for (const length of [0, 1, 32, 39, 41, 48, 1024]) {
+  for (const length of [0, 1, 32, 39, 41, 48, 1025, 500_000]) {
     const { status, body } = await create(api, randomBytes(length).toString('base64'));
     t.is(status, 400, String(length));
     t.is(body.code, 'invalid_key_length', String(length));

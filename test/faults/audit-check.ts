@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { until } from '../../app/dev/until.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
-import { verifyProof } from '../../client/proof.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import type { VaultProcesses } from './vault-processes.ts';
 import { violations } from './violations.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { createHttp } from '../../client/http.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/password.ts';
-import { DEFAULT_RETRY } from '../../client/retry.ts';
-import { startSrpLogin } from '../../client/srp-login.ts';
+import { createHttp } from '../../client/http/http.ts';
+import { DEFAULT_RETRY } from '../../client/http/retry.ts';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/login/password.ts';
+import { startSrpLogin } from '../../client/srp/login.ts';
 
 const Challenge = z.object({ sessionId: z.string(), salt: z.string(), B: z.string() });
 const LoggedIn = z.object({ accessToken: z.string(), M2: z.string() });

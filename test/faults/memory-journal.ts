@@ -1,4 +1,4 @@
-import type { ResumeRecord, ResumeStore } from '../../client/resume.ts';
+import type { ResumeRecord, ResumeStore } from '../../client/uploads/resume.ts';
 
 /** For a client that outlives the server. */
 export function createMemoryJournal(): ResumeStore {

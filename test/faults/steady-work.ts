@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { blobSource } from '../../client/byte-source.ts';
 import { ClientError } from '../../client/client-error.ts';
-import { isPassing } from '../../client/retry.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
+import { isPassing } from '../../client/http/retry.ts';
 import { VaultError } from '../../client/vault-error.ts';
 import { testBytes } from '../storage/bytes.ts';
 import { createMemoryJournal } from './memory-journal.ts';

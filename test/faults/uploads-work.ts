@@ -1,6 +1,6 @@
-import { blobSource } from '../../client/byte-source.ts';
-import type { Bytes } from '../../client/bytes.ts';
-import type { UploadedFile } from '../../client/upload.ts';
+import type { Bytes } from '../../client/bytes/bytes.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
+import type { UploadedFile } from '../../client/uploads/upload.ts';
 import { createMemoryJournal } from './memory-journal.ts';
 import { persist } from './steady-work.ts';
 import type { User } from './user.ts';

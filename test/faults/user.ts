@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Bytes } from '../../client/bytes.ts';
+import type { Bytes } from '../../client/bytes/bytes.ts';
+import type { RetryPolicy } from '../../client/http/retry.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
-import type { RetryPolicy } from '../../client/retry.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import { untilMail } from './mailbox.ts';

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { until } from '../../app/dev/until.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */
 export interface TcpProxy extends AsyncDisposable {
@@ -32,9 +34,7 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
       socket.pipe(other);
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenAnywhere(server);
 
   async function close(): Promise<void> {
     if (!server.listening) return;
@@ -47,12 +47,32 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
     url: Object.assign(new URL(serviceUrl), { host: `127.0.0.1:${port}` }).href,
     close,
     async open() {
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
+      // Another test may be trying the port at this moment.
+      const free = () => listen(server, port);
+      await until(free, { what: `port ${port}`, timeoutMs: 20_000 });
     },
     stall() {
       for (const socket of sockets) socket.unpipe().pause();
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Below the ports that systems hand out: nobody is given this one while the proxy is closed. */
+async function listenAnywhere(server: Server): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    if (await listen(server, port)) return port;
+  }
+}
+
+/** Whether the port was free. */
+async function listen(server: Server, port: number): Promise<boolean> {
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
+    throw error;
+  }
 }

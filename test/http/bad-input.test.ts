@@ -76,6 +76,23 @@ for (const [what, bytes, refusal] of bodies) {
   });
 }
 
+/** JSON all the same, and why it is refused. */
+const unusable: [string, RegExp][] = [
+  ['{"email":"a\\u0000@example.org"}', /NUL/],
+  ['{"\\udc00":1}', /surrogate/],
+  ['{"email":{"__proto__":1}}', /__proto__/],
+  [nested(65), /64/],
+];
+test('JSON that is refused is told what is in it', async (t) => {
+  const headers = { 'Content-Type': 'application/json' };
+  for (const [text, why] of unusable) {
+    const answer = await toRegister({ bytes: Buffer.from(text), headers });
+    t.regex(String(assertError(t, answer, invalidJson).details?.[0]?.message), why);
+  }
+  const none = await toRegister({ bytes: Buffer.from('{'), headers });
+  t.is(assertError(t, none, invalidJson).details, undefined);
+});
+
 /** The same in every field of a request whose other fields are right. */
 const badStrings = ['', ' ', 'zz', '0x10', '-1', '1.5', '\u0661', 'a'.repeat(100_000), '\n', '%00'];
 for (const field of ['email', 'salt', 'verifier']) {
@@ -87,6 +104,20 @@ for (const field of ['email', 'salt', 'verifier']) {
     });
   }
 }
+
+test('a field is said to be missing only where it is', async (t) => {
+  const toOpen = async (json: object) => {
+    const answer = await send('POST', `${vault.baseUrl}/v1/uploads`, { token, json });
+    return assertError(t, answer, invalid).details?.find(({ path }) => path === 'fileSize')
+      ?.message;
+  };
+  t.is(await toOpen({}), 'is required');
+  for (const fileSize of ['10', null, [10], {}, true]) {
+    t.regex(String(await toOpen({ fileSize })), /expected number/, JSON.stringify(fileSize));
+  }
+  const twice = await send('GET', `${vault.baseUrl}/v1/documents?limit=1&limit=2`, { token });
+  t.regex(String(assertError(t, twice, invalid).details?.[0]?.message), /expected string/);
+});
 
 const unsupported = { status: 415, code: 'unsupported_media_type' };
 const types: Record<string, Record<string, string>> = {
@@ -204,11 +235,21 @@ test('a refusal names the fields that are wrong, and no value of theirs', async 
   const json = { email: 'marmalade', salt: 'jam', verifier: 'honey', 'b\u0001d <field>': 1 };
   const answer = await toRegister({ json });
   const { details } = assertError(t, answer, invalid);
-  t.deepEqual(details?.map(({ path }) => path).sort(), [
-    'b?d??field?',
-    'email',
-    'salt',
-    'verifier',
-  ]);
+  t.deepEqual(details?.map(({ path }) => path).sort(), ['?', 'email', 'salt', 'verifier']);
   t.notRegex(answer.text, /marmalade|jam|honey/);
 });
+
+const secretNames = [
+  'Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSBhcyBrZXk=',
+  'b'.repeat(43),
+  '0'.repeat(64),
+  '7'.repeat(7),
+];
+for (const name of secretNames) {
+  test(`a name that may be a secret is not said again: ${name}`, async (t) => {
+    const answer = await toRegister({ json: { [name]: 1 } });
+    const { details } = assertError(t, answer, invalid);
+    t.true(details?.some(({ path, message }) => path === '?' && message === 'unknown field'));
+    t.false(answer.text.includes(name.slice(0, 7)));
+  });
+}

@@ -24,6 +24,10 @@ test('a page of a configured origin may call the API, no other page may', async 
   const failing = await fetch(`${vault.baseUrl}/v1/documents`, { headers: { Origin: origin } });
   t.is(failing.status, 401);
   t.is(failing.headers.get('access-control-allow-origin'), origin);
+  const readable = failing.headers.get('access-control-expose-headers')?.split(', ') ?? [];
+  for (const header of ['Date', 'ETag', 'Link', 'Retry-After', 'X-Request-Id']) {
+    t.true(readable.includes(header), `the client reads ${header}`);
+  }
 });
 
 test('without configured origins no CORS header is sent', async (t) => {

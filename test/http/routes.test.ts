@@ -171,10 +171,15 @@ for (const { method, name, path, access } of protectedRoutes) {
 
   test(`${method} ${name} lets a good token through`, async (t) => {
     // Of a session that no route can end.
-    const good = { token: await key.sign() };
+    const authz = { roles: access.roles ?? ['user'], scopes: access.scopes ?? [] };
+    const good = { token: await key.sign({ authz }) };
     const answer = await send(method, `${vault.baseUrl}${path}`, good);
     if (access.reauth === true) {
       assertError(t, answer, { status: 401, code: 'reauth_required' });
+      return;
+    }
+    if (method === 'GET' && name.startsWith('/v1/sync')) {
+      assertError(t, answer, { status: 401, code: 'device_required' });
       return;
     }
     const { status, headers, text } = answer;

@@ -3,7 +3,8 @@ import { until } from '../../app/dev/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { documentAt } from '../documents/documents.ts';
 import { createApi, type Answer, type Api } from '../uploads/api.ts';
-import { bytesOf, fileOf, upload } from '../uploads/files.ts';
+import { startTcpProxy } from '../health/tcp-proxy.ts';
+import { bytesOf, fileOf, putPart, upload } from '../uploads/files.ts';
 import { startReplica } from '../uploads/replica.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';
@@ -75,6 +76,30 @@ test.serial(
       t.true(rows.some((row) => row.id === id));
       t.is(rows.length, path === '/v1/uploads' ? 2 : 1);
     }
+  },
+);
+
+test.serial(
+  'an upload whose opening was committed and never answered takes its parts',
+  async (t) => {
+    const { sql, vault } = t.context;
+    const api = await createApi(vault);
+    const proxy = await startTcpProxy(vault.databases.app);
+    t.teardown(() => proxy.close());
+    const replica = await startReplica(vault, { DATABASE_URL: proxy.url });
+    t.teardown(() => replica.process.stop());
+    const paused = await pauseCommits(vault, 'upload_sessions');
+    const lost = sendTo(replica.baseUrl, api, '/v1/uploads', fileOf(10), 'key');
+    await untilWaiting(vault, 1);
+    await proxy.close();
+    t.is((await lost).status, 503);
+    await paused.end();
+    await untilOver(sql, 'the commit');
+
+    const answer = await underKey(api, '/v1/uploads', fileOf(10), 'key')();
+    t.true(isReplay(answer), JSON.stringify(answer.body));
+    const part = await putPart(api, String(answer.body.sessionId), 1, bytesOf(10));
+    t.is(part.status, 200, JSON.stringify(part.body));
   },
 );
 

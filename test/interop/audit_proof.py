@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from hashlib import sha3_256, sha256
 from typing import Any, TypedDict
 
@@ -13,6 +14,13 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 import strict_base64
 
 PUBLIC_KEY_BYTES = 91
+MAX_ENTRY_BYTES = 65_536
+MAX_SIGNATURE_BYTES = 80
+FORMS = {
+    "id": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "entryHash": "[0-9a-f]{64}",
+    "hsmKeyId": "[0-9a-f]{32}",
+}
 
 
 class AuditProof(TypedDict):
@@ -24,14 +32,32 @@ class AuditProof(TypedDict):
     publicKey: str
 
 
-def verify_proof(proof: AuditProof, trusted_key_id: str) -> dict[str, Any]:
+def verify_proof(proof: Any, trusted_key_id: str) -> dict[str, Any]:
     """The entry. Raises ValueError or InvalidSignature unless every check passes."""
-    canonical = proof["entryCanonical"].encode()
-    if not hmac.compare_digest(sha3_256(canonical).hexdigest(), proof["entryHash"]):
+    fields = parse_proof(proof)
+    canonical = fields["entryCanonical"].encode()
+    entry = parse_entry(canonical, fields["id"])
+    if not hmac.compare_digest(sha3_256(canonical).hexdigest(), fields["entryHash"]):
         raise ValueError("the hash is not the entry's")
-    key = load_trusted_key(proof, trusted_key_id)
-    key.verify(strict_base64.decode(proof["hsmSignature"]), canonical, ECDSA(SHA3_256()))
-    return parse_entry(canonical, proof["id"])
+    key = load_trusted_key(fields, trusted_key_id)
+    signature = strict_base64.decode(fields["hsmSignature"])
+    if len(signature) > MAX_SIGNATURE_BYTES:
+        raise ValueError("the signature is too long")
+    key.verify(signature, canonical, ECDSA(SHA3_256()))
+    return entry
+
+
+def parse_proof(proof: Any) -> AuditProof:
+    if not isinstance(proof, dict) or set(proof) != set(AuditProof.__annotations__):
+        raise ValueError("not the members of a proof")
+    if not all(isinstance(value, str) for value in proof.values()):
+        raise ValueError("a member is no text")
+    for name, form in FORMS.items():
+        if not re.fullmatch(form, proof[name]):
+            raise ValueError(f"{name} is not of its form")
+    if len(proof["entryCanonical"].encode()) > MAX_ENTRY_BYTES:
+        raise ValueError("the entry is too long")
+    return AuditProof(**proof)
 
 
 def load_trusted_key(proof: AuditProof, trusted_key_id: str) -> EllipticCurvePublicKey:
@@ -48,9 +74,15 @@ def load_trusted_key(proof: AuditProof, trusted_key_id: str) -> EllipticCurvePub
 
 
 def parse_entry(canonical: bytes, proof_id: str) -> dict[str, Any]:
-    entry = json.loads(canonical)
-    if not isinstance(entry, dict) or rfc8785.dumps(entry) != canonical:
-        raise ValueError("the entry is not in canonical form")
+    try:
+        # RFC 8785 knows no integers, and writes a large one as the number that is nearest to it.
+        if rfc8785.dumps(json.loads(canonical, parse_int=float)) != canonical:
+            raise ValueError("the entry is not in canonical form")
+        entry = json.loads(canonical)
+    except RecursionError as error:
+        raise ValueError("the entry is nested too deeply for Python") from error
+    if not isinstance(entry, dict) or type(entry.get("v")) is not int or entry["v"] != 1:
+        raise ValueError("not an entry")
     if entry.get("id") != proof_id:
         raise ValueError("the entry is another one")
     return entry

@@ -9,6 +9,8 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap
 
+import recovery_words
+import rekey
 import sharing
 import srp
 import strict_base64
@@ -17,6 +19,7 @@ from key_wrap import unwrap_key, wrap_key
 from keywords import keyword_hash, normalize_keyword
 from metadata import decrypt_metadata, encrypt_metadata
 from passwords import AUTH_LABEL, argon2_salt, password_key
+from sync_leaf import leaf_key, open_leaf, seal_leaf
 
 DIRECTORY = Path(__file__).parent.parent / "vectors"
 
@@ -38,18 +41,24 @@ class Vectors(unittest.TestCase):
         {
             "aes-kw-rfc3394.json",
             "argon2.json",
+            "rekey.json",
             "sharing.json",
             "srp-rfc5054.json",
             "srp.json",
             "stream.json",
+            "sync.json",
         }
     )
     # The vault's affair alone: no client hashes to a curve.
     left_to_the_vault = frozenset({"hash-to-curve-rfc9380.json"})
+    # This client brings no list of words: it takes them as they are.
+    without_a_word_list = frozenset({"bip39.json"})
 
     def test_every_vector_file_is_checked(self) -> None:
         files = {path.name for path in DIRECTORY.glob("*.json")}
-        self.assertEqual(files - self.left_to_the_vault, self.checked)
+        self.assertEqual(
+            files - self.left_to_the_vault - self.without_a_word_list, self.checked
+        )
 
     def test_sharing(self) -> None:
         vector = load("sharing.json")["sharing"]
@@ -66,6 +75,56 @@ class Vectors(unittest.TestCase):
         self.assertEqual(opened.hex(), vector["documentKey"])
         with self.assertRaises(InvalidTag):
             sharing.open_document_key(private_key, vector["documentId"][::-1], wrapped)
+
+    def test_recovery_words(self) -> None:
+        vector = load("rekey.json")["recovery"]
+        words = recovery_words.normalize_words(vector["typed"])
+        self.assertEqual(words, vector["words"])
+        salt = bytes.fromhex(vector["recoverySalt"])
+        auth_key = password_key(words, salt, recovery_words.AUTH_LABEL)
+        self.assertEqual(auth_key.hex(), vector["authKey"])
+        x = srp.secret_exponent(srp.VAULT_GROUP, salt, auth_key)
+        verifier = srp.VAULT_GROUP.pad(srp.verifier(srp.VAULT_GROUP, x))
+        self.assertEqual(verifier.hex(), vector["recoveryVerifier"])
+        wrapping_key = password_key(words, salt, recovery_words.ENVELOPE_LABEL)
+        opened = unwrap_key(wrapping_key, strict_base64.decode(vector["encryptedEnvelope"]))
+        self.assertEqual(opened.hex(), load("rekey.json")["masterKey"])
+
+    def test_rekey(self) -> None:
+        vectors = load("rekey.json")
+        earlier_key, master_key = (
+            bytes.fromhex(vectors[name]) for name in ("earlierKey", "masterKey")
+        )
+        device, made = vectors["device"], vectors["rekey"]
+        device_id, device_key = device["deviceId"], bytes.fromhex(device["deviceKey"])
+        added = unwrap_key(device_key, strict_base64.decode(device["encryptedEnvelope"]))
+        self.assertEqual(added, earlier_key)
+        public_key = rekey.device_private_key(device_key).public_key().public_bytes_raw()
+        self.assertEqual(strict_base64.encode(public_key), device["publicKey"])
+        info = rekey.open_device_info(earlier_key, device_id, device["encryptedInfo"])
+        self.assertEqual(info, device["info"])
+        opened = rekey.open_device_envelope(
+            device_key, device_id, made["deviceEnvelope"], made["keyring"]
+        )
+        self.assertEqual(opened, master_key)
+        keyring = rekey.open_keyring(master_key, made["keyring"])
+        self.assertEqual(keyring, ([earlier_key], {device_id: public_key}))
+        with self.assertRaises(InvalidTag):
+            rekey.open_keyring(earlier_key, made["keyring"])
+        with self.assertRaises(InvalidTag):
+            rekey.open_device_info(earlier_key, device_id[::-1], device["encryptedInfo"])
+
+    def test_sync_leaves(self) -> None:
+        for vector in load("sync.json"):
+            with self.subTest(vector["name"]):
+                key, object_id = bytes.fromhex(vector["masterKey"]), vector["objectId"]
+                pointer, value, sealed = vector["pointer"], vector["value"], vector["sealed"]
+                nonce = bytes.fromhex(vector["nonce"])
+                self.assertEqual(leaf_key(key, object_id).hex(), vector["leafKey"])
+                self.assertEqual(seal_leaf(key, object_id, pointer, value, nonce), sealed)
+                self.assertEqual(open_leaf(key, object_id, pointer, sealed), value)
+                with self.assertRaises(InvalidTag):
+                    open_leaf(key, object_id, pointer + "/", sealed)
 
     def test_aes_key_wrap(self) -> None:
         for vector in load("aes-kw-rfc3394.json"):

@@ -1,8 +1,8 @@
 import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
-import { hashKeywords } from '../../client/keywords.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/password.ts';
+import { hashKeywords } from '../../client/documents/keywords.ts';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/login/password.ts';
 import { runPython } from './python.ts';
 
 for (const [program, guarantee] of [

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { z } from 'zod';
-import type { Credentials } from '../../client/accounts.ts';
+import type { Credentials } from '../../client/accounts/accounts.ts';
 import type { TestVault } from '../vault.ts';
 import { runPython } from './python.ts';
 import type { PythonRun } from './python.ts';

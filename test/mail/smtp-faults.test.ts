@@ -143,7 +143,8 @@ test('a server that trickles along and never finishes fails the delivery', async
   const mailer = await mailerFor(t, url);
   await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
     name: 'Error',
-    message: /EABORT/,
+    // On a busy machine the greeting may be late for the mailer as well.
+    message: /EABORT|GREETING_TIMEOUT/,
   });
 });
 

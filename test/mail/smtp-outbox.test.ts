@@ -4,6 +4,7 @@ import { until } from '../../app/dev/until.ts';
 import type { Mail } from '../../app/mail/mail.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createWakeSignal } from '../../app/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from '../outbox/email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from '../outbox/empty-outbox.ts';
@@ -27,7 +28,7 @@ async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {
   t.teardown(() => mailer.close());
   const { db, outbox } = await emptyOutbox(t);
   const handlers = emailHandlers((mail, id) => mailer.send(mail, id));
-  const worker = startOutboxWorker({ db, log, handlers });
+  const worker = startOutboxWorker({ db, log, signal: createWakeSignal(), handlers });
   t.teardown(() => worker.stop());
   return {
     server,

@@ -43,6 +43,7 @@ test.serial('a task is done, and its report printed', async (t) => {
     'expire-uploads': { task: 'expire-uploads', dryRun: false, expiredSessions: 3 },
     'expire-documents': { task: 'expire-documents', expiredVersions: 0 },
     'collect-garbage': { task: 'collect-garbage', deletedObjects: 0 },
+    'retry-dlq': { task: 'retry-dlq', retriedEntries: 0, recoveredEntries: 0 },
     'purge-accounts': { dryRun: false, purgedAccounts: 2 },
   };
   for (const [task, report] of Object.entries(expected)) {
@@ -78,7 +79,7 @@ test.serial('what is not done ends with 1 and the reason, and names no key', asy
   const running = maintenance(t.context, 'expire-uploads');
   await untilWaiting(vault, 1);
   for (const [file, target, reason] of [
-    [keyFile, url, /answered 409: .*"maintenance_running"/],
+    [keyFile, url, /answered 409: .*"maintenance_running".*\nask again in 60 s$/],
     [await write('unknown', unknown), url, /answered 401: .*"invalid_api_key"/],
     [await write('plain', keys.plain), url, /answered 403: .*"access_denied"/],
     [keyFile, `${url}/elsewhere`, /answered 404: /],
@@ -126,8 +127,8 @@ test.serial('what is not asked rightly ends with 2', async (t) => {
   for (const [args, reason] of [
     [[], /^the tasks are: purge-accounts, expire-uploads, /],
     [['jam'], /^the tasks are: /],
-    [['expire-uploads'], /^--key-file names no file/],
-    [['expire-uploads', '--key-file', ''], /^--key-file names no file/],
+    [['expire-uploads'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
+    [['expire-uploads', '--key-file', ''], /^--key-file or INTERNAL_API_KEY_FILE must name/],
     [['expire-uploads', '--key-file', keyFile, '--url', 'jam'], /^--url must be/],
     [['expire-uploads', '--key-file', keyFile, '--url', 'ftp://a'], /^--url must be/],
     [['expire-uploads', '--jam'], /--jam/],

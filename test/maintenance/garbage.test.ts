@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import anyTest, { type TestFn } from 'ava';
-import { loadConfig } from '../../app/config.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
 import { assertError } from '../http/error-body.ts';
@@ -13,6 +11,7 @@ import { createApi } from '../uploads/api.ts';
 import { bytesOf, complete, openSession, putPart, upload } from '../uploads/files.ts';
 import { listStore } from '../uploads/listed-store.ts';
 import { storeDirectory } from '../uploads/stored-files.ts';
+import { nothing, storeUnknown } from './garbage.ts';
 import { entriesOf, startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
 
 const test = anyTest as TestFn<MaintenanceVault & { store: ObjectStore }>;
@@ -29,26 +28,6 @@ test.after.always(async (t) => {
   await t.context.store.close();
   await t.context.stop();
 });
-
-const nothing = {
-  abortedUploads: 0,
-  deletedObjects: 0,
-  removedIdempotencyKeys: 0,
-  removedAddresses: 0,
-  removedLoginSessions: 0,
-};
-
-/** An upload with one part, of which no row knows; as an object if it is completed. */
-async function storeUnknown(
-  store: ObjectStore,
-  { key = `${randomUUID()}/a.bin`, completed = false },
-) {
-  const uploadId = await store.createMultipart(key);
-  const part = { key, uploadId, partNumber: 1, size: 5 };
-  const { etag } = await store.putPart(part, Readable.from([Buffer.alloc(5)]));
-  if (completed) await store.completeMultipart(key, uploadId, [{ partNumber: 1, etag }]);
-  return { key, uploadId };
-}
 
 test.serial('what no row refers to is removed from the store, and nothing else', async (t) => {
   const { vault, sql, store, counts, untilDone } = t.context;
@@ -209,11 +188,24 @@ test.serial('rows that nobody looks at any more are removed, and younger ones no
      select gen_random_uuid(), gen_random_uuid(), 'default', now(), now() + days * interval '1 day'
      from unnest(array[-90, -31, -29, 30]) days`,
   );
+  await sql(
+    `insert into sync_requests (user_id, request_id, tenant_id, digest, status, answer, expires_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', '', 200, '{}', now() + hours * interval '1 hour'
+     from generate_series(1, 1100) n, unnest(array[-1, 1]) hours`,
+  );
+  await sql(
+    `insert into session_devices (id, user_id, tenant_id, issuer, sid, device_id, created_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', '', n, gen_random_uuid(),
+       now() - days * interval '1 day'
+     from generate_series(1, 1100) n, unnest(array[399, 400]) days`,
+  );
   const found = {
     ...nothing,
     removedIdempotencyKeys: 1100,
+    removedSyncRequests: 1100,
     removedAddresses: 2,
     removedLoginSessions: 2,
+    removedSessionDevices: 1100,
   };
   t.deepEqual(await counts('collect-garbage', '?dryRun=true'), found);
   t.deepEqual(await counts('collect-garbage'), found);
@@ -221,9 +213,10 @@ test.serial('rows that nobody looks at any more are removed, and younger ones no
   const [left] = await sql(
     `select (select count(*)::int from idempotency_keys) as keys,
        (select count(*)::int from known_addresses) as addresses,
-       (select count(*)::int from login_sessions) as sessions`,
+       (select count(*)::int from login_sessions) as sessions,
+       (select count(*)::int from session_devices) as bindings`,
   );
-  t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2 });
+  t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2, bindings: 1100 });
 });
 
 test.serial('with the store away garbage waits, and rows do not', async (t) => {
@@ -241,53 +234,4 @@ test.serial('with the store away garbage waits, and rows do not', async (t) => {
   t.like(await counts('collect-garbage'), { abortedUploads: 1 });
   await untilDone();
   t.false((await listStore(store)).uploads.includes(uploadId));
-});
-
-test.serial('an upload that was just opened is no garbage for a day', async (t) => {
-  const careful = await startMaintenanceVault();
-  t.teardown(() => careful.stop());
-  const store = await createObjectStore(careful.vault.config.storage);
-  t.teardown(() => store.close());
-  await storeUnknown(store, {});
-  await storeUnknown(store, { completed: true });
-  t.deepEqual(await careful.counts('collect-garbage'), nothing);
-  await ageStored(storeDirectory(careful.vault), 23.9);
-  t.deepEqual(await careful.counts('collect-garbage'), nothing);
-  await ageStored(storeDirectory(careful.vault), 24);
-  t.deepEqual(await careful.counts('collect-garbage'), {
-    ...nothing,
-    abortedUploads: 1,
-    deletedObjects: 1,
-  });
-});
-
-/** Everything in a filesystem store was made so many hours ago. */
-async function ageStored(directory: string, hours: number): Promise<void> {
-  const createdAt = new Date(Date.now() - hours * 3_600_000).toISOString();
-  for (const name of await readdir(directory, { recursive: true })) {
-    if (!/(upload|manifest)\.json$/.test(name)) continue;
-    const file = path.join(directory, name);
-    const record = JSON.parse(await readFile(file, 'utf8')) as object;
-    await writeFile(file, JSON.stringify({ ...record, createdAt }));
-  }
-}
-
-test('in production there is a grace period', (t) => {
-  const load = (NODE_ENV: string, hours: string) => () =>
-    loadConfig({
-      NODE_ENV,
-      MAINTENANCE_GARBAGE_GRACE_HOURS: hours,
-      DATABASE_URL: 'postgresql://a@db/vault',
-      DATABASE_SERVICE_URL: 'postgresql://b@db/vault',
-      REDIS_URL: 'redis://cache',
-      STORAGE_DIRECTORY: '/objects',
-      SIGNER_SOCKET_PATH: '/run/signer.sock',
-      MAIL_DIRECTORY: '/mail',
-    });
-  t.throws(load('production', '0'), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0/ });
-  t.is(load('production', '1')().maintenance.garbageGraceHours, 1);
-  t.is(load('test', '0')().maintenance.garbageGraceHours, 0);
-  for (const hours of ['-1', '1.5', 'jam']) {
-    t.throws(load('production', hours), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: / });
-  }
 });

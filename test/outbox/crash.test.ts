@@ -9,6 +9,7 @@ import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts
 import { until } from '../../app/dev/until.ts';
 import { createOutbox } from '../../app/outbox/outbox.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createWakeSignal } from '../../app/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
@@ -36,6 +37,7 @@ test('a worker killed between doing and erasing leaves the message to the next, 
   const worker = startOutboxWorker({
     db,
     log: createLog('silent'),
+    signal: createWakeSignal(),
     handlers: emailHandlers(async (_mail, messageId) => void again.push(messageId)),
   });
   t.teardown(() => worker.stop());

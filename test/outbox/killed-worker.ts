@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { openDatabase } from '../../app/db/database.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
+import { createWakeSignal } from '../../app/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from './email-handlers.ts';
 
@@ -16,5 +17,6 @@ const die = async (_payload: unknown, messageId: string) => {
 startOutboxWorker({
   db: await openDatabase({ url, serviceUrl, poolSize: 2 }),
   log: createLog('silent'),
+  signal: createWakeSignal(),
   handlers: emailHandlers(die),
 });

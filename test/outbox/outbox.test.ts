@@ -5,6 +5,7 @@ import { until } from '../../app/dev/until.ts';
 import { createOutbox, type OutboxPayloads } from '../../app/outbox/outbox.ts';
 import { PermanentFailure } from '../../app/outbox/permanent-failure.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../../app/outbox/worker.ts';
+import { createWakeSignal } from '../../app/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from './empty-outbox.ts';
@@ -15,7 +16,8 @@ function startWorker(
   email: OutboxHandlers['email'],
   log = createLog('silent'),
 ) {
-  const worker = startOutboxWorker({ db, log, handlers: emailHandlers(email) });
+  const handlers = emailHandlers(email);
+  const worker = startOutboxWorker({ db, log, signal: createWakeSignal(), handlers });
   t.teardown(() => worker.stop());
   return worker;
 }
@@ -147,6 +149,7 @@ test('messages of a kind that takes long hold up no other kind, and are not take
   const worker = startOutboxWorker({
     db,
     log: createLog('silent'),
+    signal: createWakeSignal(),
     handlers: emailHandlers(email, { 'object.delete': remove }),
   });
   t.teardown(() => worker.stop());

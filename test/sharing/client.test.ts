@@ -1,8 +1,8 @@
 import anyTest from 'ava';
-import { decodeBase64, encodeBase64 } from '../../client/base64.ts';
-import { blobSource } from '../../client/byte-source.ts';
-import { downloadFile } from '../../client/download.ts';
-import { createKeyPair } from '../../client/hpke.ts';
+import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
+import { createKeyPair } from '../../client/crypto/hpke.ts';
+import { downloadFile } from '../../client/downloads/download.ts';
+import { blobSource } from '../../client/files/byte-source.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { collect } from '../client/collect.ts';
 import { connect, createUser } from '../client/user.ts';
@@ -144,7 +144,7 @@ test('a share of a document whose metadata tells of another file does not open',
   const share = await owner.session.shareDocument(id, email);
   const forgeHashes = (items: object) => Object.values(items).map(forgeHash);
   await line.tamper('/v1/documents/shared', forgeHashes, async () => {
-    await t.throwsAsync(recipient.session.openShared(share.id), { code: 'invalid_share' });
+    await t.throwsAsync(recipient.session.openShared(share.id), { code: 'metadata_mismatch' });
   });
 });
 
@@ -152,6 +152,6 @@ test('an owner shares no document whose metadata is that of another', async (t) 
   const { id } = await storeEvidence();
   await line.tamper(`/v1/documents/${id}`, forgeHash, async () => {
     const sharing = owner.session.shareDocument(id, email);
-    await t.throwsAsync(sharing, { code: 'file_hash_mismatch' });
+    await t.throwsAsync(sharing, { code: 'metadata_mismatch' });
   });
 });

@@ -36,7 +36,8 @@ test('a recipient and nobody cost the same statements, at the first time and lat
     onCommitted: () => undefined,
   });
   const sharing = createSharing({ db, audit, recipients, clock });
-  const caller = { ...api.caller, userId, issuer: vault.config.auth.issuer };
+  const { issuer } = vault.config.auth;
+  const caller = { ...api.caller, userId, issuer, expiresAt: new Date() };
 
   /** The statements of everything that names a recipient. */
   async function live(address: string): Promise<string[][]> {

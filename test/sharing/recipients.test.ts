@@ -1,9 +1,18 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import { createApi } from '../uploads/api.ts';
 import { createSql } from '../uploads/sql.ts';
 import { storeDocument } from '../documents/documents.ts';
 import { startReadyVault, type TestVault } from '../vault.ts';
-import { askKey, createPerson, createRecipient, share, strangersAddress } from './people.ts';
+import {
+  askKey,
+  createPerson,
+  createRecipient,
+  newSharingKey,
+  putKey,
+  share,
+  strangersAddress,
+} from './people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 
@@ -59,6 +68,21 @@ test('to two who ask an address shows one key, real or not, and goes by two ids'
     const [first, second] = [await askKey(one.api, address), await askKey(other.api, address)];
     t.is(first.body.publicKey, second.body.publicKey);
     t.not(first.body.recipientId, second.body.recipientId);
+  }
+});
+
+test('a user of two tenants shares in each of them, with a key of its own', async (t) => {
+  const { vault } = t.context;
+  const { api: one, userId } = await createPerson(vault);
+  const other = await createApi(vault, { userId, tenantId: 'elsewhere' });
+  const email = strangersAddress();
+  for (const api of [one, other]) {
+    const { id } = await storeDocument(t, api);
+    t.is((await askKey(api, email)).status, 200);
+    t.is((await share(api, id, { recipientEmail: email })).status, 201);
+    const key = newSharingKey();
+    t.is((await putKey(api, key)).status, 200);
+    t.like((await api.send('GET', '/v1/crypto/keys/sharing')).body, { ...key, version: 1 });
   }
 });
 

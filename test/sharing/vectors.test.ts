@@ -3,10 +3,10 @@ import { hexToBytes, randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
 import { fingerprintOf as fingerprintOnServer } from '../../app/sharing/public-key.ts';
-import { decodeBase64, encodeBase64 } from '../../client/base64.ts';
-import { createKeyPair } from '../../client/hpke.ts';
-import { fingerprintOf, unwrapPrivateKey, wrapPrivateKey } from '../../client/sharing-keys.ts';
-import { openDocumentKey, sealDocumentKey } from '../../client/sharing-wrap.ts';
+import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
+import { createKeyPair } from '../../client/crypto/hpke.ts';
+import { fingerprintOf, unwrapPrivateKey, wrapPrivateKey } from '../../client/sharing/keys.ts';
+import { openDocumentKey, sealDocumentKey } from '../../client/sharing/wrap.ts';
 import { readVectors } from '../client/vectors.ts';
 
 const Hex = z.string().transform(hexToBytes);

@@ -2,36 +2,49 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { Hsm } from '../../signer/hsm.ts';
-import type { Keyring } from '../../signer/keyring.ts';
-import { CKM_ECDSA, Library } from '../../signer/pkcs11.ts';
-import type { Session } from '../../signer/pkcs11.ts';
+import { until } from '../../app/dev/until.ts';
+import type { Keyring } from '../../signer/pkcs11/keyring.ts';
+import { Library } from '../../signer/pkcs11/pkcs11.ts';
+import type { Session } from '../../signer/pkcs11/pkcs11.ts';
+import { signWith } from '../../signer/pkcs11/signatures.ts';
+import { Token } from '../../signer/pkcs11/token.ts';
 
 const { SIGNER_LIBRARY = '', SIGNER_TOKEN_LABEL = '', SIGNER_PIN_FILE = '' } = process.env;
+const idle = 'session died while idle';
+const [, , fault = ''] = process.argv;
 const errors: string[] = [];
-const hsm = new Hsm({
+const token = new Token({
   library: SIGNER_LIBRARY,
   tokenLabel: SIGNER_TOKEN_LABEL,
   pin: readFileSync(SIGNER_PIN_FILE, 'utf8').trim(),
   sessions: 4,
   queueLimit: 100,
+  keepAliveMs: fault === idle ? 20 : 60_000,
+  changed() {},
   log: pino({ level: 'silent' }),
   observe(_fn, _seconds, returnValue) {
     if (returnValue !== 'CKR_OK') errors.push(returnValue);
   },
 });
-const sign = (session: Session, { audit }: Keyring) =>
-  session.sign(CKM_ECDSA, audit.handle, randomBytes(32), 64);
-const signMany = () => Promise.all(Array.from({ length: 40 }, () => hsm.run(sign)));
+const sign = (session: Session, { signingKeys }: Keyring) => {
+  const audit = signingKeys.find((key) => key.purpose === 'audit');
+  if (!audit) throw new Error('there is no audit key');
+  return signWith(session, audit, randomBytes(32));
+};
+const signMany = () => Promise.all(Array.from({ length: 40 }, () => token.run(sign)));
 
 const faults: Record<string, () => Promise<void> | void> = {
   async 'session closed'() {
     let first = true;
-    await hsm.run((session, keyring) => {
+    await token.run((session, keyring) => {
       if (first) session.close();
       first = false;
       return sign(session, keyring);
     });
+  },
+  async [idle]() {
+    await token.run((session) => session.close());
+    await until(() => errors.length > 0, { what: 'the keep-alive', timeoutMs: 20_000 });
   },
   'logged out'() {
     const library = new Library(SIGNER_LIBRARY);
@@ -43,10 +56,20 @@ const faults: Record<string, () => Promise<void> | void> = {
   },
 };
 
-hsm.start();
+token.start();
+// Others make keys on the same token, and SoftHSM may answer a moment late for it.
+await until(() => token.state === 'ready', { what: 'the token', timeoutMs: 20_000 });
 await signMany();
-await faults[process.argv[2] ?? '']?.();
+await faults[fault]?.();
+const foundBefore = errors.length;
 const signatures = await signMany();
-const { state } = hsm;
-await hsm.close();
-process.stdout.write(JSON.stringify({ state, signatures: signatures.length, errors }));
+const { state } = token;
+await token.close();
+process.stdout.write(
+  JSON.stringify({
+    state,
+    signatures: signatures.length,
+    errors,
+    foundAtWork: errors.length - foundBefore,
+  }),
+);

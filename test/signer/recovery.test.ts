@@ -14,7 +14,16 @@ test.before(async () => {
 
 test.after.always(() => fixture?.remove());
 
-const scenario = fileURLToPath(new URL('./recovery-scenario.ts', import.meta.url));
+type Outcome = { state: string; signatures: number; errors: string[]; foundAtWork: number };
+
+async function runScenario(fault: string): Promise<Outcome> {
+  const scenario = fileURLToPath(new URL('./recovery-scenario.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [scenario, fault], {
+    env: fixture.environment,
+  });
+  return JSON.parse(stdout) as Outcome;
+}
+
 const faults = {
   'session closed': 'CKR_SESSION_HANDLE_INVALID',
   // SoftHSM hides private objects from who is not logged in; others say CKR_USER_NOT_LOGGED_IN.
@@ -23,12 +32,16 @@ const faults = {
 };
 for (const [fault, returnValue] of Object.entries(faults)) {
   test(`${fault}: every operation is carried out all the same`, async (t) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [scenario, fault], {
-      env: fixture.environment,
-    });
-    const outcome = JSON.parse(stdout) as { state: string; signatures: number; errors: string[] };
-    t.is(outcome.state, 'ready');
-    t.is(outcome.signatures, 40);
-    t.true(outcome.errors.includes(returnValue), outcome.errors.join());
+    const { state, signatures, errors } = await runScenario(fault);
+    t.is(state, 'ready');
+    t.is(signatures, 40);
+    t.true(errors.includes(returnValue), errors.join());
   });
 }
+
+test('a session that died while idle is replaced before anyone asks for it', async (t) => {
+  const { signatures, errors, foundAtWork } = await runScenario('session died while idle');
+  t.deepEqual([...new Set(errors)], ['CKR_SESSION_HANDLE_INVALID']);
+  t.is(foundAtWork, 0);
+  t.is(signatures, 40);
+});

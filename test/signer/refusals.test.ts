@@ -31,8 +31,9 @@ function sampleClaims(change: Record<string, unknown> = {}): Record<string, unkn
 
 test('an access token verifies against the listed key, and says what was asked', async (t) => {
   const claims = sampleClaims({ authz: { roles: ['user'], scopes: [] } });
-  const token = await signer.client.signToken({ typ: 'at+jwt', claims });
-  const key = (await signer.client.listKeys()).find(({ purpose }) => purpose === 'token');
+  const keyId = await signer.keyId('token');
+  const token = await signer.client.signToken({ keyId, typ: 'at+jwt', claims });
+  const key = (await signer.client.listKeys()).find((key) => key.keyId === keyId);
   const pem = `-----BEGIN PUBLIC KEY-----\n${key?.publicKey}\n-----END PUBLIC KEY-----`;
   const jwk = await exportJWK(await importSPKI(pem, 'RS256'));
   const keySet = createLocalJWKSet({ keys: [{ ...jwk, kid: key?.keyId, alg: 'RS256' }] });
@@ -58,7 +59,8 @@ const refusedTokens: Record<string, { typ: string; claims: Record<string, unknow
 };
 for (const [name, token] of Object.entries(refusedTokens)) {
   test(`a token with ${name} is not signed`, async (t) => {
-    const error = await t.throwsAsync(signer.client.signToken(token), {
+    const keyId = await signer.keyId('token');
+    const error = await t.throwsAsync(signer.client.signToken({ keyId, ...token }), {
       instanceOf: SignerRefused,
     });
     t.is(error?.code, 'not_permitted');
@@ -85,11 +87,24 @@ async function send({ method, path, body }: Exchange) {
   return { status: res.statusCode, code };
 }
 
+const unknownKeyId = 'f'.repeat(32);
 const refusedRequests: [string, Exchange, number, string][] = [
   ['a MAC of a foreign label', post('/v1/mac', { label: 'totp' }), 403, 'not_permitted'],
   ['a field too many', post('/v1/mac', { label: 'decoy', key: 1 }), 400, 'invalid_request'],
-  ['an empty batch', post('/v1/seal', { entries: [] }), 400, 'invalid_request'],
-  ['a batch of 257', post('/v1/seal', { entries: batchOf(257) }), 400, 'invalid_request'],
+  [
+    'an empty batch',
+    post('/v1/seal', { keyId: unknownKeyId, entries: [] }),
+    400,
+    'invalid_request',
+  ],
+  [
+    'a batch of 257',
+    post('/v1/seal', { keyId: unknownKeyId, entries: batchOf(257) }),
+    400,
+    'invalid_request',
+  ],
+  ['a batch without a key', post('/v1/seal', { entries: batchOf(1) }), 400, 'invalid_request'],
+  ['a new MAC key', post('/v1/keys', { purpose: 'mac' }), 400, 'invalid_request'],
   ['broken JSON', { method: 'POST', path: '/v1/seal', body: '{' }, 400, 'invalid_request'],
   ['an unknown path', { method: 'GET', path: '/v1/sign' }, 404, 'not_found'],
   ['another method', { method: 'GET', path: '/v1/seal' }, 405, 'method_not_allowed'],

@@ -31,10 +31,11 @@ function sealOf(result: SealResult | undefined) {
 
 test('a full batch is sealed, in order, with signatures that node:crypto verifies', async (t) => {
   const entries = Array.from({ length: MAX_BATCH_ENTRIES }, () => sampleText());
-  const key = (await signer.client.listKeys()).find(({ purpose }) => purpose === 'audit');
+  const keyId = await signer.keyId('audit');
+  const key = (await signer.client.listKeys()).find((key) => key.keyId === keyId);
   const spki = Buffer.from(key?.publicKey ?? '', 'base64');
   const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
-  const seals = (await signer.client.seal(entries)).map(sealOf);
+  const seals = (await signer.seal(entries)).map(sealOf);
   t.deepEqual(
     seals.map((seal) => seal.id),
     entries.map((entry) => entry.id),
@@ -49,7 +50,7 @@ test('a full batch is sealed, in order, with signatures that node:crypto verifie
 
 test('openssl alone verifies a seal', async (t) => {
   const entry = sampleText();
-  const seal = sealOf((await signer.client.seal([entry]))[0]);
+  const seal = sealOf((await signer.seal([entry]))[0]);
   const key = (await signer.client.listKeys()).find(({ keyId }) => keyId === seal.keyId);
   const path = (name: string): string => join(fixture.directory, name);
   await writeFile(path('entry.json'), entry.text);
@@ -65,7 +66,7 @@ test('openssl alone verifies a seal', async (t) => {
 
 test('a poison entry gets its fault in its own place and fails nobody else', async (t) => {
   const [first, last, other] = [sampleText(), sampleText(), sampleText()];
-  const results = await signer.client.seal([
+  const results = await signer.seal([
     first,
     { id: 'a', text: 'not JSON' },
     { id: 'b', text: canonicalText({ transfer: 'all' }) },
@@ -87,7 +88,7 @@ test('a poison entry gets its fault in its own place and fails nobody else', asy
 
 test('batches in flight together do not mix', async (t) => {
   const batches = Array.from({ length: 6 }, () => Array.from({ length: 40 }, () => sampleText()));
-  const answers = await Promise.all(batches.map((batch) => signer.client.seal(batch)));
+  const answers = await Promise.all(batches.map((batch) => signer.seal(batch)));
   t.deepEqual(
     answers.map((results) => results.map((result) => sealOf(result).hash)),
     batches.map((batch) => batch.map(({ text }) => hash('sha3-256', text))),
@@ -96,6 +97,7 @@ test('batches in flight together do not mix', async (t) => {
 
 test('an aborted call throws the reason of its signal', async (t) => {
   const reason = new Error('no longer needed');
-  const call = signer.client.seal([sampleText()], { signal: AbortSignal.abort(reason) });
+  const keyId = await signer.keyId('audit');
+  const call = signer.client.seal(keyId, [sampleText()], { signal: AbortSignal.abort(reason) });
   t.is(await t.throwsAsync(call), reason);
 });

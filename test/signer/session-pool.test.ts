@@ -1,5 +1,5 @@
 import test from 'ava';
-import { PoolDrained, SessionPool } from '../../signer/session-pool.ts';
+import { PoolDrained, SessionPool } from '../../signer/pkcs11/session-pool.ts';
 import { SignerUnavailable } from '../../signer/signer-error.ts';
 
 class Broken extends Error {}

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createSignerClient } from '../../signer/client.ts';
-import type { SignerClient } from '../../signer/client.ts';
+import type { CallOptions, SignerClient } from '../../signer/client.ts';
+import type { EntryToSeal, PublicKey, SealResult, SigningPurpose } from '../../signer/protocol.ts';
 
 const libraries = [
   '/usr/lib/softhsm/libsofthsm2.so',
@@ -22,15 +23,27 @@ const libraries = [
 ];
 const sources = fileURLToPath(new URL('../../signer/', import.meta.url));
 const POLL_MS = 20;
-const POLL_LIMIT_MS = 20_000;
+const POLL_LIMIT_MS = 60_000;
 
 export type TokenFixture = {
   directory: string;
   pin: string;
-  environment: Record<string, string> & { SIGNER_SOCKET_PATH: string; SIGNER_PIN_FILE: string };
-  /** Runs `signer/cli.ts` and gives what it printed. */
+  environment: Record<string, string> &
+    Record<
+      'SIGNER_LIBRARY' | 'SIGNER_PIN_FILE' | 'SIGNER_SOCKET_PATH' | 'SIGNER_TOKEN_LABEL',
+      string
+    >;
+  /** Runs `signer/cli.ts` with these arguments and gives what it printed. */
   tool(command: string, environment?: Record<string, string>): Promise<string>;
+  /** The keys that `list` prints. */
+  keys(): Promise<ListedKey[]>;
+  /** Changes the token's objects as no signer would: see token-surgery.ts. */
+  operate(...args: string[]): Promise<void>;
   remove(): Promise<void>;
+};
+
+type ListedKey = Pick<PublicKey, 'purpose' | 'generation' | 'keyId' | 'publicKey'> & {
+  fingerprint: string;
 };
 
 /** A SoftHSM of its own, in a temporary directory, that holds no token yet. */
@@ -53,17 +66,24 @@ export async function createTokenFixture(): Promise<TokenFixture> {
     SIGNER_SO_PIN_FILE: path('so-pin'),
     SIGNER_SOCKET_PATH: path('signer.sock'),
   };
+  const run = async (file: string, args: readonly string[], more = {}): Promise<string> => {
+    const env = { ...environment, ...more };
+    const { stdout } = await promisify(execFile)(process.execPath, [file, ...args], { env });
+    return stdout;
+  };
+  const tool: TokenFixture['tool'] = (command, more) =>
+    run(join(sources, 'cli.ts'), command.split(' '), more);
   return {
     directory,
     pin,
     environment,
-    async tool(command, more = {}) {
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        [join(sources, 'cli.ts'), command],
-        { env: { ...environment, ...more } },
-      );
-      return stdout;
+    tool,
+    async keys() {
+      const lines = (await tool('list')).trim().split('\n');
+      return lines.map((line) => JSON.parse(line) as ListedKey);
+    },
+    async operate(...args) {
+      await run(fileURLToPath(new URL('./token-surgery.ts', import.meta.url)), args);
     },
     remove: () => rm(directory, { recursive: true, force: true }),
   };
@@ -72,6 +92,10 @@ export async function createTokenFixture(): Promise<TokenFixture> {
 export type RunningSigner = {
   process: ChildProcess;
   client: SignerClient;
+  /** The id of a purpose's newest key, once the token is there. */
+  keyId(purpose: SigningPurpose): Promise<string>;
+  /** Seals with the newest audit key. */
+  seal(entries: readonly EntryToSeal[], options?: CallOptions): Promise<SealResult[]>;
   /** Everything it has written to stdout and stderr. */
   output(): string;
   metrics(): Promise<string>;
@@ -79,12 +103,16 @@ export type RunningSigner = {
   stop(): Promise<number | null>;
 };
 
-/** The signer as a process of its own, once its socket answers; its token may still be away. */
+/** The signer as a process of its own, once it has connected to its token or failed to. */
 export async function startSigner(
   fixture: TokenFixture,
-  environment: Partial<TokenFixture['environment']> = {},
+  environment: Record<string, string> = {},
 ): Promise<RunningSigner> {
-  const env = { LOG_LEVEL: 'trace', ...fixture.environment, ...environment };
+  const env: TokenFixture['environment'] = {
+    LOG_LEVEL: 'trace',
+    ...fixture.environment,
+    ...environment,
+  };
   const child = spawn(process.execPath, [join(sources, 'main.ts')], { env });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -94,13 +122,21 @@ export async function startSigner(
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`the signer ended at once:\n${output}`);
     return client.health().then(
-      () => true,
+      ({ token }) => token !== 'connecting',
       () => false,
     );
   });
+  const keyId = async (purpose: SigningPurpose): Promise<string> => {
+    const keys = (await client.listKeys()).filter((key) => key.purpose === purpose);
+    const newest = keys.toSorted((a, b) => b.generation - a.generation)[0];
+    if (!newest) throw new Error(`there is no ${purpose} key`);
+    return newest.keyId;
+  };
   return {
     process: child,
     client,
+    keyId,
+    seal: async (entries, options) => client.seal(await keyId('audit'), entries, options),
     output: () => output,
     metrics: () => readMetrics(socketPath),
     async stop() {
@@ -121,6 +157,12 @@ export async function until(condition: () => Promise<boolean> | boolean): Promis
     if (Date.now() > deadline) throw new Error('the condition was never met');
     await delay(POLL_MS);
   }
+}
+
+/** The process id of the child in which the signer keeps its HSM, if there is one now. */
+export async function hsmProcess({ process }: RunningSigner): Promise<number | undefined> {
+  const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]) || undefined;
 }
 
 async function readMetrics(socketPath: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import test from 'ava';
 import { awsChunked, awsChunkedHeaders } from '../../app/storage/s3/aws-chunked.ts';
 import { testBytes } from './bytes.ts';
@@ -11,14 +12,15 @@ function encode(bytes: Buffer, pieceBytes: number): Buffer {
   for (let offset = 0; offset < bytes.length; offset += pieceBytes) {
     encoding.write(bytes.subarray(offset, offset + pieceBytes), push);
   }
-  encoding.end(push);
+  encoding.end(push, createHash('sha256').update(bytes).digest('base64'));
   return Buffer.concat(out);
 }
 
-test('the body is framed, and its trailer carries the CRC-32', (t) => {
-  // CRC-32 of 123456789 is cbf43926, the check value of the algorithm's catalogue entry.
-  const encoded = encode(Buffer.from('123456789'), 4).toString();
-  t.is(encoded, '9\r\n123456789\r\n0\r\nx-amz-checksum-crc32:y/Q5Jg==\r\n\r\n');
+test('the body is framed, and its trailer carries the SHA-256', (t) => {
+  // FIPS 180-2, appendix B.1.
+  const sha256 = 'ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=';
+  const encoded = encode(Buffer.from('abc'), 2).toString();
+  t.is(encoded, `3\r\nabc\r\n0\r\nx-amz-checksum-sha256:${sha256}\r\n\r\n`);
 });
 
 test('the announced length is the encoded one, at and around the borders of chunks', (t) => {

@@ -68,4 +68,14 @@ export function objectContract(guarantee: Guarantee): void {
       t.false(objects.some(({ key }) => key === upload.key));
     },
   );
+
+  guarantee('objects are listed by how their keys begin', async (t, store) => {
+    const { key } = await storeObject(store, [testBytes(1_000, 1)], newKey('a.bin'));
+    await storeObject(store, [testBytes(1_000, 1)], newKey('a.bin'));
+    const listed = await collect(store.listObjects(key.slice(0, -'a.bin'.length)));
+    t.deepEqual(
+      listed.map((object) => object.key),
+      [key],
+    );
+  });
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { StorageError } from '../../app/storage/storage-error.ts';
 import { bodyOf, partBytes, testBytes } from './bytes.ts';
@@ -65,6 +65,20 @@ export function partContract(guarantee: Guarantee): void {
     );
     t.is(await store.stat(upload.key), undefined);
   });
+
+  guarantee(
+    'the SHA-256 of a part is told before its last bytes leave, and answered',
+    async (t, store) => {
+      const upload = await openUpload(store);
+      const bytes = testBytes(partBytes, 3);
+      const sha256 = createHash('sha256').update(bytes).digest('base64');
+      const told: string[] = [];
+      const part = { ...upload, partNumber: 1, size: partBytes };
+      const beforeEnd = (hash: string) => void told.push(hash);
+      t.is((await store.putPart(part, bodyOf(bytes), { beforeEnd })).sha256, sha256);
+      t.deepEqual(told, [sha256]);
+    },
+  );
 
   guarantee('a body that goes on leaves no part', async (t, store) => {
     const upload = await openUpload(store);

@@ -75,7 +75,9 @@ export async function upload(
 }
 
 /** How many answers have each status, such as `{ 200: 1, 409: 49 }`. */
-export function countStatuses(answers: readonly Answer[]): Record<number, number> {
+export function countStatuses(
+  answers: readonly { readonly status: number }[],
+): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

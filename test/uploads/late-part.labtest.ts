@@ -45,7 +45,7 @@ test('a part that arrives in the store late makes no wrong file, and the upload 
     'content-length': late.length,
   });
   given.request.end(late);
-  await until(() => line.held().includes('x-amz-checksum-crc32:'), {
+  await until(() => line.held().includes('x-amz-checksum-sha256:'), {
     what: 'the end of the part on the line',
     timeoutMs: 10_000,
   });

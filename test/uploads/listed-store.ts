@@ -1,12 +1,17 @@
+import { markIdOf } from '../../app/marks/mark-key.ts';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
 
-/** What a store holds: the ids of open uploads and the keys of objects, sorted. */
+/** What a store holds of users: the ids of open uploads and the keys of objects, sorted. */
 export async function listStore(
   store: ObjectStore,
 ): Promise<{ uploads: string[]; objects: string[] }> {
   const uploads: string[] = [];
   const objects: string[] = [];
-  for await (const { uploadId } of store.listUploads()) uploads.push(uploadId);
-  for await (const { key } of store.listObjects()) objects.push(key);
+  for await (const { key, uploadId } of store.listUploads()) {
+    if (markIdOf(key) === undefined) uploads.push(uploadId);
+  }
+  for await (const { key } of store.listObjects()) {
+    if (markIdOf(key) === undefined) objects.push(key);
+  }
   return { uploads: uploads.sort(), objects: objects.sort() };
 }

@@ -192,6 +192,16 @@ test('a Content-Digest is checked, and a part that fails it leaves nothing behin
   t.is(again.body.code, 'digest_mismatch');
 });
 
+test('of a digest that is stated twice the last one counts, as of every such field', async (t) => {
+  const api = await createApi(t.context.vault);
+  const sessionId = await openSession(t, api, 10);
+  const part = bytesOf(10);
+  const [right, wrong] = [part, bytesOf(10)].map((bytes) => `sha-256=:${sha256(bytes)}:`);
+  const put = (digest: string) => putPart(api, sessionId, 1, part, { 'content-digest': digest });
+  t.is((await put(`${right}, ${wrong}`)).body.code, 'digest_mismatch');
+  t.is((await put(`${wrong}, ${right}`)).status, 200);
+});
+
 test('digests of other kinds are let be', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);

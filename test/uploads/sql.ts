@@ -7,7 +7,7 @@ export interface Sql {
 }
 
 /** One statement on a connection of its own, as the superuser: no row-level security. */
-export function createSql(vault: TestVault): Sql {
+export function createSql(vault: Pick<TestVault, 'databases'>): Sql {
   return async (text, values = []) => {
     const client = new Client({ connectionString: vault.databases.admin });
     await client.connect();

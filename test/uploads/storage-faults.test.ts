@@ -110,7 +110,13 @@ const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
     const api = await createApi(vault);
     const directory = storeDirectory(vault);
     const aside = `${directory}-aside`;
-    await cp(directory, aside, { recursive: true });
+    // The vault goes on writing its marks beside them.
+    const copied = () =>
+      cp(directory, aside, { recursive: true }).then(
+        () => true,
+        () => false,
+      );
+    await until(copied, { what: 'a copy', timeoutMs: 20_000 });
     t.teardown(() => rm(aside, { recursive: true }));
     await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory]);
     t.teardown(() => run('umount', ['-l', directory]));

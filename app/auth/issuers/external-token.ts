@@ -7,7 +7,9 @@ import type { Identified } from '../../http/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
-import { clockSkewSeconds, toTokenError } from '../token-error.ts';
+import { expiryOf } from '../tokens/expiry.ts';
+import { toTokenError } from '../tokens/token-error.ts';
+import { clockSkewSeconds } from '../tokens/token-lifetime.ts';
 
 /** What a token of another issuer says, by the issuer's own name of the user. */
 export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: string };
@@ -85,6 +87,7 @@ function toExternalToken(payload: JWTPayload, config: IssuerConfig): ExternalTok
     roles: granted(grants.roles, namesAt(payload, claims.roles)),
     scopes: granted(grants.scopes, namesAt(payload, claims.scopes)),
     sessionId: textAt(payload, claims.session),
+    expiresAt: expiryOf(payload),
   };
 }
 

@@ -24,6 +24,8 @@ create table document_versions (
   proof_id uuid null,
   primary key (document_id, version)
 );
+-- The owner sees no row of a table whose row-level security is forced, and foreign keys are checked as the owner.
+alter table documents no force row level security;
 insert into document_versions
   select id, 1, user_id, tenant_id, storage_key, object_version, file_size, file_hash,
     encrypted_metadata, status, created_at, sealed_at, proof_id
@@ -68,6 +70,7 @@ alter table document_shares
   add constraint document_shares_recipient_ref unique (document_id, recipient_ref);
 alter table document_shares
   add constraint document_shares_document_id_foreign foreign key (document_id) references documents (id) on update no action on delete cascade;
+alter table documents force row level security;
 
 create table share_recipients (
   user_id uuid not null,

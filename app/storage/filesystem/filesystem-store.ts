@@ -74,9 +74,8 @@ export async function createFilesystemStore(
 
   async function findManifest(key: string): Promise<Manifest | undefined> {
     const path = join(layout.objectDirectory(key), manifestName);
-    const manifest = await inStore(findJson<Manifest>(path), 'object_not_found');
-    if (!manifest) await identity.assertPresent();
-    return manifest;
+    const find = () => inStore(findJson<Manifest>(path), 'object_not_found');
+    return (await find()) ?? (await lookAgain(find));
   }
 
   async function get(key: string, options: GetOptions = {}): Promise<OpenObject> {
@@ -86,12 +85,25 @@ export async function createFilesystemStore(
     return readParts(layout.objectDirectory(key), manifest, options, explain);
   }
 
+  /** What was not there may be, where the store itself was away and has come back since. */
+  async function lookAgain<T>(look: () => Promise<T>): Promise<T> {
+    await identity.assertPresent();
+    const found = await look();
+    if (found === undefined) await identity.assertPresent();
+    return found;
+  }
+
   async function remove(path: string): Promise<void> {
-    try {
-      await inStore(removeDirectory(layout.scratch, path), 'object_not_found');
-    } catch (error) {
-      if (!(error instanceof StorageError && error.code === 'object_not_found')) throw error;
-    }
+    const attempt = async (): Promise<true | undefined> => {
+      try {
+        await inStore(removeDirectory(layout.scratch, path), 'object_not_found');
+        return true;
+      } catch (error) {
+        if (error instanceof StorageError && error.code === 'object_not_found') return undefined;
+        throw error;
+      }
+    };
+    if ((await attempt()) === undefined) await lookAgain(attempt);
   }
 
   /** A list is whole only if the store was there until its end. */
@@ -151,7 +163,7 @@ export async function createFilesystemStore(
 
     listUploads: () => listed(listUploads(layout.uploads)),
 
-    listObjects: () => listed(listObjects(layout.objects)),
+    listObjects: (prefix = '') => listed(listObjects(layout.objects, prefix)),
 
     async ping() {
       await identity.ensurePresent();

@@ -31,8 +31,9 @@ export async function* listUploads(uploads: string): AsyncGenerator<OpenUpload> 
   }
 }
 
-export async function* listObjects(objects: string): AsyncGenerator<ListedObject> {
+/** Names on disk say nothing of keys, so every object is looked at. */
+export async function* listObjects(objects: string, prefix: string): AsyncGenerator<ListedObject> {
   for await (const { key, size, createdAt } of readEach<Manifest>(objects, manifestName)) {
-    yield { key, size, createdAt: new Date(createdAt) };
+    if (key.startsWith(prefix)) yield { key, size, createdAt: new Date(createdAt) };
   }
 }

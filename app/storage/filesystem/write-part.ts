@@ -4,8 +4,8 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { exactBody } from '../exact-body.ts';
-import type { PartTarget, PutPartOptions } from '../object-store.ts';
+import { ExactBody } from '../exact-body.ts';
+import type { PartTarget, PutPartOptions, SentPart } from '../object-store.ts';
 import { syncDirectory } from './durable.ts';
 import { partFileName } from './manifest.ts';
 
@@ -20,10 +20,10 @@ export async function writePart(
   { partNumber, size }: PartTarget,
   body: Readable,
   options: PutPartOptions = {},
-): Promise<{ etag: string }> {
+): Promise<SentPart> {
   const etag = randomBytes(16).toString('hex');
   const partial = join(directory, `${etag}.partial`);
-  const exact = exactBody(body, size, options);
+  const exact = new ExactBody(body, size, options);
   try {
     await pipeline(
       exact,
@@ -36,7 +36,7 @@ export async function writePart(
     );
     await rename(partial, join(directory, partFileName({ partNumber, etag })));
     await syncDirectory(directory);
-    return { etag };
+    return { etag, sha256: exact.sha256 };
   } catch (error) {
     await rm(partial, { force: true }).catch(() => undefined);
     throw error;

@@ -38,10 +38,14 @@ export async function* listUploads(client: S3Client, Bucket: string): AsyncGener
   }
 }
 
-export async function* listObjects(client: S3Client, Bucket: string): AsyncGenerator<ListedObject> {
+export async function* listObjects(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string | undefined,
+): AsyncGenerator<ListedObject> {
   let ContinuationToken: string | undefined;
   do {
-    const command = new ListObjectsV2Command({ Bucket, ContinuationToken });
+    const command = new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken });
     const page: ListObjectsV2CommandOutput = await client.send(command).catch((error) => {
       throw toStorageError(error);
     });

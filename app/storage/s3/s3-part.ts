@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { UploadPartCommand } from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { exactBody } from '../exact-body.ts';
-import type { PutPartOptions } from '../object-store.ts';
+import { ExactBody } from '../exact-body.ts';
+import type { PutPartOptions, SentPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toStorageError } from './s3-error.ts';
@@ -55,9 +55,9 @@ export async function sendPart(
   part: PartToSend,
   body: Readable,
   options: PutPartOptions = {},
-): Promise<{ etag: string }> {
+): Promise<SentPart> {
   const encoding = part.withTrailer ? awsChunked(part.size) : undefined;
-  const exact = exactBody(body, part.size, { ...options, encoding });
+  const exact = new ExactBody(body, part.size, { ...options, encoding });
   // The SDK does not notice a body that fails: without this its request would wait for the rest.
   const failed = new AbortController();
   exact.once('error', (error) => failed.abort(error));
@@ -65,7 +65,8 @@ export async function sendPart(
   try {
     const { ETag } = await client.send(uploadPartCommand(part, exact), { abortSignal });
     if (!ETag) throw new StorageError('storage_unavailable');
-    return { etag: toPartEtag(ETag, encoding?.checksum()) };
+    const { sha256 } = exact;
+    return { etag: toPartEtag(ETag, part.withTrailer ? sha256 : undefined), sha256 };
   } catch (error) {
     options.signal?.throwIfAborted();
     throw exact.errored ?? (await explain(client, part.upload, error));

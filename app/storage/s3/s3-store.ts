@@ -32,7 +32,7 @@ export function createS3Store(config: S3Config): ObjectStore {
       // Some servers would make a missing bucket: a wrong name must not go unnoticed.
       if (!isBucketSeen) await assertBucket(client, Bucket);
       isBucketSeen = true;
-      const ChecksumAlgorithm = withTrailer ? 'CRC32' : undefined;
+      const ChecksumAlgorithm = withTrailer ? 'SHA256' : undefined;
       const command = new CreateMultipartUploadCommand({ ...objectAt(key), ChecksumAlgorithm });
       const { UploadId } = await client.send(command).catch((error) => {
         throw toStorageError(error);
@@ -75,7 +75,7 @@ export function createS3Store(config: S3Config): ObjectStore {
 
     listUploads: () => listUploads(client, Bucket),
 
-    listObjects: () => listObjects(client, Bucket),
+    listObjects: (prefix) => listObjects(client, Bucket, prefix && toServerKey(prefix)),
 
     ping: () => assertBucket(client, Bucket),
 

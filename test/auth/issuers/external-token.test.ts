@@ -30,6 +30,7 @@ test('a token is taken with the names that its issuer may grant, and no others',
   const { present, config } = await startVerifier(t);
   const token = await present({
     sub: 'someone',
+    exp: 4_102_444_800,
     authz: { roles: ['auditor', 'probatio_admin'], scopes: ['documents:read', 'keys:manage'] },
     tenant_id: 'two',
     plan: 'large',
@@ -43,6 +44,7 @@ test('a token is taken with the names that its issuer may grant, and no others',
     roles: ['auditor'],
     scopes: ['documents:read'],
     sessionId: 'session-1',
+    expiresAt: new Date('2100-01-01'),
   });
 });
 

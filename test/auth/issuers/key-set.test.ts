@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../../../app/auth/issuers/key-set.ts';
-import { toTokenError } from '../../../app/auth/token-error.ts';
+import { toTokenError } from '../../../app/auth/tokens/token-error.ts';
 import { until } from '../../../app/dev/until.ts';
 import { startKeyServer } from './key-server.ts';
 import { createSigningKey, type SigningKey } from './signing-key.ts';

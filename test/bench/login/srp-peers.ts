@@ -8,9 +8,9 @@ import {
   SRPRoutines,
   SRPServerSession,
 } from 'tssrp6a';
-import { startSrpLogin } from '../../../client/srp-login.ts';
-import { createRegistration } from '../../../client/registration.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/password.ts';
+import { startSrpLogin } from '../../../client/srp/login.ts';
+import { createRegistration } from '../../../client/accounts/registration.ts';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
 import { generator, pad, prime } from '../../../app/srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../../app/srp/srp.ts';
 import type { CpuMeter } from './cpu-meter.ts';

@@ -49,7 +49,7 @@ test('a part is given up at once, also when all of it was sent and no answer com
   line.holdAfter(partBytes / 2);
   const part = { ...upload, partNumber: 1, size: bytes.length };
   const sent = store.putPart(part, bodyOf(bytes), { signal: abort.signal });
-  await until(() => line.held().includes('x-amz-checksum-crc32:'), {
+  await until(() => line.held().includes('x-amz-checksum-sha256:'), {
     what: 'the end of the part on the line',
     timeoutMs: 10_000,
   });

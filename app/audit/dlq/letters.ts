@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import type { Owner, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors.ts';
+import type { DeadLetterStatus } from '../entity.ts';
+import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
+import { leaseSeconds, sendableText } from '../sealing/sealer-store.ts';
+
+/** An entry of the dead-letter queue, whatever became of it. */
+export interface DeadLetter {
+  readonly status: DeadLetterStatus;
+  /** How often its sealing failed. */
+  readonly attempts: number;
+  /** Why it failed last. */
+  readonly reason: string;
+  readonly owner: Owner;
+  readonly resource: { readonly type: string; readonly id: string };
+  readonly seq: number;
+  readonly isLeased: boolean;
+}
+
+export interface DeadEntry extends ClaimedEntry {
+  readonly owner: Owner;
+}
+
+const isLeased = sql<boolean>`claim_id is not null and claimed_until > now()`;
+
+/**
+ * Locks the entry until the transaction ends; whoever changes its letter locks it first. Throws
+ * not_found for what never was in the queue.
+ */
+export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
+  const find = () =>
+    tx
+      .selectFrom('audit_dead_letters')
+      .select(['status', 'attempts', 'reason'])
+      .where('entry_id', '=', entryId)
+      .executeTakeFirst();
+  if ((await find()) === undefined) throw new AppError('not_found');
+  const { user_id, tenant_id, resource_type, resource_id, ...entry } = await tx
+    .selectFrom('audit_entries')
+    .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])
+    .select(sql<boolean>`coalesce(${isLeased}, false)`.as('isLeased'))
+    .where('id', '=', entryId)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  const letter = await find();
+  if (letter === undefined) throw new AppError('not_found');
+  return {
+    ...letter,
+    ...entry,
+    owner: { userId: user_id, tenantId: tenant_id },
+    resource: { type: resource_type, id: resource_id },
+  };
+}
+
+/** Throws entry_not_dead where it is decided, retry_in_progress where a retry has it. */
+export function assertWaiting(letter: DeadLetter): void {
+  if (letter.status !== 'PENDING') throw new AppError('entry_not_dead');
+  if (letter.isLeased) throw new AppError('retry_in_progress', { retryAfterSeconds: leaseSeconds });
+}
+
+/** Leases those that were tried least, the oldest first; passes over those that a retry has. */
+export async function claimLetters(
+  tx: Tx,
+  claimId: string,
+  { limit, among }: { readonly limit: number; readonly among?: readonly string[] },
+): Promise<DeadEntry[]> {
+  const isAmong = among === undefined ? sql`true` : sql`l.entry_id = any(${among}::uuid[])`;
+  const { rows } = await sql<{ id: string }>`
+    select e.id from audit_dead_letters l join audit_entries e on e.id = l.entry_id
+    where l.status = 'PENDING' and e.state = 'DEAD' and (${isLeased}) is not true and ${isAmong}
+    order by l.attempts, l.created_at, l.entry_id limit ${limit}
+    for update of e skip locked`.execute(tx);
+  const ids = rows.map(({ id }) => id);
+  return ids.length === 0 ? [] : lease(tx, claimId, ids);
+}
+
+/** Of entries that the transaction has locked. */
+export async function lease(
+  tx: Tx,
+  claimId: string,
+  entryIds: readonly string[],
+): Promise<DeadEntry[]> {
+  const rows = await tx
+    .updateTable('audit_entries')
+    .set({
+      claim_id: claimId,
+      claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
+    })
+    .where('id', 'in', entryIds)
+    .returning(['id', 'user_id', 'tenant_id'])
+    .returning(sendableText.as('text'))
+    .execute();
+  return rows.map(({ id, text, user_id: userId, tenant_id: tenantId }) => ({
+    id,
+    text,
+    owner: { userId, tenantId },
+  }));
+}
+
+/** Of entries that the transaction has just sealed. */
+export async function recoverLetters(tx: Tx, entryIds: readonly string[], now: Date) {
+  if (entryIds.length === 0) return [];
+  return tx
+    .updateTable('audit_dead_letters')
+    .set({ status: 'RECOVERED', ended_at: now })
+    .where('entry_id', 'in', entryIds)
+    .returning(['entry_id as id', 'attempts'])
+    .execute();
+}
+
+/**
+ * Counts another attempt and ends the lease. Answers how many there were; undefined where the lease
+ * was lost meanwhile.
+ */
+export async function keepLetter(
+  tx: Tx,
+  claimId: string,
+  { id, reason }: SealFault,
+): Promise<number | undefined> {
+  const entry = await tx
+    .updateTable('audit_entries')
+    .set({ attempts: sql`attempts + 1`, claim_id: null, claimed_until: null })
+    .where('id', '=', id)
+    .where('claim_id', '=', claimId)
+    .returning('attempts')
+    .executeTakeFirst();
+  if (entry === undefined) return undefined;
+  await tx
+    .updateTable('audit_dead_letters')
+    .set({ attempts: entry.attempts, reason })
+    .where('entry_id', '=', id)
+    .execute();
+  return entry.attempts;
+}
+
+/** The ids of those in the queue, the least tried first. */
+export async function listWaiting(tx: Tx): Promise<string[]> {
+  const letters = await tx
+    .selectFrom('audit_dead_letters')
+    .select('entry_id')
+    .where('status', '=', 'PENDING')
+    .orderBy('attempts')
+    .orderBy('created_at')
+    .orderBy('entry_id')
+    .execute();
+  return letters.map(({ entry_id: entryId }) => entryId);
+}
+
+export async function countWaiting(tx: Tx): Promise<number> {
+  const { count } = await tx
+    .selectFrom('audit_dead_letters')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('status', '=', 'PENDING')
+    .executeTakeFirstOrThrow();
+  return count;
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { SignerRefused } from '../../../signer/signer-error.ts';
+import type { Clock } from '../../clock.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import {
+  assertWaiting,
+  claimLetters,
+  countWaiting,
+  keepLetter,
+  lease,
+  listWaiting,
+  lockLetter,
+  recoverLetters,
+  type DeadEntry,
+} from './letters.ts';
+import type { EntrySigning, Signed } from '../sealing/entry-signing.ts';
+import type { AuditEvent } from '../event.ts';
+import type { SealerStore } from '../sealing/sealer-store.ts';
+import { storeSeals } from '../sealing/stored-seals.ts';
+import type { AuditTrail } from '../trail.ts';
+
+/** Who asks for something to be done about dead letters. */
+export interface Operator {
+  readonly actor: AuditEvent['actor'];
+  readonly requestId: string;
+  /** A note of theirs. */
+  readonly by: string | null;
+}
+
+export interface RetriedEntry {
+  readonly id: string;
+  /** PENDING is still in the queue. */
+  readonly status: 'RECOVERED' | 'PENDING';
+  /** How often its sealing failed. */
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+export interface RetriedBatch {
+  readonly processed: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Still in the queue. */
+  readonly remaining: number;
+}
+
+export interface DlqRetry {
+  /**
+   * Has one dead entry signed again; for one that was recovered already, tells so. Throws not_found,
+   * entry_not_dead, retry_in_progress, and with the signer away SignerUnavailable.
+   */
+  retry(entryId: string, operator: Operator): Promise<RetriedEntry>;
+  /** The same for up to `limit` at once: those that were tried least, the oldest first. */
+  retryMany(limit: number, operator: Operator): Promise<RetriedBatch>;
+  /** The same for all that are in the queue now, each once, in batches. */
+  retryAll(operator: Operator): AsyncIterable<RetriedBatch>;
+}
+
+const batchSize = 200;
+
+export interface DlqOptions {
+  readonly db: Database;
+  readonly store: SealerStore;
+  readonly signing: EntrySigning;
+  readonly registry: KeyRegistry;
+  readonly audit: AuditTrail;
+  readonly clock: Clock;
+}
+
+export function createDlqRetry(options: DlqOptions): DlqRetry {
+  const { db, store, signing, registry, audit, clock } = options;
+
+  /** What came of the entries; those whose lease was lost meanwhile are left out. */
+  async function sealAgain(
+    claimId: string,
+    entries: readonly DeadEntry[],
+    operator: Operator,
+  ): Promise<RetriedEntry[]> {
+    if (entries.length === 0) return [];
+    try {
+      for (;;) {
+        const { keyId } = await registry.active('audit');
+        const signed = await signing.sign(keyId, entries);
+        const retried = await db.asService(async (tx) => {
+          const outcomes = await settle(tx, claimId, keyId, signed);
+          if (outcomes !== undefined) await record(tx, entries, outcomes, operator);
+          return outcomes;
+        });
+        if (retried !== undefined) return retried;
+        await registry.refresh();
+      }
+    } catch (error) {
+      const ids = entries.map(({ id }) => id);
+      await store.release(claimId, ids).catch(() => undefined);
+      if (!(error instanceof SignerRefused)) throw error;
+      throw new AppError('signer_unavailable', { cause: error });
+    }
+  }
+
+  /** Undefined, and nothing done, where the key is active no more. */
+  async function settle(
+    tx: Tx,
+    claimId: string,
+    keyId: string,
+    { seals, faults }: Signed,
+  ): Promise<RetriedEntry[] | undefined> {
+    const stored = await storeSeals(tx, claimId, keyId, seals);
+    if (stored === undefined) return undefined;
+    const letters = await recoverLetters(tx, stored, clock());
+    const outcomes = letters.map(({ id, attempts }) => recovered(id, attempts));
+    for (const { id, reason } of faults) {
+      const attempts = await keepLetter(tx, claimId, { id, reason });
+      if (attempts === undefined) continue;
+      outcomes.push({ id, status: 'PENDING', attempts, lastError: reason });
+    }
+    return outcomes;
+  }
+
+  async function record(
+    tx: Tx,
+    entries: readonly DeadEntry[],
+    outcomes: readonly RetriedEntry[],
+    operator: Operator,
+  ): Promise<void> {
+    const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
+    for (const { id, owner } of entries.toSorted(inOrderOfResources)) {
+      const outcome = outcomeOf.get(id);
+      if (outcome !== undefined) await audit.append(tx, retried(outcome, owner, operator));
+    }
+  }
+
+  async function retry(entryId: string, operator: Operator): Promise<RetriedEntry> {
+    audit.assertWritable();
+    const claimId = randomUUID();
+    const letter = await db.asService(async (tx) => {
+      const found = await lockLetter(tx, entryId);
+      if (found.status === 'RECOVERED') return found;
+      assertWaiting(found);
+      return { ...found, entries: await lease(tx, claimId, [entryId]) };
+    });
+    if (!('entries' in letter)) return recovered(entryId, letter.attempts);
+    const [outcome] = await sealAgain(claimId, letter.entries, operator);
+    return outcome ?? retry(entryId, operator);
+  }
+
+  async function retryBatch(
+    which: Parameters<typeof claimLetters>[2],
+    operator: Operator,
+  ): Promise<RetriedBatch> {
+    audit.assertWritable();
+    const claimId = randomUUID();
+    const entries = await db.asService((tx) => claimLetters(tx, claimId, which));
+    const outcomes = await sealAgain(claimId, entries, operator);
+    const succeeded = outcomes.filter(({ status }) => status === 'RECOVERED').length;
+    return {
+      processed: outcomes.length,
+      succeeded,
+      failed: outcomes.length - succeeded,
+      remaining: await db.asService(countWaiting),
+    };
+  }
+
+  return {
+    retry,
+
+    retryMany: (limit, operator) => retryBatch({ limit }, operator),
+
+    async *retryAll(operator) {
+      const waiting = await db.asService(listWaiting);
+      for (let next = 0; next < waiting.length; next += batchSize) {
+        const among = waiting.slice(next, next + batchSize);
+        yield await retryBatch({ limit: batchSize, among }, operator);
+      }
+    },
+  };
+}
+
+function recovered(id: string, attempts: number): RetriedEntry {
+  return { id, status: 'RECOVERED', attempts, lastError: null };
+}
+
+function inOrderOfResources(a: DeadEntry, b: DeadEntry): number {
+  const [first, second] = [a, b].map(({ id, owner }) => `${owner.userId} ${id}`);
+  return (first ?? '') < (second ?? '') ? -1 : 1;
+}
+
+function retried(
+  { id, status, attempts, lastError }: RetriedEntry,
+  owner: Owner,
+  { actor, requestId, by }: Operator,
+): AuditEvent {
+  return {
+    action: 'audit.retried',
+    actor,
+    owner,
+    ...(status === 'PENDING' ? { outcome: 'failure' as const } : {}),
+    resource: { type: 'audit_entry', id },
+    requestId,
+    data: { status, attempts, lastError, by },
+  };
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { Timestamp, Uuid } from '../../http/wire.ts';
+
+/** What an operator says; it becomes part of an entry for good. */
+function Note(maxLength: number) {
+  return z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters');
+}
+
+const By = Note(128).meta({ description: 'Who triggers it: a note beside the caller.' });
+
+export const DeadEntryId = z.strictObject({ id: Uuid });
+
+export const RetryManyQuery = z.strictObject({
+  batchSize: z
+    .string()
+    .regex(/^[0-9]{1,3}$/, 'must be an integer from 1 to 200')
+    .transform(Number)
+    .pipe(z.number().min(1).max(200))
+    .default(50),
+});
+
+export const RetryQuery = z.strictObject({ by: By.optional() });
+export const AbandonQuery = z.strictObject({ reason: Note(512).optional(), by: By.optional() });
+
+export const Stats = z.strictObject({
+  total: z.int().meta({ description: 'Ever in the queue.' }),
+  pending: z.int().meta({ description: 'Still in it.' }),
+  abandoned: z.int(),
+  recovered: z.int(),
+  oldestAt: Timestamp.nullable().meta({ description: 'Of the oldest one still in it.' }),
+  byReason: z
+    .record(z.string(), z.int())
+    .meta({ description: 'Those still in it, by what failed last.' }),
+});
+
+export const Alerts = z.strictObject({
+  alerts: z.array(
+    z.strictObject({
+      code: z.enum([
+        'dead_letters',
+        'dead_letter_old',
+        'backlog_large',
+        'backlog_old',
+        'sealing_paused',
+      ]),
+      severity: z.enum(['warning', 'critical']),
+      message: z.string(),
+      value: z.int().meta({ description: 'Entries, or seconds of an age or a pause.' }),
+      threshold: z.int(),
+      since: Timestamp,
+    }),
+  ),
+});
+
+export const RetriedBatch = z.strictObject({
+  processed: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  remaining: z.int().meta({ description: 'Still in the queue.' }),
+});
+
+export const RetriedEntry = z.strictObject({
+  id: Uuid,
+  status: z.enum(['RECOVERED', 'PENDING']),
+  attempts: z.int().meta({ description: 'How often its sealing failed.' }),
+  lastError: z.string().nullable(),
+});
+
+export const AbandonedEntry = z.strictObject({
+  id: Uuid,
+  status: z.literal('UNRECOVERABLE'),
+  reason: z.string().nullable(),
+  by: z.string().nullable(),
+  at: Timestamp,
+});

@@ -1,0 +1,41 @@
+import type { Database } from '../../db/database.ts';
+
+export interface DlqStats {
+  /** Ever. */
+  readonly total: number;
+  readonly pending: number;
+  readonly abandoned: number;
+  readonly recovered: number;
+  /** Since when the oldest pending one is in the queue. */
+  readonly oldestAt: Date | null;
+  /** The pending ones by what failed last. */
+  readonly byReason: Readonly<Record<string, number>>;
+}
+
+export async function readDlqStats(db: Database): Promise<DlqStats> {
+  const groups = await db.asService((tx) =>
+    tx
+      .selectFrom('audit_dead_letters')
+      .select(['status', 'reason'])
+      .select(({ fn }) => [
+        fn.countAll<number>().as('count'),
+        fn.min<Date>('created_at').as('oldestAt'),
+      ])
+      .groupBy(['status', 'reason'])
+      .execute(),
+  );
+  const countOf = (status?: string) =>
+    groups
+      .filter((group) => status === undefined || group.status === status)
+      .reduce((sum, { count }) => sum + count, 0);
+  const pending = groups.filter(({ status }) => status === 'PENDING');
+  const [oldest] = pending.toSorted((a, b) => a.oldestAt.getTime() - b.oldestAt.getTime());
+  return {
+    total: countOf(),
+    pending: countOf('PENDING'),
+    abandoned: countOf('ABANDONED'),
+    recovered: countOf('RECOVERED'),
+    oldestAt: oldest?.oldestAt ?? null,
+    byReason: Object.fromEntries(pending.map(({ reason, count }) => [reason, count])),
+  };
+}

@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import type { Tx } from '../db/database.ts';
+import type { Caller } from '../http/caller.ts';
+import type { EntryQuery } from './entry-schema.ts';
+import { readsAll } from './readers.ts';
+
+type Query = z.output<typeof EntryQuery>;
+
+export const maxLookedThrough = 10_000;
+
+/** The entries that the caller may see, newest first, as far as an index leads to those asked for. */
+export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'> = {}) {
+  const { resourceType, resourceId, from, to, cursor } = query;
+  let found = tx.selectFrom('audit_entries').orderBy('id', 'desc');
+  if (!readsAll(caller)) {
+    // Said this way too, Postgres expects few, and does not look for them among those of everyone.
+    const { userId } = caller;
+    found = found.where('user_id', '>=', userId).where('user_id', '<=', userId);
+  }
+  if (resourceId !== undefined) {
+    found = found.where('resource_id', '=', resourceId);
+    if (resourceType !== undefined) found = found.where('resource_type', '=', resourceType);
+  }
+  if (from !== undefined) found = found.where('id', '>=', firstIdOf(from));
+  if (to !== undefined) found = found.where('id', '<', firstIdOf(to));
+  if (cursor !== undefined) found = found.where('id', '<', cursor);
+  return found;
+}
+
+/**
+ * What else is asked for, among so many of the entries in reach as may be looked through: it may be
+ * rare among millions.
+ */
+export function selectMatches(
+  tx: Tx,
+  inReach: ReturnType<typeof selectInReach>,
+  { resourceType, action }: Pick<Query, 'resourceType' | 'action'> = {},
+) {
+  const lookedThrough = inReach
+    .select(['id', 'action', 'resource_type', 'resource_id', 'seq', 'canonical', 'state'])
+    .select(['hash', 'signature', 'key_id', 'sealed_at', 'erased_at'])
+    .select(recordedAt.as('recorded_at'))
+    .limit(maxLookedThrough)
+    .as('looked_through');
+  let matches = tx.selectFrom(lookedThrough).selectAll().orderBy('id', 'desc');
+  if (resourceType !== undefined) matches = matches.where('resource_type', '=', resourceType);
+  if (action !== undefined) matches = matches.where('action', '=', action);
+  return matches;
+}
+
+/** The time in a UUIDv7, by which entries are ordered and found. */
+const recordedAt = sql<Date>`coalesce(uuid_extract_timestamp(id), created_at)`;
+
+/** Below every UUIDv7 made at that time or later. */
+function firstIdOf(time: Date): string {
+  const digits = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-0000-0000-000000000000`;
+}

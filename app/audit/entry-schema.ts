@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { Limit, Timestamp, Uuid } from '../http/wire.ts';
+
+const Name = z.string().min(1).max(512);
+const Time = z.iso.datetime().transform((text) => new Date(text));
+
+export const EntryQuery = z.strictObject({
+  resourceType: Name.optional(),
+  resourceId: Name.optional(),
+  action: Name.optional(),
+  /** The first moment, and the first one after. */
+  from: Time.optional(),
+  to: Time.optional(),
+  limit: Limit,
+  cursor: Uuid.optional(),
+});
+
+/** What the text of an entry says of it beside what the columns do. */
+export const EntryText = z.object({
+  actor: z.strictObject({
+    type: z.enum(['user', 'system', 'anonymous']),
+    id: z.string().nullable(),
+  }),
+  outcome: z.enum(['success', 'failure']),
+  data: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+});
+
+export const EntryView = z
+  .strictObject({
+    id: Uuid,
+    action: z.string(),
+    resource: z.strictObject({ type: z.string(), id: z.string() }),
+    seq: z.int(),
+    /** As `outcome` and `data`, null once erased. */
+    actor: EntryText.shape.actor.nullable(),
+    outcome: EntryText.shape.outcome.nullable(),
+    state: z.enum(['PENDING', 'SEALED', 'DEAD', 'ABANDONED', 'ERASED']),
+    recordedAt: Timestamp,
+    sealedAt: Timestamp.nullable(),
+    data: EntryText.shape.data.nullable(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+export const EntryList = z.array(EntryView);

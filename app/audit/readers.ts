@@ -1,0 +1,18 @@
+import type { Database, Tx } from '../db/database.ts';
+import type { Caller } from '../http/caller.ts';
+
+const roles: ReadonlySet<string> = new Set(['auditor', 'probatio_admin']);
+
+/** Whether the caller may see the entries of everyone, not just their own. */
+export function readsAll(caller: Caller): boolean {
+  return caller.roles.some((role) => roles.has(role));
+}
+
+/** A transaction that sees the entries which the caller may see. */
+export function asReader<T>(
+  db: Database,
+  caller: Caller,
+  read: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return readsAll(caller) ? db.asService(read) : db.asUser(caller, read);
+}

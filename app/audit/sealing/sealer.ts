@@ -1,0 +1,150 @@
+import { EventEmitter, once } from 'node:events';
+import { randomUUID } from 'node:crypto';
+import type { SignerClient } from '../../../signer/client.ts';
+import type { Clock } from '../../clock.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { sleep, type WakeSignal } from '../../wake-signal.ts';
+import { createBatchSize } from './batch-size.ts';
+import {
+  mayBeToBlame,
+  type ClaimedEntry,
+  type EntrySigning,
+  type SealFault,
+  type Signed,
+} from './entry-signing.ts';
+import type { SealerStore } from './sealer-store.ts';
+import { createSealingBreaker } from './breaker.ts';
+
+/** One batch alone would wait for Postgres and the signer in turn. */
+const lanes = 2;
+const pollMs = 250;
+/** What is committed while a lane rests makes one batch: each batch costs two transactions and a call. */
+const restMs = 50;
+
+export interface Sealer {
+  /** Since when this process has not been able to seal; undefined while it is. */
+  readonly pausedSince: Date | undefined;
+  /** Resolves when this process has sealed another batch, or after `ms`. */
+  nextBatch(ms: number): Promise<void>;
+  /** Finishes the batches under way. */
+  stop(): Promise<void>;
+}
+
+interface SealerOptions {
+  readonly store: SealerStore;
+  readonly signing: EntrySigning;
+  readonly signer: Pick<SignerClient, 'health'>;
+  readonly registry: KeyRegistry;
+  /** Something was committed: look for it now rather than at the next poll. */
+  readonly signal: WakeSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Starts signing what is committed, in batches, until stopped. */
+export function startSealer(options: SealerOptions): Sealer {
+  const { store, signing, signer, registry, signal, clock, log } = options;
+  const events = new EventEmitter().setMaxListeners(0);
+  const stopping = new AbortController();
+  const batchSize = createBatchSize();
+  const breaker = createSealingBreaker(clock, log);
+
+  /** Whether there may be more. */
+  async function sealBatch(): Promise<boolean> {
+    const claimId = randomUUID();
+    const limit = batchSize.current;
+    const { keyId } = await registry.active('audit');
+    const entries = await store.claim(claimId, limit);
+    if (entries.length === 0) {
+      await closeWhenReady();
+      return false;
+    }
+    try {
+      const { seals, faults } = await sign(keyId, entries);
+      if (!(await store.storeSeals(claimId, keyId, seals))) {
+        await store.release(claimId, idsOf(entries));
+        await registry.refresh();
+        return true;
+      }
+      await recordFaults(claimId, faults);
+      if (seals.length > 0) {
+        breaker.succeeded();
+        events.emit('sealed');
+      }
+      return entries.length === limit;
+    } catch (error) {
+      await giveBack(claimId, entries, error).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function giveBack(
+    claimId: string,
+    entries: readonly ClaimedEntry[],
+    error: unknown,
+  ): Promise<void> {
+    const [first, second] = entries;
+    if (first !== undefined && second === undefined && mayBeToBlame(error)) {
+      await store.stepAside(claimId, first.id);
+    } else await store.release(claimId, idsOf(entries));
+  }
+
+  async function sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed> {
+    const startedAt = performance.now();
+    try {
+      const signed = await signing.sign(keyId, entries);
+      batchSize.succeeded(entries.length, performance.now() - startedAt);
+      return signed;
+    } catch (error) {
+      batchSize.failed();
+      throw error;
+    }
+  }
+
+  /** What waited may have been sealed by another replica: then no batch of ours shows a recovery. */
+  async function closeWhenReady(): Promise<void> {
+    if (breaker.openSince === undefined || (await store.hasWaiting())) return;
+    const { token } = await signer.health();
+    if (token === 'ready') breaker.succeeded();
+  }
+
+  async function recordFaults(claimId: string, faults: readonly SealFault[]): Promise<void> {
+    for (const fault of faults) {
+      log.error({ entryId: fault.id, reason: fault.reason }, 'an audit entry cannot be sealed');
+      await store.recordFault(claimId, fault);
+    }
+  }
+
+  async function runLane(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const mayBeMore = await sealBatch();
+        if (mayBeMore) continue;
+        await sleep(restMs, stopping.signal);
+        await signal.wait(pollMs, stopping.signal);
+      } catch (error) {
+        breaker.failed(error);
+        await breaker.pause(stopping.signal);
+      }
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: lanes }, runLane));
+  return {
+    get pausedSince() {
+      return breaker.openSince;
+    },
+    async nextBatch(ms) {
+      await once(events, 'sealed', { signal: AbortSignal.timeout(ms) }).catch(() => undefined);
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+function idsOf(entries: readonly ClaimedEntry[]): string[] {
+  return entries.map(({ id }) => id);
+}

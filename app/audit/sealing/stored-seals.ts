@@ -1,0 +1,59 @@
+import { randomInt } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Seal } from '../../../signer/protocol.ts';
+import type { Tx } from '../../db/database.ts';
+
+const slots = 64;
+
+/**
+ * Answers the ids of those that were stored; undefined, and nothing stored, where the key that signed
+ * is active no more. First writer wins: rows that another batch sealed or claimed meanwhile stay as
+ * they are.
+ */
+export async function storeSeals(
+  tx: Tx,
+  claimId: string,
+  keyId: string,
+  seals: readonly Seal[],
+): Promise<string[] | undefined> {
+  if (!(await isActive(tx, keyId))) return undefined;
+  const { rows } = await sql<{ id: string }>`
+    update audit_entries e
+    set state = 'SEALED', hash = s.hash, signature = s.signature, key_id = ${keyId},
+      sealed_at = clock_timestamp(), claim_id = null, claimed_until = null
+    from unnest(
+      ${column(seals, 'id')}::uuid[], ${column(seals, 'hash')}::text[],
+      ${column(seals, 'signature')}::text[]
+    ) as s (id, hash, signature)
+    where e.id = s.id and e.claim_id = ${claimId}::uuid and e.signature is null
+    returning e.id`.execute(tx);
+  if (rows.length > 0) await addToTotal(tx, rows.length);
+  return rows.map(({ id }) => id);
+}
+
+/** Locked until the seals are stored: a key is retired before or after them, never meanwhile. */
+async function isActive(tx: Tx, keyId: string): Promise<boolean> {
+  const key = await tx
+    .selectFrom('signing_keys')
+    .select('key_id')
+    .where('key_id', '=', keyId)
+    .where('state', '=', 'ACTIVE')
+    .forShare()
+    .executeTakeFirst();
+  return key !== undefined;
+}
+
+/** In one of many rows, so that sealers seldom wait for each other's commit. */
+async function addToTotal(tx: Tx, sealed: number): Promise<void> {
+  await tx
+    .insertInto('audit_totals')
+    .values({ slot: randomInt(slots), sealed })
+    .onConflict((conflict) =>
+      conflict.column('slot').doUpdateSet({ sealed: sql`audit_totals.sealed + excluded.sealed` }),
+    )
+    .execute();
+}
+
+function column(seals: readonly Seal[], name: keyof Seal): string[] {
+  return seals.map((seal) => seal[name]);
+}

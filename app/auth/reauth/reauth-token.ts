@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { errors, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { SignerClient } from '../../../signer/client.ts';
+import type { Clock } from '../../clock.ts';
+import { AppError } from '../../errors.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import type { FindOwnKey } from '../tokens/own-keys.ts';
+import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
+
+const Claims = z.object({ purpose: z.literal('reauth') });
+
+/** Shows that a caller proved who they are a moment ago. */
+export interface ReauthTokens {
+  /** RS256, `typ: reauth+jwt`, five minutes, signed in the HSM. Throws SignerUnavailable. */
+  issue(caller: Pick<Caller, 'userId'>): Promise<{ reauthToken: string; expiresAt: Date }>;
+  /**
+   * Takes any token of the caller's own, whichever session it was issued in.
+   * Throws reauth_required, reauth_expired, reauth_invalid or jwks_unavailable.
+   */
+  verify(token: string | undefined, caller: Caller): Promise<void>;
+}
+
+interface ReauthTokensOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly signer: SignerClient;
+  readonly registry: KeyRegistry;
+  readonly findOwnKey: FindOwnKey;
+  readonly clock: Clock;
+}
+
+export function createReauthTokens(options: ReauthTokensOptions): ReauthTokens {
+  const { issuer, audience, signer, registry, findOwnKey, clock } = options;
+  return {
+    async issue(caller) {
+      const { keyId } = await registry.active('token');
+      const issuedAt = Math.floor(clock().getTime() / 1000);
+      const expiresAt = issuedAt + reauthTokenSeconds;
+      const claims = {
+        iss: issuer,
+        sub: caller.userId,
+        aud: audience,
+        exp: expiresAt,
+        iat: issuedAt,
+        jti: randomUUID(),
+        purpose: 'reauth',
+      };
+      const reauthToken = await signer.signToken({ keyId, typ: 'reauth+jwt', claims });
+      return { reauthToken, expiresAt: new Date(expiresAt * 1000) };
+    },
+
+    async verify(token, caller) {
+      if (token === undefined) throw new AppError('reauth_required');
+      try {
+        const { payload } = await jwtVerify(token, findOwnKey, {
+          algorithms: ['RS256'],
+          typ: 'reauth+jwt',
+          issuer,
+          audience,
+          subject: caller.userId,
+          // No tolerance for clocks that differ: never older than five minutes (specification, MFA 1).
+          currentDate: clock(),
+          requiredClaims: ['exp', 'iat', 'jti'],
+        });
+        Claims.parse(payload);
+      } catch (error) {
+        throw toAppError(error);
+      }
+    },
+  };
+}
+
+function toAppError(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) return new AppError('reauth_expired', { cause: error });
+  const isUnknownKey = error instanceof AppError && error.code === 'invalid_token';
+  if (isUnknownKey || error instanceof errors.JOSEError || error instanceof z.ZodError) {
+    return new AppError('reauth_invalid', { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { jwtVerify, type JWTPayload } from 'jose';
+import { z } from 'zod';
+import type { SignerClient } from '../../../signer/client.ts';
+import type { Clock } from '../../clock.ts';
+import { AppError } from '../../errors.ts';
+import type { Caller } from '../../http/caller.ts';
+import { expiryOf } from './expiry.ts';
+import { toTokenError } from './token-error.ts';
+import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import type { FindOwnKey } from './own-keys.ts';
+import { createVerifiedTokens } from './verified-tokens.ts';
+
+/** The claims of our access tokens beside the registered ones (RFC 9068). */
+const Claims = z.object({
+  sub: z.guid(),
+  tenant_id: z.string().min(1),
+  plan: z.string().min(1),
+  sid: z.string().min(1),
+  authz: z.object({ roles: z.array(z.string()), scopes: z.array(z.string()) }),
+});
+
+/** How many tokens are known whose signatures were verified: some 1 kB each. */
+const maxVerified = 10_000;
+
+/** Whom an access token is for. */
+export type TokenSubject = Omit<Caller, 'issuer' | 'sessionId' | 'expiresAt'> & {
+  readonly sessionId: string;
+};
+
+/** A caller whose token is ours: it always names a session. */
+type OwnCaller = Caller & { readonly sessionId: string };
+
+interface Verified {
+  readonly header: { readonly kid?: string };
+  readonly caller: OwnCaller;
+}
+
+export interface AccessTokens {
+  /** RS256, `typ: at+jwt`, signed in the HSM. Throws SignerUnavailable. */
+  issue(subject: TokenSubject, lifetimeSeconds?: number): Promise<string>;
+  /** Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. */
+  verify(token: string): Promise<OwnCaller>;
+}
+
+interface AccessTokensOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly signer: Pick<SignerClient, 'signToken'>;
+  readonly registry: Pick<KeyRegistry, 'active'>;
+  readonly findOwnKey: FindOwnKey;
+  readonly clock: Clock;
+}
+
+export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
+  const { issuer, audience, signer, registry, findOwnKey, clock } = options;
+  const verified = createVerifiedTokens<Verified>(maxVerified);
+  return {
+    async issue(subject, lifetimeSeconds = accessTokenSeconds) {
+      const { keyId } = await registry.active('token');
+      const issuedAt = Math.floor(clock().getTime() / 1000);
+      const claims = {
+        iss: issuer,
+        sub: subject.userId,
+        aud: audience,
+        exp: issuedAt + lifetimeSeconds,
+        iat: issuedAt,
+        jti: randomUUID(),
+        authz: { roles: [...subject.roles], scopes: [...subject.scopes] },
+        tenant_id: subject.tenantId,
+        plan: subject.plan,
+        sid: subject.sessionId,
+      };
+      return signer.signToken({ keyId, typ: 'at+jwt', claims });
+    },
+    async verify(token) {
+      const known = verified.find(token, clock());
+      if (known !== undefined) {
+        await findOwnKey(known.header);
+        return known.caller;
+      }
+      try {
+        const { payload, protectedHeader: header } = await jwtVerify(token, findOwnKey, {
+          algorithms: ['RS256'],
+          typ: 'at+jwt',
+          issuer,
+          audience,
+          clockTolerance: clockSkewSeconds,
+          currentDate: clock(),
+          requiredClaims: ['sub', 'exp', 'iat', 'jti'],
+        });
+        const caller = { ...parseClaims(payload), issuer, expiresAt: expiryOf(payload) };
+        verified.add(token, { header, caller }, validUntil(payload));
+        return caller;
+      } catch (error) {
+        throw toTokenError(error);
+      }
+    },
+  };
+}
+
+/** As `jwtVerify` has it. */
+function validUntil({ exp = 0 }: JWTPayload): Date {
+  return new Date((exp + clockSkewSeconds) * 1000);
+}
+
+function parseClaims(payload: JWTPayload): TokenSubject {
+  const claims = Claims.safeParse(payload);
+  if (!claims.success) throw new AppError('invalid_token');
+  const { sub, tenant_id: tenantId, plan, sid, authz } = claims.data;
+  return { userId: sub, tenantId, plan, sessionId: sid, ...authz };
+}

@@ -1,0 +1,38 @@
+import { decodeJwt } from 'jose';
+import { AppError } from '../../errors.ts';
+import type { Identified } from '../../http/caller.ts';
+import type { AccessTokens } from './access-token.ts';
+import type { Issuers } from '../issuers/issuers.ts';
+import type { Revocations } from '../sessions/revocations.ts';
+
+interface AuthenticateOptions {
+  /** The vault's own name as an issuer. */
+  readonly issuer: string;
+  readonly tokens: AccessTokens;
+  readonly revocations: Revocations;
+  readonly issuers: Issuers;
+}
+
+/**
+ * Whom a bearer token names, ours or another issuer's. Throws as AccessTokens.verify,
+ * Revocations.isRevoked and Issuers.verify do.
+ */
+export function createAuthenticate(options: AuthenticateOptions) {
+  const { issuer, tokens, revocations, issuers } = options;
+  return async function authenticate(token: string): Promise<Identified> {
+    const named = unverifiedIssuer(token);
+    if (named !== issuer) return issuers.verify(token, named);
+    const caller = await tokens.verify(token);
+    if (await revocations.isRevoked(caller.sessionId)) throw new AppError('invalid_token');
+    return caller;
+  };
+}
+
+/** Read before the signature is, only to know whose it should be. */
+function unverifiedIssuer(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch (cause) {
+    throw new AppError('invalid_token', { cause });
+  }
+}

@@ -1,0 +1,49 @@
+import type { KeyObject } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
+import { AppError } from '../../errors.ts';
+import type { RegisteredKey } from '../../keys/registered-key.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
+
+/** A process may sign with a key that another has just retired. */
+const lagSeconds = 10;
+
+/** How long after its retirement tokens of a key may still be valid. */
+const lastSeconds = accessTokenSeconds + clockSkewSeconds + lagSeconds;
+
+/** What tells whether a key serves tokens. */
+type Validity = Pick<RegisteredKey, 'purpose' | 'activatedAt' | 'retiredAt'>;
+
+/** Whether the key may come to sign tokens, or tokens that it signed may still be valid. */
+export function servesTokens({ purpose, activatedAt, retiredAt }: Validity, now: Date): boolean {
+  if (purpose !== 'token') return false;
+  if (retiredAt === null) return true;
+  return activatedAt !== null && now.getTime() < retiredAt.getTime() + lastSeconds * 1000;
+}
+
+interface OwnKeysOptions {
+  readonly registry: Pick<KeyRegistry, 'find'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds the vault's own token key that a JWS header names. Throws invalid_token for any other key,
+ * and jwks_unavailable where it cannot be looked up: that is no unknown key.
+ */
+export function createOwnKeys({ registry, clock }: OwnKeysOptions) {
+  async function lookUp(keyId: string) {
+    try {
+      return await registry.find(keyId);
+    } catch (cause) {
+      throw new AppError('jwks_unavailable', { cause });
+    }
+  }
+
+  return async function findOwnKey(header: { kid?: string }): Promise<KeyObject> {
+    const key = header.kid === undefined ? undefined : await lookUp(header.kid);
+    if (key === undefined || !servesTokens(key, clock())) throw new AppError('invalid_token');
+    return key.key;
+  };
+}
+
+export type FindOwnKey = ReturnType<typeof createOwnKeys>;

@@ -1,0 +1,22 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What is one of a user's is one in each of their tenants: other issuers' users may have several. */
+export class Migration0007Tenants extends Migration {
+  override up(): void {
+    this.addSql(sql);
+  }
+}
+
+const sql = `
+-- Apps of the version before know only the keys that go: they must be stopped.
+alter table share_recipients drop constraint share_recipients_pkey;
+alter table share_recipients add primary key (user_id, tenant_id, recipient_ref);
+alter table sharing_keys drop constraint sharing_keys_pkey;
+alter table sharing_keys add primary key (user_id, tenant_id);
+alter table document_versions drop constraint document_versions_hash;
+alter table document_versions
+  add constraint document_versions_hash unique (user_id, tenant_id, file_hash);
+alter table audit_tallies drop constraint audit_tallies_pkey;
+alter table audit_tallies add primary key
+  (minute, user_id, tenant_id, action, actor_id, resource_type, resource_id, detail);
+`;

@@ -1,0 +1,103 @@
+import { sql, type AliasableExpression } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { Tx } from '../db/database.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from '../http/caller.ts';
+
+/** Which device a session is for: of our own sessions, and of other issuers' by their `sid`. */
+export interface SessionBinding {
+  /** Undefined for a session that is bound to none, and for a token that names no session. */
+  find(tx: Tx, caller: Caller): Promise<string | undefined>;
+  /** The same as a part of another query; null in place of undefined. */
+  select(tx: Tx, caller: Caller): AliasableExpression<string | null>;
+  /**
+   * Binds the caller's session unless it is bound already or has no name. Throws invalid_token for
+   * one that was ended since the request was let in.
+   */
+  bind(tx: Tx, caller: Caller, deviceId: string): Promise<void>;
+  /** Whether the session is another issuer's. */
+  isForeign(caller: Caller): boolean;
+}
+
+/** @param issuer our own */
+export function createSessionBinding({ issuer }: { readonly issuer: string }): SessionBinding {
+  const isForeign = (caller: Caller) => caller.issuer !== issuer;
+  const select = (tx: Tx, caller: Caller) =>
+    isForeign(caller) ? selectForeign(tx, caller) : selectOwn(tx, caller);
+  return {
+    isForeign,
+    select,
+
+    async find(tx, caller) {
+      const query = tx.selectNoFrom(select(tx, caller).as('deviceId'));
+      const { deviceId } = await query.executeTakeFirstOrThrow();
+      return deviceId ?? undefined;
+    },
+
+    bind: (tx, caller, deviceId) =>
+      isForeign(caller) ? bindForeign(tx, caller, deviceId) : bindOwn(tx, caller, deviceId),
+  };
+}
+
+const none = sql<null>`null`;
+
+function selectOwn(tx: Tx, { sessionId, userId }: Caller): AliasableExpression<string | null> {
+  if (sessionId === undefined) return none;
+  return tx
+    .selectFrom('login_sessions')
+    .select('login_sessions.device_id')
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .$asScalar();
+}
+
+function selectForeign(tx: Tx, caller: Caller): AliasableExpression<string | null> {
+  const { sessionId, userId, tenantId, issuer } = caller;
+  if (sessionId === undefined) return none;
+  return tx
+    .selectFrom('session_devices')
+    .select('session_devices.device_id')
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('issuer', '=', issuer)
+    .where('sid', '=', sessionId)
+    .$asScalar();
+}
+
+async function bindOwn(tx: Tx, { sessionId, userId }: Caller, deviceId: string): Promise<void> {
+  if (sessionId === undefined) return;
+  const session = await tx
+    .selectFrom('login_sessions')
+    .select(['device_id', 'revoked_at'])
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (session === undefined) return;
+  if (session.revoked_at !== null) throw new AppError('invalid_token');
+  if (session.device_id !== null) return;
+  await tx
+    .updateTable('login_sessions')
+    .set({ device_id: deviceId })
+    .where('id', '=', sessionId)
+    .execute();
+}
+
+async function bindForeign(tx: Tx, caller: Caller, deviceId: string): Promise<void> {
+  const { sessionId, userId, tenantId, issuer } = caller;
+  if (sessionId === undefined) return;
+  await tx
+    .insertInto('session_devices')
+    .values({
+      id: uuidv7(),
+      user_id: userId,
+      tenant_id: tenantId,
+      issuer,
+      sid: sessionId,
+      device_id: deviceId,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'tenant_id', 'issuer', 'sid']).doNothing(),
+    )
+    .execute();
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { Proof } from '../audit/schema.ts';
+import { Digest, Timestamp } from '../http/wire.ts';
+
+const KeyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits');
+const Purpose = z.enum(['audit', 'token']);
+
+export const KeyToCreate = z.strictObject({ purpose: Purpose });
+export const KeyToChange = z.strictObject({ keyId: KeyId });
+
+export const ActivationQuery = z.strictObject({
+  predecessorLost: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .meta({
+      description:
+        'The token lost the active key, which can vouch for no successor. The key is activated at once, and only its published fingerprint speaks for it.',
+    }),
+});
+
+export const Key = z
+  .strictObject({
+    keyId: KeyId,
+    purpose: Purpose,
+    algorithm: z.string(),
+    publicKey: z.string().meta({ description: 'SPKI DER, base64.' }),
+    fingerprint: Digest.meta({
+      description: 'SHA-256 of the SPKI DER, hex: what is published elsewhere and compared.',
+    }),
+    generation: z.int(),
+    state: z.enum(['CREATED', 'ACTIVE', 'RETIRED']),
+    registeredAt: Timestamp,
+    activatedAt: Timestamp.nullable(),
+    retiredAt: Timestamp.nullable(),
+    record: Proof.nullable().meta({
+      description:
+        'The proof of the entry that tells of the key, signed by the audit key that was active then; null until it is signed.',
+    }),
+    vouchedBy: KeyId.nullable().meta({
+      description:
+        'The other key that signed the record. Null until then, and for ever for a first key and for one whose predecessor was lost: trust those only by a fingerprint published elsewhere.',
+    }),
+  })
+  .meta({ id: 'SigningKey' });
+
+export const Keys = z.strictObject({ keys: z.array(Key) });

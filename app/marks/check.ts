@@ -1,0 +1,71 @@
+import type { SignerClient } from '../../signer/client.ts';
+import type { PublicKey } from '../../signer/protocol.ts';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
+import { toRegisteredKey, type RegisteredKey } from '../keys/registered-key.ts';
+import { compareBackups, type Comparison } from './comparison.ts';
+import { countSealed, isSealed, listKeyIds } from './log-state.ts';
+import type { MarkObjects } from './mark-objects.ts';
+import type { MarkRecord } from './mark-record.ts';
+import { findNewestMark, type FoundMarks } from './newest-mark.ts';
+
+export interface Checked extends Comparison {
+  readonly found: FoundMarks;
+  readonly sealed: number;
+}
+
+interface CheckOptions {
+  readonly db: Database;
+  readonly signer: Pick<SignerClient, 'listKeys'>;
+  readonly objects: MarkObjects;
+  readonly record: MarkRecord;
+  readonly clock: Clock;
+}
+
+/**
+ * Compares database, token and object store. Each is asked before what may only know more by then:
+ * other replicas go on meanwhile. Throws what says that one of them is away.
+ */
+export async function checkMarks(options: CheckOptions): Promise<Checked> {
+  const { db, signer, objects, record, clock } = options;
+  const newestMark = await record.newest();
+  const registered = await loadKeys(db);
+  const listed = await signer.listKeys();
+  const keys = new Map(listed.map((key) => [key.keyId, toUnregistered(key, clock())]));
+  for (const key of registered) keys.set(key.keyId, key);
+  const found = await findNewestMark(objects, keys);
+  const newestEntryId = found.mark?.newestEntryId ?? null;
+  const log = await db.asService(async (tx) => ({
+    sealed: await countSealed(tx),
+    hasNewestEntry: newestEntryId === null || (await isSealed(tx, newestEntryId)),
+    keyIds: await listKeyIds(tx),
+  }));
+  const comparison = compareBackups({
+    database: { newestMark, ...log, keyIds: new Set(log.keyIds) },
+    token: { keyIds: new Set(listed.map(({ keyId }) => keyId)), expected: registered },
+    objectStore: found,
+  });
+  return { ...comparison, found, sealed: log.sealed };
+}
+
+async function loadKeys(db: Database): Promise<RegisteredKey[]> {
+  const rows = await db.asService((tx) => tx.selectFrom('signing_keys').selectAll().execute());
+  return rows.map((row) => toRegisteredKey(row, undefined));
+}
+
+/** A key as it is before the database has it, which may be a restored one. */
+function toUnregistered(key: PublicKey, now: Date): RegisteredKey {
+  const row = {
+    key_id: key.keyId,
+    purpose: key.purpose,
+    algorithm: key.algorithm,
+    public_key: key.publicKey,
+    generation: key.generation,
+    state: 'CREATED' as const,
+    registered_at: now,
+    activated_at: null,
+    retired_at: null,
+    record_id: null,
+  };
+  return toRegisteredKey(row, undefined);
+}

@@ -1,0 +1,102 @@
+import type { KeyState } from '../keys/entity.ts';
+import { noMark, type Mark } from './mark.ts';
+
+interface KnownKey {
+  readonly keyId: string;
+  readonly state: KeyState;
+}
+
+/** What database, token and object store know. */
+export interface Backups {
+  readonly database: {
+    /** The newest mark that was written, or noMark. */
+    readonly newestMark: string;
+    readonly sealed: number;
+    /** Whether the newest entry of the object store's mark is there and sealed. */
+    readonly hasNewestEntry: boolean;
+    readonly keyIds: ReadonlySet<string>;
+  };
+  readonly token: {
+    readonly keyIds: ReadonlySet<string>;
+    /** Those that it should hold, as the database says. */
+    readonly expected: readonly KnownKey[];
+  };
+  readonly objectStore: {
+    /** The newest that a key of ours signed. */
+    readonly mark: Mark | undefined;
+    /** Ids of later ones that none of ours signed, the newest first. */
+    readonly strange: readonly string[];
+  };
+}
+
+export interface Comparison {
+  /** The newest mark of all, by which this state is accepted. */
+  readonly markId: string;
+  /** What one of the three lacks and another knows of, a sentence each; empty where they fit. */
+  readonly losses: readonly string[];
+  /** Retired keys that the token holds no more, as it need not. */
+  readonly destroyedKeys: readonly string[];
+}
+
+/** Whether none of the three is older than what the others know. */
+export function compareBackups(backups: Backups): Comparison {
+  const { database, token, objectStore } = backups;
+  const { mark, strange } = objectStore;
+  const ourNewest = [database.newestMark, mark?.id ?? noMark].sort().at(-1) ?? noMark;
+  // A vault that has marks of its own needs nobody else's to be explained.
+  const unexplained = ourNewest === noMark ? strange : [];
+  const missing = token.expected.filter(({ keyId }) => !token.keyIds.has(keyId));
+  return {
+    markId: unexplained[0] ?? ourNewest,
+    losses: [
+      ...lossesOfDatabase(backups),
+      ...lossesOfToken(backups, missing),
+      ...lossesOfStore(backups),
+      ...unexplained.slice(0, 1).map((newest) => describeStrange(unexplained.length, newest)),
+    ],
+    destroyedKeys: missing.filter(isRetired).map(({ keyId }) => keyId),
+  };
+}
+
+function lossesOfDatabase({ database, objectStore: { mark } }: Backups): string[] {
+  if (mark === undefined) return [];
+  const { sealed, hasNewestEntry, keyIds } = database;
+  return [
+    ...(sealed < mark.sealed
+      ? [`the database lacks ${mark.sealed - sealed} of ${mark.sealed} sealed entries`]
+      : []),
+    ...(hasNewestEntry ? [] : [`the database lacks the sealed entry ${mark.newestEntryId}`]),
+    ...mark.keyIds
+      .filter((keyId) => !keyIds.has(keyId))
+      .map((keyId) => `the database lacks the key ${keyId}`),
+  ];
+}
+
+function lossesOfToken(
+  { database, token, objectStore: { mark } }: Backups,
+  missing: readonly KnownKey[],
+): string[] {
+  const lost = (mark?.keyIds ?? []).filter(
+    (keyId) => !token.keyIds.has(keyId) && !database.keyIds.has(keyId),
+  );
+  return [
+    ...missing
+      .filter((key) => !isRetired(key))
+      .map(({ keyId, state }) => `the token lacks the ${state} key ${keyId}`),
+    ...lost.map((keyId) => `the token lacks the key ${keyId}`),
+  ];
+}
+
+function lossesOfStore({ database: { newestMark }, objectStore: { mark } }: Backups): string[] {
+  if (newestMark <= (mark?.id ?? noMark)) return [];
+  const newest = mark === undefined ? 'none of ours' : `${mark.id} of ${mark.writtenAt} at most`;
+  return [`the object store lacks the mark ${newestMark} and has ${newest}`];
+}
+
+function describeStrange(count: number, newest: string): string {
+  return `the database and the token lack the key of all ${count} marks in the object store, of which ${newest} is the newest`;
+}
+
+function isRetired({ state }: KnownKey): boolean {
+  return state === 'RETIRED';
+}

@@ -1,0 +1,47 @@
+import type { Tx } from '../db/database.ts';
+import type { LogState } from './mark.ts';
+
+/** How many entries were ever sealed. */
+export async function countSealed(tx: Tx): Promise<number> {
+  const { sealed } = await tx
+    .selectFrom('audit_totals')
+    .select(({ fn }) => fn.sum<string | null>('sealed').as('sealed'))
+    .executeTakeFirstOrThrow();
+  return Number(sealed ?? 0);
+}
+
+export async function isSealed(tx: Tx, entryId: string): Promise<boolean> {
+  const entry = await tx
+    .selectFrom('audit_entries')
+    .select('state')
+    .where('id', '=', entryId)
+    .executeTakeFirst();
+  return entry?.state === 'SEALED';
+}
+
+/** Of every key that was registered. */
+export async function listKeyIds(tx: Tx): Promise<string[]> {
+  const keys = await tx
+    .selectFrom('signing_keys')
+    .select('key_id')
+    .orderBy('registered_at')
+    .orderBy('key_id')
+    .execute();
+  return keys.map((key) => key.key_id);
+}
+
+/** What a mark says. */
+export async function readLogState(tx: Tx): Promise<LogState> {
+  const newest = await tx
+    .selectFrom('audit_entries')
+    .select('id')
+    .where('state', '=', 'SEALED')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return {
+    sealed: await countSealed(tx),
+    newestEntryId: newest?.id ?? null,
+    keyIds: await listKeyIds(tx),
+  };
+}

@@ -1,0 +1,25 @@
+import type { EntrySigning } from '../audit/sealing/entry-signing.ts';
+import type { SealerStore } from '../audit/sealing/sealer-store.ts';
+import type { Admission } from './admission.ts';
+
+interface Sealing {
+  readonly store: SealerStore;
+  readonly signing: EntrySigning;
+}
+
+/** Until the start is admitted the sealer finds nothing to claim, and an operator nothing signed. */
+export function sealWhenAdmitted(admission: Admission, { store, signing }: Sealing): Sealing {
+  return {
+    store: {
+      ...store,
+      claim: async (claimId, limit) =>
+        admission.admitted === undefined ? [] : store.claim(claimId, limit),
+    },
+    signing: {
+      async sign(keyId, entries) {
+        admission.assertAdmitted();
+        return signing.sign(keyId, entries);
+      },
+    },
+  };
+}

@@ -1,0 +1,8 @@
+import { sleep } from '../wake-signal.ts';
+
+/** Resolves with `work`, or after `ms`. */
+export async function within(ms: number, work: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([work, sleep(ms, over.signal)]);
+  over.abort();
+}

@@ -1,0 +1,115 @@
+import { createRegistration } from '../accounts/registration.ts';
+import { createAccounts } from '../accounts/service.ts';
+import { createAccessTokens } from '../auth/tokens/access-token.ts';
+import { createAuthenticate } from '../auth/tokens/authenticate.ts';
+import { createCredentials } from '../auth/credentials/credentials.ts';
+import { createIssuers } from '../auth/issuers/issuers.ts';
+import { createLogin } from '../auth/login/login.ts';
+import { createLoginFailures } from '../auth/login/login-failures.ts';
+import { createLoginSessions } from '../auth/sessions/login-sessions.ts';
+import { createOwnKeys } from '../auth/tokens/own-keys.ts';
+import { createPasswordVerifier } from '../auth/reauth/password-verifier.ts';
+import { createProofLimits } from '../auth/login/proof-limits.ts';
+import { createReauth } from '../auth/reauth/reauth.ts';
+import { createReauthTokens } from '../auth/reauth/reauth-token.ts';
+import { startRevocations } from '../auth/sessions/revocations.ts';
+import { createSrpExchange } from '../auth/login/srp-exchange.ts';
+import { createSrpSessions } from '../auth/login/srp-sessions.ts';
+import { createTokenRefresh } from '../auth/sessions/token-refresh.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { createDeviceGuard } from '../devices/guard.ts';
+import { createSessionBinding } from '../devices/session-binding.ts';
+import { createInternalKeys } from '../internal/api-keys.ts';
+import { createRateLimits } from '../limits/rate-limits.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { AuditServices } from './audit.ts';
+import type { Backends } from './backends.ts';
+
+export type AccessServices = ReturnType<typeof startAccess>;
+
+interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Who calls, and how they come to be known: registration, login, sessions, tokens, limits. */
+export function startAccess(config: Config, options: AccessOptions) {
+  const { db, redis, signer, registry, keys, audit, tallies, outbox, clock, log } = options;
+  const stopping = new AbortController();
+  const { unknownUser } = config.auth;
+  const findOwnKey = createOwnKeys({ registry, clock });
+  const issuers = createIssuers({
+    configs: config.auth.issuers,
+    db,
+    log,
+    clock,
+    stop: stopping.signal,
+  });
+  const tokens = createAccessTokens({ ...config.auth, signer, registry, findOwnKey, clock });
+  const reauthTokens = createReauthTokens({ ...config.auth, signer, registry, findOwnKey, clock });
+  const accounts = createAccounts({ db });
+  const sessions = createSrpSessions(redis);
+  const limits = createRateLimits({ redis, rates: config.limits, log });
+  const registration = createRegistration({
+    db,
+    audit,
+    outbox,
+    keys,
+    limits,
+    unknownUser,
+    clock,
+  });
+  const addressKey = () => keys.get('address-hash');
+  const proofLimits = createProofLimits({ limits, db, clock, addressKey });
+  const failures = createLoginFailures({ tallies, keys });
+  const exchange = createSrpExchange({
+    accounts,
+    sessions,
+    keys,
+    limits,
+    proofLimits,
+    failures,
+    unknownUser,
+    clock,
+  });
+  const reauth = createReauth({
+    ...config.auth,
+    accounts,
+    exchange,
+    passwords: createPasswordVerifier(),
+    proofLimits,
+    failures,
+    reauthTokens,
+    db,
+    audit,
+  });
+  const revocations = startRevocations({ db, log });
+  const loginSessions = createLoginSessions({ db, audit, revocations, clock });
+  const sessionBinding = createSessionBinding(config.auth);
+  return {
+    accounts,
+    deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),
+    sessionBinding,
+    authenticate: createAuthenticate({ ...config.auth, tokens, revocations, issuers }),
+    credentials: createCredentials({ ...config.auth, accounts, db, audit, revocations, clock }),
+    exchange,
+    internalKeys: createInternalKeys({ ...config.internalKeys, log }),
+    issuers,
+    limits,
+    login: createLogin({ exchange, tokens, sessions: loginSessions }),
+    loginSessions,
+    reauth,
+    reauthTokens,
+    registration,
+    revocations,
+    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, db, audit, clock }),
+    tokens,
+    async stop() {
+      stopping.abort();
+      await revocations.stop();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { watchBacklog } from '../audit/sealing/backlog.ts';
+import { createDlq } from '../audit/dlq/dlq.ts';
+import { createEntries } from '../audit/entries.ts';
+import { createEntrySigning } from '../audit/sealing/entry-signing.ts';
+import { createProofReads } from '../audit/proof-reads.ts';
+import { createProofs } from '../audit/proofs.ts';
+import { startSealer } from '../audit/sealing/sealer.ts';
+import { createSealerStore } from '../audit/sealing/sealer-store.ts';
+import { createStoredProofs } from '../audit/stored-proofs.ts';
+import { startTallies } from '../audit/tallies.ts';
+import { createAuditTrail } from '../audit/trail.ts';
+import { createVerification } from '../audit/verification/verification.ts';
+import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { fetchLabelledKeys } from '../keys/labelled-keys.ts';
+import { createPublishedKeys } from '../keys/published-keys.ts';
+import { createKeyRegistry } from '../keys/registry.ts';
+import type { Admission } from '../marks/admission.ts';
+import { sealWhenAdmitted } from '../marks/sealing-gate.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createWakeSignal } from '../wake-signal.ts';
+import type { Backends } from './backends.ts';
+
+export type AuditServices = ReturnType<typeof startAudit>;
+
+interface AuditOptions extends Backends {
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The log, the keys that sign it, and the workers between them. */
+export function startAudit(config: Config['audit'], options: AuditOptions) {
+  const { db, signer, admission, clock, log } = options;
+  const stopping = new AbortController();
+  const signal = createWakeSignal();
+  const backlog = watchBacklog({ db, limit: config.backlogLimit, log });
+  const audit = createAuditTrail({
+    clock,
+    isBacklogFull: backlog.isFull,
+    onCommitted: signal.wake,
+  });
+  const registry = createKeyRegistry({ db, signer, audit, clock });
+  const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
+  const store = createSealerStore(db);
+  const signing = createEntrySigning(signer);
+  const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
+  const sealer = startSealer({ ...sealing, signal, clock, log });
+  const tallies = startTallies({
+    db,
+    audit,
+    clock,
+    log,
+    limit: config.tallyLimit,
+    maxUnsealed: Math.ceil(config.backlogLimit / 10),
+  });
+  const storedProofs = createStoredProofs({ db, registry });
+  const proofs = createProofs({ db, storedProofs, sealer });
+  const threads = createVerifyingThreads({ count: 2 });
+  return {
+    audit,
+    dlq: createDlq({ ...sealing, db, audit, clock, sealer, thresholds: config.alerts }),
+    entries: createEntries({ db }),
+    keys,
+    proofReads: createProofReads({ tallies }),
+    proofs,
+    publishedKeys: createPublishedKeys({ db, registry }),
+    registry,
+    tallies,
+    verification: createVerification({ proofs, storedProofs, registry, threads }),
+    /** Finishes the batches under way. */
+    async stop() {
+      stopping.abort();
+      await Promise.all([sealer.stop(), tallies.stop(), backlog.stop(), threads.close()]);
+    },
+  };
+}

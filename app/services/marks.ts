@@ -1,0 +1,25 @@
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { startAdmission } from '../marks/admission.ts';
+import { createMarkObjects } from '../marks/mark-objects.ts';
+import { createMarkRecord } from '../marks/mark-record.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Backends } from './backends.ts';
+
+/** Compares what the backends know of each other. Throws StartRefused, with the backends closed. */
+export async function openMarks(
+  config: Config['restore'],
+  backends: Backends,
+  clock: Clock,
+  log: Log,
+) {
+  const objects = createMarkObjects(backends.store);
+  const record = createMarkRecord(backends.db);
+  try {
+    const options = { ...backends, ...config, objects, record, clock, log };
+    return { objects, record, admission: await startAdmission(options) };
+  } catch (error) {
+    await backends.close();
+    throw error;
+  }
+}

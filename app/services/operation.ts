@@ -1,0 +1,46 @@
+import { createPurge } from '../accounts/purge.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { createDocumentExpiry } from '../documents/expiry.ts';
+import { createCacheProbe } from '../health/cache.ts';
+import { createHealth } from '../health/service.ts';
+import { createKeyRotation } from '../keys/rotation.ts';
+import { createMaintenance } from '../maintenance/service.ts';
+import type { Admission } from '../marks/admission.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { AccessServices } from './access.ts';
+import type { AuditServices } from './audit.ts';
+import type { Backends } from './backends.ts';
+
+interface OperationOptions
+  extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
+  readonly admission: Admission;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+}
+
+/** What operators and CronJobs ask for. */
+export function createOperation(config: Config, options: OperationOptions) {
+  const { redis, clock } = options;
+  let draining = false;
+  const isDraining = () => draining;
+  const documentExpiry = createDocumentExpiry({ ...options, ...config.documents, isDraining });
+  return {
+    cache: createCacheProbe(redis, clock),
+    documentExpiry,
+    health: createHealth({ ...options, isDraining }),
+    keyRotation: createKeyRotation({ ...options, ...config.keys }),
+    maintenance: createMaintenance({
+      ...options,
+      ...config.database,
+      ...config.maintenance,
+      documentExpiry,
+      isDraining,
+    }),
+    purge: createPurge({ ...options, isDraining }),
+    /** From now on this process is not ready for traffic. */
+    beginDrain() {
+      draining = true;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import type { Revocations } from '../../auth/sessions/revocations.ts';
+import type { Clock } from '../../clock.ts';
+import type { Database } from '../../db/database.ts';
+import { repeat } from '../../repeat.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { OpenFeed } from './open-feeds.ts';
+
+interface FeedGuardOptions {
+  readonly feeds: () => ReadonlySet<OpenFeed>;
+  readonly db: Database;
+  readonly revocations: Revocations;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const lookEveryMs = 1_000;
+/** Who cannot be looked up for this long is not let go on. */
+const staleAfterMs = 4_000;
+
+/**
+ * Ends feeds as requests would be refused: within a second after their token expires, and within 5 s
+ * after their session or device was revoked, wherever that was done.
+ */
+export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuardOptions) {
+  let knownAt = performance.now();
+
+  async function endRevoked(): Promise<void> {
+    const startedAt = performance.now();
+    const looked = [...feeds()];
+    for (const feed of looked) {
+      const { sessionId } = feed;
+      const isRevoked = sessionId !== undefined && (await revocations.isRevoked(sessionId));
+      if (isRevoked) feed.end('invalid_token');
+    }
+    // Sessions of other issuers go on when their device is revoked.
+    if (looked.length > 0) {
+      const revoked = await findRevokedDevices(db, looked);
+      for (const feed of looked) if (revoked.has(nameOf(feed))) feed.end('device_blacklisted');
+    }
+    knownAt = startedAt;
+  }
+
+  /** Waits for nothing, since Postgres may hang. */
+  function endExpired(): void {
+    const now = clock();
+    const isStale = performance.now() - knownAt > staleAfterMs;
+    for (const feed of feeds()) {
+      if (feed.expiresAt <= now) feed.end('token_expired');
+      if (isStale) feed.end('database_unavailable');
+    }
+  }
+
+  const looking = repeat(lookEveryMs, endRevoked, (error) =>
+    log.warn({ err: error }, 'the callers of open feeds could not be looked up'),
+  );
+  const timer = setInterval(endExpired, lookEveryMs);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await looking.stop();
+    },
+  };
+}
+
+type Device = Pick<OpenFeed, 'userId' | 'tenantId' | 'deviceId'>;
+
+const nameOf = ({ userId, tenantId, deviceId }: Device) => `${userId} ${deviceId} ${tenantId}`;
+
+async function findRevokedDevices(db: Database, devices: readonly Device[]): Promise<Set<string>> {
+  const userIds = devices.map(({ userId }) => userId);
+  const tenantIds = devices.map(({ tenantId }) => tenantId);
+  const deviceIds = devices.map(({ deviceId }) => deviceId);
+  const rows = await db.asService((tx) =>
+    tx
+      .selectFrom('devices')
+      .select(['user_id as userId', 'tenant_id as tenantId', 'device_id as deviceId'])
+      .where('revoked_at', 'is not', null)
+      .where(
+        sql<boolean>`(user_id, tenant_id, device_id) in (
+          select * from unnest(${userIds}::uuid[], ${tenantIds}::text[], ${deviceIds}::uuid[])
+        )`,
+      )
+      .execute(),
+  );
+  return new Set(rows.map(nameOf));
+}

@@ -1,0 +1,94 @@
+import { sql, type Insertable } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import { byOwner } from '../audit/event.ts';
+import type { AuditTrail } from '../audit/trail.ts';
+import type { Owner, Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import type { DeviceCaller } from '../devices/guard.ts';
+import type { ConflictType } from './entity.ts';
+import type { Change } from './rules.ts';
+
+/** Who writes, on which device, by which request. */
+export interface Author extends DeviceCaller {
+  /** The server's own id of the request. */
+  readonly serverId: string;
+  /** The client's X-Sync-Request-Id. */
+  readonly syncRequestId: string | undefined;
+}
+
+/** What a write came to. */
+export interface WriteRecord {
+  readonly action: 'sync.created' | 'sync.changed' | 'sync.deleted' | 'sync.conflicted';
+  readonly objectId: string;
+  readonly version: number;
+  readonly baseVersion: number | null;
+  readonly conflictType: ConflictType | null;
+  readonly ruleApplied: string | null;
+  readonly changedAt: Date;
+  /** JSON Pointers; null for a deletion. */
+  readonly changed: readonly string[] | null;
+}
+
+export type HistoryRow = Insertable<Schema['sync_history']>;
+
+export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
+  const { caller, deviceId, syncRequestId } = author;
+  const { changed, conflictType } = record;
+  return {
+    id: uuidv7(),
+    user_id: caller.userId,
+    tenant_id: caller.tenantId,
+    object_id: record.objectId,
+    version: record.version,
+    base_version: record.baseVersion,
+    status: conflictType === null ? 'APPLIED' : 'CONFLICT',
+    conflict_type: conflictType,
+    rule_applied: record.ruleApplied,
+    sync_request_id: syncRequestId ?? null,
+    device_id: deviceId,
+    changed_at: record.changedAt,
+    changed_fields: changed === null ? null : JSON.stringify(changed),
+  };
+}
+
+/** Of a write that changes no object; of any other it is kept by the statement that changes it. */
+export async function insertHistory(tx: Tx, row: HistoryRow): Promise<void> {
+  await tx.insertInto('sync_history').values(row).execute();
+}
+
+/** The last statement of a write: it locks the sequence of the object's entries. */
+export async function appendEntry(
+  tx: Tx,
+  audit: AuditTrail,
+  { caller, deviceId, serverId }: Author,
+  { action, objectId, version, baseVersion, conflictType, ruleApplied }: WriteRecord,
+): Promise<void> {
+  await audit.append(tx, {
+    action,
+    ...byOwner(caller, serverId),
+    ...(conflictType === null ? {} : { outcome: 'failure' as const }),
+    resource: { type: 'sync_object', id: objectId },
+    data: { version, baseVersion, deviceId, conflictType, ruleApplied },
+  });
+}
+
+/** The last change of each place since a version of a locked object, by JSON Pointer. */
+export async function findTouched(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  objectId: string,
+  baseVersion: number,
+): Promise<Map<string, Change>> {
+  const { rows } = await sql<{ field: string; changed_at: Date; device_id: string }>`
+    select distinct on (field) field, changed_at, device_id
+    from sync_history, jsonb_array_elements_text(changed_fields::jsonb) as field
+    where user_id = ${userId} and tenant_id = ${tenantId} and object_id = ${objectId}
+      and status = 'APPLIED' and version > ${baseVersion}
+    order by field, version desc`.execute(tx);
+  return new Map(
+    rows.map(({ field, changed_at, device_id }) => [
+      field,
+      { changedAt: changed_at, deviceId: device_id },
+    ]),
+  );
+}

@@ -1,0 +1,45 @@
+import { AppError } from '../errors.ts';
+import { isObject, type JsonObject } from './json.ts';
+
+const maxDepth = 32;
+const maxLeaves = 10_000;
+/** Of the canonical text, in UTF-8. */
+export const maxDataBytes = 2 ** 19;
+
+/**
+ * Refuses data, and patches, that are nested deeper than 32, have more leaves than 10 000, or hold a
+ * number beyond ±(2^53−1), as RFC 8785 may not. Throws data_too_deep, too_many_fields or
+ * number_out_of_range.
+ *
+ * JSON.parse rounds to the nearest double and so keeps the order of numbers: an integer beyond the
+ * limit is parsed to 2^53 or more, and one too large for a double to Infinity.
+ */
+export function assertStorable(data: JsonObject): void {
+  let leaves = 0;
+  const pending: { value: unknown; depth: number; isInArray: boolean }[] = [
+    { value: data, depth: 1, isInArray: false },
+  ];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { value, depth, isInArray } = next;
+    if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
+      throw new AppError('number_out_of_range');
+    }
+    if (!isInArray && isLeaf(value)) leaves += 1;
+    if (leaves > maxLeaves) throw new AppError('too_many_fields');
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth > maxDepth) throw new AppError('data_too_deep');
+    const isArray = isInArray || Array.isArray(value);
+    for (const member of Object.values(value)) {
+      pending.push({ value: member, depth: depth + 1, isInArray: isArray });
+    }
+  }
+}
+
+function isLeaf(value: unknown): boolean {
+  return !isObject(value) || Object.keys(value).length === 0;
+}
+
+/** Throws data_too_large. */
+export function assertSize(text: string): void {
+  if (Buffer.byteLength(text) > maxDataBytes) throw new AppError('data_too_large');
+}

@@ -1,0 +1,147 @@
+import { editsOf, rewrite, type Edit } from './edits.ts';
+import { isSame, type JsonObject } from './json.ts';
+import { leavesOf } from './json-pointer.ts';
+import { applyPatch } from './merge-patch.ts';
+import { isLater, judge, type Change, type Rule, type Side, type Verdict } from './rules.ts';
+
+/** What others did since the version that a write is based on. */
+export interface Since {
+  /** The last change of each place, by JSON Pointer. */
+  readonly touched: ReadonlyMap<string, Change>;
+  /** The write's own time and device. */
+  readonly by: Change;
+  readonly ruleOf: (pointer: string) => Rule | undefined;
+}
+
+export interface Merged {
+  readonly data: JsonObject;
+  /** The places that it changed: leaves, and objects that it removed or replaced. */
+  readonly changed: readonly string[];
+  /** FIELD_MERGE, IDENTICAL, or the rules that settled a field, by commas. */
+  readonly ruleApplied: string;
+}
+
+/** The leaves that both sides changed and no rule settles, in order. */
+export interface Unsettled {
+  readonly conflicts: readonly string[];
+}
+
+/** One leaf that both sides changed, and what the server has there now. */
+interface Overlap {
+  readonly field: string;
+  readonly server: Side;
+}
+
+/**
+ * Applies a merge patch (RFC 7396) to data that others may have changed since the patch was made.
+ * What they did not touch is changed as the patch says. To replace or remove an object is to change
+ * every leaf below it, and to change a leaf is to change the object that somebody removed.
+ */
+export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): Merged | Unsettled {
+  const dropped = new Set<string>();
+  const instead = new Map<string, unknown>();
+  const changed = new Set<string>();
+  const conflicts = new Set<string>();
+  const rules = new Set<string>();
+
+  function take({ pointer, lost, gap }: Edit): void {
+    changed.add(pointer);
+    for (const leaf of lost) changed.add(leaf);
+    if (gap?.current !== undefined) changed.add(gap.pointer);
+  }
+
+  function settle(edit: Edit, overlaps: readonly Overlap[]): void {
+    const { pointer, value, lost } = edit;
+    const verdicts = overlaps.map((overlap) => verdictOf(overlap, lost.length > 0, value, since));
+    const [first] = verdicts;
+    const isUnanimous = verdicts.every((verdict) => verdict === first);
+    // The server's leaves stay only as a whole: what else would go with them is the client's wish.
+    const isWhole = lost.length === 0 || overlaps.length === lost.length;
+    if (first === undefined || !isUnanimous || (first === 'server' && !isWhole)) {
+      for (const { field } of overlaps) conflicts.add(field);
+      return;
+    }
+    for (const { field } of overlaps) rules.add(String(since.ruleOf(field)));
+    if (first === 'server') dropped.add(pointer);
+    else take(edit);
+    if (typeof first === 'object') instead.set(pointer, first.value);
+  }
+
+  for (const edit of editsOf(patch, data)) {
+    const { pointer, value, current } = edit;
+    const overlaps = overlapsOf(edit, since.touched);
+    const [overlap] = overlaps;
+    if (overlap === undefined) {
+      if (!isSame(value, current)) {
+        rules.add('FIELD_MERGE');
+        take(edit);
+      } else if (since.ruleOf(pointer) !== undefined) {
+        // So that it counts as it would had it come after writes of others.
+        changed.add(pointer);
+      }
+    } else if (edit.isImplied) {
+      dropped.add(pointer);
+    } else if (edit.lost.length === 0 && isSame(value, overlap.server.value)) {
+      rules.add('IDENTICAL');
+      dropped.add(pointer);
+      if (isRenewed(overlap, value, since)) changed.add(pointer);
+    } else {
+      settle(edit, overlaps);
+    }
+  }
+  if (conflicts.size > 0) return { conflicts: [...conflicts].toSorted() };
+  return {
+    data: applyPatch(data, rewrite(patch, dropped, instead)),
+    changed: [...changed],
+    ruleApplied: nameOf(rules),
+  };
+}
+
+/** Whether the whole object may go, though others may have changed it. */
+export function mergeRemoval(data: JsonObject, since: Since): { ruleApplied: string } | Unsettled {
+  const rules = new Set(['FIELD_MERGE']);
+  const conflicts = [...leavesOf(data)].filter((field) => {
+    const change = since.touched.get(field);
+    if (change === undefined) return false;
+    const overlap = { field, server: { ...change, value: undefined } };
+    rules.add(String(since.ruleOf(field)));
+    return verdictOf(overlap, true, undefined, since) !== 'client';
+  });
+  return conflicts.length > 0
+    ? { conflicts: conflicts.toSorted() }
+    : { ruleApplied: nameOf(rules) };
+}
+
+function overlapsOf({ pointer, current, lost, gap }: Edit, touched: Since['touched']): Overlap[] {
+  const above = gap && touched.get(gap.pointer);
+  if (above !== undefined) {
+    return [{ field: pointer, server: { ...above, value: undefined } }];
+  }
+  // The value of a leaf that is lost with others is of no use to any rule.
+  const [leaves, value] = lost.length > 0 ? [lost, undefined] : [[pointer], current];
+  return leaves.flatMap((field) => {
+    const change = touched.get(field);
+    return change === undefined ? [] : [{ field, server: { ...change, value } }];
+  });
+}
+
+function verdictOf(
+  { field, server }: Overlap,
+  isLost: boolean,
+  value: unknown,
+  { by, ruleOf }: Since,
+): Verdict {
+  const rule = ruleOf(field);
+  return rule && judge(rule, server, { ...by, value: isLost ? undefined : value });
+}
+
+/** An equal value that is the later one counts against writes that come in between. */
+function isRenewed({ field, server }: Overlap, value: unknown, { by, ruleOf }: Since): boolean {
+  return ruleOf(field) === 'LAST_WRITE_WINS' && isLater({ ...by, value }, server);
+}
+
+function nameOf(rules: ReadonlySet<string>): string {
+  const configured = [...rules].filter((rule) => rule !== 'FIELD_MERGE' && rule !== 'IDENTICAL');
+  if (configured.length > 0) return configured.toSorted().join(',');
+  return rules.has('FIELD_MERGE') ? 'FIELD_MERGE' : 'IDENTICAL';
+}

@@ -1,0 +1,116 @@
+import { sql, type QueryCreator, type Selectable } from 'kysely';
+import type { Owner, Tx } from '../db/database.ts';
+import { violatesUnique } from '../db/pg-error.ts';
+import type { Schema } from '../db/schema.ts';
+import { AppError } from '../errors.ts';
+import type { HistoryRow } from './history.ts';
+
+type Columns = Selectable<Schema['sync_objects']>;
+
+const columns = ['object_type', 'version', 'data', 'last_modified_at'] as const;
+type ObjectRow = Pick<Columns, (typeof columns)[number]>;
+
+/** Nobody else writes the object until the transaction ends. Throws not_found. */
+export async function lockObject(tx: Tx, owner: Owner, objectId: string): Promise<ObjectRow> {
+  return assertFound(await findObject(tx, owner, objectId).forUpdate().executeTakeFirst());
+}
+
+/** Throws not_found, for a tombstone too. */
+export async function loadObject(
+  tx: Tx,
+  owner: Owner,
+  objectId: string,
+): Promise<ObjectRow & { data: string }> {
+  const row = assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
+  const { data } = row;
+  if (data === null) throw new AppError('not_found');
+  return { ...row, data };
+}
+
+/** Of a tombstone too. Throws not_found. */
+export async function assertKnown(tx: Tx, owner: Owner, objectId: string): Promise<void> {
+  assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
+}
+
+function findObject(tx: Tx, { userId, tenantId }: Owner, objectId: string) {
+  return tx
+    .selectFrom('sync_objects')
+    .select(columns)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('object_id', '=', objectId);
+}
+
+function assertFound(row: ObjectRow | undefined): ObjectRow {
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+/** With its history. Throws object_exists, where there is a tombstone too. */
+export async function insertObject(
+  tx: Tx,
+  owner: Owner,
+  object: Pick<Columns, 'object_id' | 'object_type' | 'data' | 'last_modified_at'>,
+  history: HistoryRow,
+): Promise<void> {
+  const { userId: user_id, tenantId: tenant_id } = owner;
+  try {
+    await tx
+      .with('next', (cte) => nextChange(cte, owner))
+      .with('kept', (cte) => cte.insertInto('sync_history').values(history))
+      .insertInto('sync_objects')
+      .values(({ selectFrom }) => ({
+        ...object,
+        user_id,
+        tenant_id,
+        version: 1,
+        change_seq: selectFrom('next').select('last_change'),
+      }))
+      .execute();
+  } catch (cause) {
+    const exists =
+      violatesUnique(cause, 'sync_objects_pkey') || violatesUnique(cause, 'sync_history_version');
+    throw exists ? new AppError('object_exists', { cause }) : cause;
+  }
+}
+
+/** Of a locked object, with its history. Without data it becomes a tombstone. */
+export async function updateObject(
+  tx: Tx,
+  owner: Owner,
+  object: Pick<Columns, 'object_id' | 'version' | 'data' | 'last_modified_at'>,
+  history: HistoryRow,
+): Promise<void> {
+  const { object_id, version, data, last_modified_at } = object;
+  await tx
+    .with('next', (cte) => nextChange(cte, owner))
+    .with('kept', (cte) => cte.insertInto('sync_history').values(history))
+    .updateTable('sync_objects')
+    .set(({ selectFrom }) => ({
+      version,
+      data,
+      deleted: data === null,
+      last_modified_at,
+      change_seq: selectFrom('next').select('last_change'),
+    }))
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
+    .where('object_id', '=', object_id)
+    .execute();
+}
+
+/**
+ * Locks the user's counter until the transaction ends: numbers are committed in their order, and who
+ * has read up to one misses none below it.
+ */
+function nextChange(cte: QueryCreator<Schema>, { userId, tenantId }: Owner) {
+  return cte
+    .insertInto('sync_counters')
+    .values({ user_id: userId, tenant_id: tenantId, last_change: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'tenant_id'])
+        .doUpdateSet({ last_change: sql`sync_counters.last_change + 1` }),
+    )
+    .returning('last_change');
+}

@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { Tx } from '../db/database.ts';
+
+/** Of `sync_requests`: the id is free again. */
+export const isOld = sql<boolean>`sync_requests.expires_at <= now()`;
+
+/** Removes requests that are no longer looked at, at most `limit` of them. Answers how many. */
+export async function removeOldRequests(tx: Tx, limit: number): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('sync_requests')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('user_id', 'tenant_id', 'request_id'),
+        'in',
+        selectFrom('sync_requests')
+          .select(['user_id', 'tenant_id', 'request_id'])
+          .where(isOld)
+          .orderBy('expires_at')
+          .limit(limit)
+          .forUpdate()
+          .skipLocked()
+          .$asTuple('user_id', 'tenant_id', 'request_id'),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+export async function countOldRequests(tx: Tx): Promise<number> {
+  const { count } = await tx
+    .selectFrom('sync_requests')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where(isOld)
+    .executeTakeFirstOrThrow();
+  return count;
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { parentOf, pointerForm } from './json-pointer.ts';
+import { Rule, type SyncRules } from './rules.ts';
+
+const ObjectType = z.string().regex(/^(?:\*|[\w.-]{1,64})$/);
+const Pointer = z.string().regex(pointerForm);
+
+/** Of each type: fields that clients leave in the clear, and rules, both by JSON Pointer. */
+const Rules = z.record(
+  ObjectType,
+  z.strictObject({
+    public: z.array(Pointer).default([]),
+    rules: z.record(Pointer, Rule),
+  }),
+);
+
+interface RulesFile {
+  readonly rules: SyncRules;
+  /** One line each, naming types and fields. With any, there are no rules. */
+  readonly problems: readonly string[];
+}
+
+/** These look at values, which the service can only where they are not encrypted. */
+const ofPublicFields: ReadonlySet<Rule> = new Set(['MAX', 'MIN', 'UNION']);
+
+/** Reads the JSON object of rules by type of object. */
+export function readSyncRules(file: string): RulesFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    return failed([error instanceof SyntaxError ? 'is not JSON' : 'cannot be read']);
+  }
+  const parsed = Rules.safeParse(json);
+  if (!parsed.success) return failed(parsed.error.issues.map(describe));
+  const types = Object.entries(parsed.data);
+  const problems = types.flatMap(([type, { public: fields, rules }]) =>
+    Object.entries(rules)
+      .filter(([pointer, rule]) => ofPublicFields.has(rule) && !isUnder(pointer, fields))
+      .map(([pointer, rule]) => `${type}: ${pointer}: must be public for ${rule}`),
+  );
+  if (problems.length > 0) return failed(problems);
+  const rules = types.map(([type, of]) => [type, new Map(Object.entries(of.rules))] as const);
+  return { rules: new Map(rules), problems: [] };
+}
+
+function isUnder(pointer: string, fields: readonly string[]): boolean {
+  for (let at: string | undefined = pointer; at !== undefined; at = parentOf(at)) {
+    if (fields.includes(at)) return true;
+  }
+  return false;
+}
+
+function failed(problems: readonly string[]): RulesFile {
+  return { rules: new Map(), problems };
+}
+
+function describe({ code, path, message }: z.core.$ZodIssue): string {
+  const what = code === 'invalid_key' ? 'must be a type, or the JSON Pointer of a field' : message;
+  return path.length === 0 ? what : `${path.map(String).join(': ')}: ${what}`;
+}

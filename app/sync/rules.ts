@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { canonicalText, textOf } from './json.ts';
+import { parentOf } from './json-pointer.ts';
+
+/** How a field that two devices changed is settled. */
+export const Rule = z.enum([
+  'LAST_WRITE_WINS',
+  'SERVER_WINS',
+  'CLIENT_WINS',
+  'MAX',
+  'MIN',
+  'UNION',
+]);
+
+export type Rule = z.output<typeof Rule>;
+
+/** Rules by JSON Pointer, by type of object; `*` is every type that has no rules of its own. */
+export type SyncRules = ReadonlyMap<string, ReadonlyMap<string, Rule>>;
+
+/** The rule of a field, or of the nearest place above it that has one. */
+export function ruleOf(
+  rules: SyncRules,
+  objectType: string | null,
+  pointer: string,
+): Rule | undefined {
+  const ofType = (objectType === null ? undefined : rules.get(objectType)) ?? rules.get('*');
+  for (let at: string | undefined = pointer; at !== undefined; at = parentOf(at)) {
+    const rule = ofType?.get(at);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
+}
+
+export interface Change {
+  /** By the client's clock. */
+  readonly changedAt: Date;
+  readonly deviceId: string;
+}
+
+/** What one of two devices made of a field; undefined where it removed it. */
+export interface Side extends Change {
+  readonly value: unknown;
+}
+
+/** Whose value stays, or a third one; undefined where the rule does not fit the values. */
+export type Verdict = 'server' | 'client' | { readonly value: unknown } | undefined;
+
+export function judge(rule: Rule, server: Side, client: Side): Verdict {
+  switch (rule) {
+    case 'SERVER_WINS':
+      return 'server';
+    case 'CLIENT_WINS':
+      return 'client';
+    case 'LAST_WRITE_WINS':
+      return isLater(client, server) ? 'client' : 'server';
+    case 'MAX':
+      return greater(client.value, server.value, 'client', 'server');
+    case 'MIN':
+      return greater(client.value, server.value, 'server', 'client');
+    case 'UNION':
+      return union(server.value, client.value);
+    default:
+      return rule satisfies never;
+  }
+}
+
+/** By time, then device, then value: so that every order of arrival ends alike. */
+export function isLater(one: Side, other: Side): boolean {
+  const difference = one.changedAt.getTime() - other.changedAt.getTime();
+  if (difference !== 0) return difference > 0;
+  if (one.deviceId !== other.deviceId) return one.deviceId > other.deviceId;
+  return textOf(one.value) > textOf(other.value);
+}
+
+function greater<T>(one: unknown, other: unknown, yes: T, no: T): T | undefined {
+  if (typeof one !== 'number' || typeof other !== 'number') return undefined;
+  return one > other ? yes : no;
+}
+
+/** The elements of both, each once, in the order of their canonical texts. */
+function union(one: unknown, other: unknown): { value: unknown } | undefined {
+  if (!Array.isArray(one) || !Array.isArray(other)) return undefined;
+  const elements: unknown[] = [...one, ...other];
+  const byText = new Map(elements.map((element) => [canonicalText(element), element]));
+  return { value: [...byText.keys()].toSorted().map((text) => byText.get(text)) };
+}

@@ -1,0 +1,36 @@
+import { wipe } from '../bytes/bytes.ts';
+import type { Http } from '../http/http.ts';
+import type { RetryPolicy } from '../http/retry.ts';
+import type { Envelopes } from '../keys/envelopes.ts';
+import type { HeldKey } from '../keys/held-key.ts';
+import { PASSWORD } from '../login/login-method.ts';
+import type { Credentials } from './accounts.ts';
+import { createCredential } from './credential.ts';
+import { reauthenticate } from './reauth.ts';
+import { replaceCredentials } from './replace-credentials.ts';
+
+export interface AccountDependencies {
+  readonly http: Http;
+  readonly retry: RetryPolicy;
+  readonly envelopes: Envelopes;
+  readonly passwordKey: HeldKey;
+  readonly email: Credentials['email'];
+}
+
+export interface PasswordChange {
+  readonly password: string;
+  readonly newPassword: string;
+}
+
+/** The same master key under another password. Throws as `reauthenticate` does. */
+export async function changePassword(
+  dependencies: AccountDependencies,
+  { password, newPassword }: PasswordChange,
+): Promise<void> {
+  const { envelopes, email } = dependencies;
+  const { reauthToken } = await reauthenticate(dependencies, { email, password });
+  const masterKey = await envelopes.openMasterKey();
+  const credential = await createCredential(PASSWORD, newPassword, masterKey);
+  wipe(masterKey);
+  await replaceCredentials(dependencies, { credential, reauthToken });
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { ClientError } from '../client-error.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { StoredObject } from '../sync/stored-object.ts';
+import type { SavedChanges, SyncStore } from '../sync/store.ts';
+import { connect, deleteDatabase } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { takeStore, verifyHolder } from './store-holder.ts';
+import type { SyncTransaction } from './sync-schema.ts';
+import { holdWebLock } from './web-lock.ts';
+
+/** A tab that was closed or loaded anew may take a moment to be gone. */
+const PATIENCE_MS = 3_000;
+
+const Saved = z.object({
+  records: z.array(z.object({ ordinal: z.int(), object: StoredObject })),
+  cursor: z.string().optional(),
+});
+
+export interface SyncDatabaseOptions extends MasterKeys {
+  /** Of the database: another one for each account, such as the user's id. */
+  readonly name: string;
+  /** Ends the wait for other tabs; by default after three seconds. */
+  readonly signal?: AbortSignal;
+}
+
+export interface SyncDatabase extends SyncStore {
+  /** Lets another client have it. */
+  close(): void;
+}
+
+/**
+ * What a device keeps of synchronised objects, in IndexedDB. Close it to let another client have it.
+ * Throws store_in_use while one does, store_of_another_user where it was made under other master keys,
+ * and what `connect` throws. `load` and `save` throw what its transactions throw, and store_in_use once
+ * another client has taken the store, as it can without Web Locks; `load` throws store_damaged.
+ */
+export async function openSyncDatabase({
+  name,
+  signal = AbortSignal.timeout(PATIENCE_MS),
+  ...keys
+}: SyncDatabaseOptions): Promise<SyncDatabase> {
+  const release = await holdWebLock(`sync-database ${name}`, signal);
+  let connection: Connection | undefined;
+  try {
+    connection = await connect(name, { signal, onLost: release });
+    const holder = await takeStore(connection, keys);
+    return createStore(connection, { holder, release });
+  } catch (error) {
+    connection?.close();
+    release();
+    throw error;
+  }
+}
+
+/**
+ * Forgets all that is kept under this name, with what was not sent. A client that has it open loses it.
+ * Throws store_blocked if other tabs do not let go of it, and store_unavailable.
+ */
+export async function forgetSyncDatabase(
+  name: string,
+  signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+): Promise<void> {
+  await deleteDatabase(name, signal);
+}
+
+function createStore(
+  connection: Connection,
+  { holder, release }: { holder: string; release: () => void },
+): SyncDatabase {
+  /** So that objects stay in the order in which they came. */
+  const ordinals = new Map<string, number>();
+  let nextOrdinal = 0;
+
+  function ordinalOf(objectId: string): number {
+    const ordinal = ordinals.get(objectId) ?? nextOrdinal++;
+    ordinals.set(objectId, ordinal);
+    return ordinal;
+  }
+
+  const transact = <T>(act: (transaction: SyncTransaction) => Promise<T>) =>
+    connection.transact(async (transaction) => {
+      await verifyHolder(transaction, holder);
+      return act(transaction);
+    });
+
+  return {
+    async load() {
+      const saved = Saved.safeParse(
+        await transact(async (transaction) => ({
+          records: await transaction.objectStore('objects').getAll(),
+          cursor: await transaction.objectStore('meta').get('cursor'),
+        })),
+      );
+      if (!saved.success) throw new ClientError('store_damaged');
+      const records = saved.data.records.sort((one, other) => one.ordinal - other.ordinal);
+      for (const { ordinal, object } of records) ordinals.set(object.objectId, ordinal);
+      nextOrdinal = (records.at(-1)?.ordinal ?? -1) + 1;
+      return { objects: records.map(({ object }) => object), cursor: saved.data.cursor };
+    },
+
+    async save({ objects, forgotten, cursor }) {
+      const records = objects.map((object) => ({ ordinal: ordinalOf(object.objectId), object }));
+      await transact(async (transaction) => {
+        const store = transaction.objectStore('objects');
+        await Promise.all([
+          ...records.map(async (record) => store.put(record, record.object.objectId)),
+          ...forgotten.map(async (objectId) => store.delete(objectId)),
+          moveCursor(transaction, cursor),
+        ]);
+      });
+      for (const objectId of forgotten) ordinals.delete(objectId);
+    },
+
+    close() {
+      connection.close();
+      release();
+    },
+  };
+}
+
+async function moveCursor(
+  transaction: SyncTransaction,
+  cursor: SavedChanges['cursor'],
+): Promise<void> {
+  const meta = transaction.objectStore('meta');
+  if (cursor === null) await meta.delete('cursor');
+  else if (cursor !== undefined) await meta.put(cursor, 'cursor');
+}

@@ -1,0 +1,29 @@
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+
+const PAYLOAD = { name: 'AES-GCM' };
+
+/** AES-KW with a 256-bit key (RFC 3394): the result is 8 bytes longer than the key. */
+export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
+  const kek = await importWrappingKey(wrappingKey);
+  const payload = await crypto.subtle.importKey('raw', key, PAYLOAD, true, ['encrypt']);
+  return new Uint8Array(await crypto.subtle.wrapKey('raw', payload, kek, 'AES-KW'));
+}
+
+/** Throws invalid_envelope for another wrapping key or a changed envelope. */
+export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Bytes> {
+  const kek = await importWrappingKey(wrappingKey);
+  try {
+    const payload = await crypto.subtle.unwrapKey('raw', wrapped, kek, 'AES-KW', PAYLOAD, true, [
+      'encrypt',
+    ]);
+    return new Uint8Array(await crypto.subtle.exportKey('raw', payload));
+  } catch (cause) {
+    throw new ClientError('invalid_envelope', { cause });
+  }
+}
+
+function importWrappingKey(wrappingKey: Bytes) {
+  if (wrappingKey.length !== 32) throw new TypeError('a wrapping key has 32 bytes');
+  return crypto.subtle.importKey('raw', wrappingKey, 'AES-KW', false, ['wrapKey', 'unwrapKey']);
+}

@@ -1,0 +1,11 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+
+const NO_SALT = new Uint8Array(0);
+
+/** 32 bytes of HKDF-SHA-256 (RFC 5869) with the label as info. */
+export async function deriveKey(key: Bytes, label: string, salt: Bytes = NO_SALT): Promise<Bytes> {
+  const material = await crypto.subtle.importKey('raw', key, 'HKDF', false, ['deriveBits']);
+  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: utf8ToBytes(label) };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, material, 256));
+}

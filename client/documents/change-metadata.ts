@@ -1,0 +1,47 @@
+import { ClientError } from '../client-error.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { VaultError } from '../vault-error.ts';
+import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
+import { hashKeywords } from './keywords.ts';
+import { encryptMetadata } from './metadata.ts';
+import type { Metadata } from './metadata.ts';
+import { openDocument } from './open-document.ts';
+
+export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name' | 'mediaType'>> {
+  readonly id: string;
+  /** In place of all that there are. */
+  readonly keywords?: readonly string[];
+  /** The ETag of the state that is to change; by default whatever it is now. */
+  readonly ifMatch?: string;
+}
+
+/**
+ * Replaces what is given and leaves the rest. Throws version_conflict where the document is in another
+ * state, and VaultError 409 document_sealed.
+ */
+export async function changeMetadata(
+  { documents }: { documents: Documents },
+  { id, masterKey, earlierKeys, name, mediaType, keywords, ifMatch }: MetadataChange,
+): Promise<RevisedDocument> {
+  const owned = { id, masterKey, earlierKeys };
+  const { documentKey, etag, metadata } = await openDocument({ documents }, owned);
+  const changed: Metadata = {
+    ...metadata,
+    name: name ?? metadata.name,
+    mediaType: mediaType ?? metadata.mediaType,
+  };
+  const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, changed);
+  const request: NewMetadata =
+    keywords === undefined
+      ? { encryptedMetadata }
+      : { encryptedMetadata, keywordDeterministic: await hashKeywords(masterKey, keywords) };
+  try {
+    return await documents.replaceMetadata(id, request, ifMatch ?? etag);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.status !== 412) throw error;
+    // The answer to an earlier try may be lost.
+    const present = await documents.getRevised(id);
+    if (present.document.encryptedMetadata === encryptedMetadata) return present;
+    throw new ClientError('version_conflict', { cause: error });
+  }
+}

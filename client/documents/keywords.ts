@@ -1,0 +1,38 @@
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { deriveKey } from '../crypto/hkdf.ts';
+
+const KEYWORD_LABEL = 'Service_Keyword_v1';
+
+/**
+ * What the vault stores in place of keywords: HMAC-SHA-256 under a key of the user, 64 hex digits
+ * each, sorted and without duplicates, so that neither order nor repetition says anything. Throws
+ * TypeError for a keyword that is blank or has no UTF-8 form.
+ */
+export async function hashKeywords(
+  masterKey: Bytes,
+  keywords: readonly string[],
+): Promise<string[]> {
+  const key = await crypto.subtle.importKey(
+    'raw',
+    await deriveKey(masterKey, KEYWORD_LABEL),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  );
+  const normalized = [...new Set(keywords.map(normalizeKeyword))];
+  const hashes = await Promise.all(
+    normalized.map(async (keyword) =>
+      bytesToHex(new Uint8Array(await crypto.subtle.sign('HMAC', key, utf8ToBytes(keyword)))),
+    ),
+  );
+  return hashes.sort();
+}
+
+/** NFKC, lower case, trimmed, each run of white space one space. */
+function normalizeKeyword(keyword: string): string {
+  if (!keyword.isWellFormed()) throw new TypeError('a keyword holds a lone surrogate');
+  const normalized = keyword.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');
+  if (normalized === '') throw new TypeError('a keyword is empty');
+  return normalized;
+}

@@ -1,0 +1,98 @@
+import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { deriveKey } from '../crypto/hkdf.ts';
+import { unwrapDocumentKey, wrapDocumentKey, WRAPPED_KEY_BYTES } from '../keys/document-key.ts';
+import { FileHash } from './fields.ts';
+
+const METADATA_LABEL = 'Service_Metadata_v1';
+const VERSION = 1;
+const PREFIX_BYTES = 1 + WRAPPED_KEY_BYTES;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const PADDING_BYTES = 256;
+
+/** What only the owner and those a document is shared with may know. Unknown members are dropped. */
+export const Metadata = z.object({
+  name: z.string(),
+  mediaType: z.string(),
+  /** Bytes before encryption. */
+  size: z.int().nonnegative(),
+  /** Ties this text to that file. */
+  fileHash: FileHash,
+});
+export type Metadata = z.output<typeof Metadata>;
+
+/** Resolves to base64. The text is padded, so that its length does not tell the name's. */
+export async function encryptMetadata(
+  { masterKey, documentKey }: { masterKey: Bytes; documentKey: Bytes },
+  metadata: Metadata,
+): Promise<string> {
+  const prefix = concatBytes(Uint8Array.of(VERSION), await wrapDocumentKey(masterKey, documentKey));
+  const iv = randomBytes(NONCE_BYTES);
+  const key = await importMetadataKey(documentKey);
+  const algorithm = { name: 'AES-GCM', iv, additionalData: prefix };
+  const ciphertext = await crypto.subtle.encrypt(algorithm, key, padJson(metadata));
+  return encodeBase64(concatBytes(prefix, iv, new Uint8Array(ciphertext)));
+}
+
+/** Throws invalid_metadata for another key, another version or changed data. */
+export async function decryptMetadata(
+  masterKey: Bytes,
+  encryptedMetadata: string,
+): Promise<{ documentKey: Bytes; metadata: Metadata }> {
+  try {
+    const bytes = decode(encryptedMetadata);
+    const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, PREFIX_BYTES));
+    return { documentKey, metadata: await decryptText(documentKey, bytes) };
+  } catch (cause) {
+    throw new ClientError('invalid_metadata', { cause });
+  }
+}
+
+/** The same for whoever was given the document key. */
+export async function openMetadata(
+  documentKey: Bytes,
+  encryptedMetadata: string,
+): Promise<Metadata> {
+  try {
+    return await decryptText(documentKey, decode(encryptedMetadata));
+  } catch (cause) {
+    throw new ClientError('invalid_metadata', { cause });
+  }
+}
+
+function decode(encryptedMetadata: string): Bytes {
+  const bytes = decodeBase64(encryptedMetadata);
+  if (bytes[0] !== VERSION || bytes.length < PREFIX_BYTES + NONCE_BYTES + TAG_BYTES) {
+    throw new RangeError('unknown version or too short');
+  }
+  return bytes;
+}
+
+async function decryptText(documentKey: Bytes, bytes: Bytes): Promise<Metadata> {
+  const iv = bytes.slice(PREFIX_BYTES, PREFIX_BYTES + NONCE_BYTES);
+  const algorithm = { name: 'AES-GCM', iv, additionalData: bytes.slice(0, PREFIX_BYTES) };
+  const key = await importMetadataKey(documentKey);
+  const ciphertext = bytes.slice(PREFIX_BYTES + NONCE_BYTES);
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(
+    await crypto.subtle.decrypt(algorithm, key, ciphertext),
+  );
+  return Metadata.parse(JSON.parse(text));
+}
+
+/** Spaces after JSON mean nothing, so they serve as padding to whole blocks. */
+function padJson(metadata: Metadata): Bytes {
+  const json = utf8ToBytes(JSON.stringify(metadata));
+  const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
+  const padded = new Uint8Array(length).fill(0x20);
+  padded.set(json);
+  return padded;
+}
+
+async function importMetadataKey(documentKey: Bytes) {
+  const key = await deriveKey(documentKey, METADATA_LABEL);
+  return crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
+}

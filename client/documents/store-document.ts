@@ -1,0 +1,75 @@
+import { ClientError } from '../client-error.ts';
+import { openWithAny } from '../keys/master-keys.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { NO_RESUME } from '../uploads/resume.ts';
+import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
+import { isSpent } from '../uploads/spent-upload.ts';
+import { uploadFile } from '../uploads/upload.ts';
+import type { Document, Documents, NewDocument } from './documents.ts';
+import { hashKeywords } from './keywords.ts';
+import { decryptMetadata, encryptMetadata } from './metadata.ts';
+
+export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly keywords?: readonly string[];
+}
+
+/**
+ * Encrypts and uploads a file, makes it a document, and clears the journal.
+ * Throws file_hash_mismatch if the server has other bytes than the ones sent.
+ */
+export async function storeDocument(
+  dependencies: UploadDependencies & { documents: Documents },
+  { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
+): Promise<Document> {
+  const { source, masterKey, earlierKeys, resume = NO_RESUME } = options;
+  const { storagePath, documentKey, fileHash } = await uploadFile(dependencies, options);
+  const metadata = { name, mediaType, size: source.size, fileHash };
+  const request: NewDocument = {
+    encryptedMetadata: await encryptMetadata({ masterKey, documentKey }, metadata),
+    keywordDeterministic: await hashKeywords(masterKey, keywords),
+    storagePath,
+  };
+  try {
+    const made = { masterKey, earlierKeys, fileHash };
+    const document = await createOrFind(dependencies.documents, request, made);
+    await resume.clear();
+    if (document.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');
+    return document;
+  } catch (error) {
+    if (isSpent(error)) await resume.clear();
+    throw error;
+  }
+}
+
+async function createOrFind(
+  documents: Documents,
+  request: NewDocument,
+  made: MasterKeys & { fileHash: string },
+): Promise<Document> {
+  try {
+    return await documents.create(request);
+  } catch (error) {
+    if (!isSpent(error)) throw error;
+    for await (const { id, encryptedMetadata } of documents.list()) {
+      if (await isMetadataOf(encryptedMetadata, made)) return documents.get(id);
+    }
+    throw error;
+  }
+}
+
+async function isMetadataOf(
+  encryptedMetadata: string,
+  { fileHash, ...keys }: MasterKeys & { fileHash: string },
+): Promise<boolean> {
+  try {
+    const { metadata } = await openWithAny(keys, (masterKey) =>
+      decryptMetadata(masterKey, encryptedMetadata),
+    );
+    return metadata.fileHash === fileHash;
+  } catch (error) {
+    if (error instanceof ClientError) return false;
+    throw error;
+  }
+}

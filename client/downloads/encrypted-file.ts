@@ -1,0 +1,97 @@
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { documentPath } from '../documents/fields.ts';
+import type { StoredFile } from '../files/stored-file.ts';
+import type { Http, HttpStream } from '../http/http.ts';
+import { VaultError } from '../vault-error.ts';
+
+/** Answers one after another that broke off before their first byte. */
+const MAX_BARREN_ANSWERS = 5;
+
+/** Offsets in the encrypted file, both inclusive. */
+export interface EncryptedRange {
+  readonly first: number;
+  /** The end of the file unless given; it may lie beyond. */
+  readonly last?: number;
+}
+
+/**
+ * The encrypted bytes of a file. Where an answer breaks off the next asks for the rest, and for that
+ * of the same file alone. What arrives is not verified.
+ * Throws version_conflict where the file has another hash by now, network_error, or VaultError 416
+ * range_not_satisfiable for a range that begins beyond the end.
+ */
+export async function* fetchEncrypted(
+  http: Http,
+  file: Omit<StoredFile, 'documentKey'>,
+  { first, last }: EncryptedRange,
+  signal?: AbortSignal,
+): AsyncGenerator<Bytes, void, void> {
+  let position = first;
+  let barren = 0;
+  for (;;) {
+    const begun = position;
+    const answer = await openFrom(http, file, { first: begun, last }, signal).catch(
+      (error: unknown) => {
+        // Of the answer before, nothing but the end was missing.
+        if (begun > first && hasStatus(error, 416)) return undefined;
+        throw error;
+      },
+    );
+    if (answer === undefined) return;
+    try {
+      for await (const piece of cut(answer, { first: begun, last })) {
+        position += piece.length;
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      barren = position === begun ? barren + 1 : 0;
+      if (!hasBrokenOff(error) || barren === MAX_BARREN_ANSWERS) throw error;
+    }
+  }
+}
+
+async function openFrom(
+  http: Http,
+  { documentId, version, fileHash }: Omit<StoredFile, 'documentKey'>,
+  { first, last }: EncryptedRange,
+  signal: AbortSignal | undefined,
+): Promise<HttpStream> {
+  const isWhole = first === 0 && last === undefined;
+  const headers = { accept: 'application/octet-stream', 'if-match': `"${fileHash}"` };
+  try {
+    return await http.open({
+      method: 'GET',
+      path: `${documentPath(documentId)}/download`,
+      query: { version },
+      headers: isWhole ? headers : { ...headers, range: `bytes=${first}-${last ?? ''}` },
+      signal,
+    });
+  } catch (error) {
+    if (!hasStatus(error, 412)) throw error;
+    throw new ClientError('version_conflict', { cause: error });
+  }
+}
+
+/** What was asked for, also where the vault answers the whole file, as it may. */
+async function* cut(
+  { status, pieces }: HttpStream,
+  { first, last = Infinity }: EncryptedRange,
+): AsyncGenerator<Bytes, void, void> {
+  let offset = status === 206 ? first : 0;
+  for await (const piece of pieces) {
+    const wanted = piece.subarray(Math.max(0, first - offset), last + 1 - offset);
+    offset += piece.length;
+    if (wanted.length > 0) yield wanted;
+    if (offset > last) return;
+  }
+}
+
+function hasBrokenOff(error: unknown): boolean {
+  return error instanceof ClientError && error.code === 'network_error';
+}
+
+function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof VaultError && error.status === status;
+}

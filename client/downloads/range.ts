@@ -1,0 +1,56 @@
+import { concatBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { decryptSegments } from '../files/decryption.ts';
+import { HEADER_BYTES, parseFileHeader } from '../files/header.ts';
+import { chunkOffset, segmentOf } from '../files/layout.ts';
+import { readSegments } from '../files/segments.ts';
+import type { Segment } from '../files/segments.ts';
+import type { StoredFile } from '../files/stored-file.ts';
+import type { Http } from '../http/http.ts';
+import { fetchEncrypted } from './encrypted-file.ts';
+import type { EncryptedRange } from './encrypted-file.ts';
+
+/** In bytes of the file before encryption. */
+export interface FileRange {
+  readonly offset: number;
+  /** At least 1. The file may end before. */
+  readonly length: number;
+}
+
+/**
+ * Fetches and decrypts the segments of a range. Each is authentic and in its place, the file's end
+ * included; the hash of the whole file is not compared, so that the vault could answer another
+ * version of the document.
+ * Throws what `fetchEncrypted` and `decryptStream` throw.
+ */
+export async function* downloadRange(
+  { http }: { http: Http },
+  file: StoredFile,
+  { offset, length }: FileRange,
+  signal?: AbortSignal,
+): AsyncGenerator<Bytes, void, void> {
+  const fetchRange = (range: EncryptedRange) => fetchEncrypted(http, file, range, signal);
+  const head: Bytes[] = [];
+  for await (const piece of fetchRange({ first: 0, last: HEADER_BYTES - 1 })) head.push(piece);
+  const header = parseFileHeader(concatBytes(...head));
+  const { segmentSize } = header;
+
+  const end = offset + length;
+  const start = { header, index: segmentOf(offset, segmentSize) };
+  const last = segmentOf(end - 1, segmentSize);
+  // One byte more tells whether there is another segment.
+  const pieces = fetchRange({ first: start.index * segmentSize, last: (last + 1) * segmentSize });
+  const segments = through(last, readSegments(pieces, start));
+  for await (const { index, plaintext } of decryptSegments(file.documentKey, segments)) {
+    const chunkAt = chunkOffset(index, segmentSize);
+    const wanted = plaintext.subarray(Math.max(0, offset - chunkAt), end - chunkAt);
+    if (wanted.length > 0) yield wanted;
+  }
+}
+
+async function* through(last: number, segments: AsyncIterable<Segment>) {
+  for await (const segment of segments) {
+    yield segment;
+    if (segment.index === last) return;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Bytes } from '../bytes/bytes.ts';
+import { readStream } from '../bytes/read-stream.ts';
+import { ClientError } from '../client-error.ts';
+import { createChunkCipher } from './chunk.ts';
+import type { ChunkCipher } from './chunk.ts';
+import { verifyCommitment } from './header.ts';
+import { readSegments } from './segments.ts';
+import type { Segment } from './segments.ts';
+
+/**
+ * Decrypts a file as it arrives. What was yielded is authentic up to there, but only a generator that
+ * ends without an error has seen the whole file: discard everything if it throws.
+ *
+ * Throws invalid_file (no file of the vault), wrong_key, or authentication_failed for anything
+ * changed, moved, dropped, added or cut off.
+ */
+export async function* decryptStream(
+  documentKey: Bytes,
+  encrypted: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Bytes, void, void> {
+  const segments = readSegments(toIterable(encrypted));
+  for await (const { plaintext } of decryptSegments(documentKey, segments)) {
+    if (plaintext.length > 0) yield plaintext;
+  }
+}
+
+/** The chunks of segments of one file, each authentic. Throws wrong_key or authentication_failed. */
+export async function* decryptSegments(
+  documentKey: Bytes,
+  segments: AsyncIterable<Segment>,
+): AsyncGenerator<{ index: number; plaintext: Bytes }, void, void> {
+  let cipher: ChunkCipher | undefined;
+  for await (const { header, chunk, ...position } of segments) {
+    if (cipher === undefined) {
+      await verifyCommitment(documentKey, header);
+      cipher = await createChunkCipher(documentKey, header);
+    }
+    const plaintext = await cipher.decrypt(position, chunk);
+    if (plaintext.length === 0 && position.index > 0) {
+      throw new ClientError('authentication_failed');
+    }
+    yield { index: position.index, plaintext };
+  }
+}
+
+function toIterable(
+  stream: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  return 'getReader' in stream ? readStream(stream) : stream;
+}

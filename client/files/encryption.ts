@@ -1,0 +1,32 @@
+import { concatBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import type { ByteSource } from './byte-source.ts';
+import { createChunkCipher } from './chunk.ts';
+import { verifyCommitment } from './header.ts';
+import type { FileHeader } from './header.ts';
+import { chunkRange, countSegments } from './layout.ts';
+
+/**
+ * The encrypted file, segment by segment; docs/formats.md describes the bytes.
+ *
+ * A header serves one plaintext. Whoever encrypts again under the same header (to resume an upload)
+ * must not let a segment out unless it equals what went out under its index before.
+ * Throws wrong_key if the header belongs to another document key, source_changed if bytes are gone.
+ */
+export async function* encryptFile(
+  documentKey: Bytes,
+  header: FileHeader,
+  source: ByteSource,
+): AsyncGenerator<Bytes, void, void> {
+  await verifyCommitment(documentKey, header);
+  const cipher = await createChunkCipher(documentKey, header);
+  const segments = countSegments(source.size, header.segmentSize);
+  for (let index = 0; index < segments; index += 1) {
+    const { offset, length } = chunkRange(index, source.size, header.segmentSize);
+    const plaintext = await source.read(offset, length);
+    if (plaintext.length !== length) throw new ClientError('source_changed');
+    const chunk = await cipher.encrypt({ index, isLast: index === segments - 1 }, plaintext);
+    yield index === 0 ? concatBytes(header.encoded, chunk) : chunk;
+  }
+}

@@ -1,0 +1,63 @@
+import { concatBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { HEADER_BYTES, parseFileHeader } from './header.ts';
+import type { FileHeader } from './header.ts';
+
+/** Where to go on in a file whose header is known. */
+export interface SegmentStart {
+  readonly header: FileHeader;
+  readonly index: number;
+}
+
+export interface Segment {
+  readonly header: FileHeader;
+  readonly index: number;
+  readonly isLast: boolean;
+  readonly chunk: Bytes;
+}
+
+/**
+ * Cuts an encrypted stream at the multiples of its segment size, whatever pieces it arrives in.
+ * Holds one segment and one piece. The last segment is the one that the stream ends in.
+ * Throws invalid_file if it does not begin with a header.
+ * @param start is where the stream begins, unless at the header.
+ */
+export async function* readSegments(
+  pieces: AsyncIterable<Uint8Array>,
+  start?: SegmentStart,
+): AsyncGenerator<Segment, void, void> {
+  let header = start?.header;
+  let index = start?.index ?? 0;
+  let pending = new Uint8Array(header?.segmentSize ?? HEADER_BYTES);
+  let filled = 0;
+
+  const toSegment = (parsed: FileHeader, isLast: boolean): Segment => ({
+    header: parsed,
+    index,
+    isLast,
+    chunk: pending.slice(index === 0 ? HEADER_BYTES : 0, filled),
+  });
+
+  for await (const piece of pieces) {
+    let taken = 0;
+    while (taken < piece.length) {
+      if (filled === pending.length) {
+        if (header === undefined) {
+          header = parseFileHeader(pending);
+          pending = concatBytes(pending, new Uint8Array(header.segmentSize - HEADER_BYTES));
+        } else {
+          yield toSegment(header, false);
+          index += 1;
+          filled = 0;
+        }
+      }
+      const bytes = piece.subarray(taken, taken + pending.length - filled);
+      pending.set(bytes, filled);
+      filled += bytes.length;
+      taken += bytes.length;
+    }
+  }
+  if (header === undefined) throw new ClientError('invalid_file');
+  yield toSegment(header, true);
+}

@@ -1,0 +1,141 @@
+import type { z } from 'zod';
+import type { Bytes } from '../bytes/bytes.ts';
+import { readStream } from '../bytes/read-stream.ts';
+import { ClientError } from '../client-error.ts';
+import { VaultError } from '../vault-error.ts';
+import { createPatience } from './patience.ts';
+import type { Patience } from './patience.ts';
+import { isRepeatable, timeoutSecondsOf, toFetch, toUrl } from './request.ts';
+import type { HttpRequest } from './request.ts';
+import { withRetries } from './retry.ts';
+import type { RetryPolicy } from './retry.ts';
+
+export interface HttpAnswer {
+  readonly headers: Headers;
+  /** Parsed JSON, undefined if the answer has no body. */
+  readonly body: unknown;
+}
+
+/** The beginning of an answer of bytes. */
+export interface HttpStream {
+  /** Such as 200 or 206. */
+  readonly status: number;
+  /** To be iterated, once. Throws network_error where the answer breaks off. */
+  readonly pieces: AsyncIterable<Bytes>;
+}
+
+/**
+ * Throws VaultError for an answer that is no success, ClientError network_error for none at all and
+ * invalid_response for one that cannot be read, and the signal's reason if it is aborted.
+ */
+export interface Http {
+  send(request: HttpRequest): Promise<HttpAnswer>;
+  json<T>(schema: z.ZodType<T>, request: HttpRequest): Promise<T>;
+  open(request: HttpRequest): Promise<HttpStream>;
+}
+
+export interface HttpOptions {
+  readonly baseUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly retry: RetryPolicy;
+  readonly now: () => Date;
+}
+
+export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
+  function begin(request: HttpRequest, timeout: AbortSignal): Promise<Response> {
+    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+    return fetch(toUrl(baseUrl, request), { ...toFetch(request), signal });
+  }
+
+  async function exchange(request: HttpRequest): Promise<HttpAnswer> {
+    const timeout = AbortSignal.timeout(timeoutSecondsOf(request) * 1000);
+    let response: Response;
+    let text: string;
+    try {
+      response = await begin(request, timeout);
+      text = await response.text();
+    } catch (cause) {
+      throw toFailure(request, cause);
+    }
+    if (!response.ok)
+      throw new VaultError(response.status, response.headers, readJson(text), now());
+    return { headers: response.headers, body: text === '' ? undefined : parseJson(text) };
+  }
+
+  async function open(request: HttpRequest): Promise<HttpStream> {
+    const patience = createPatience(timeoutSecondsOf(request));
+    let response: Response;
+    let text: string;
+    try {
+      response = await patience.limit(begin(request, patience.signal));
+      if (response.ok)
+        return { status: response.status, pieces: readBody(request, response, patience) };
+      text = await patience.limit(response.text());
+    } catch (cause) {
+      throw toFailure(request, cause);
+    }
+    throw new VaultError(response.status, response.headers, readJson(text), now());
+  }
+
+  function repeat<T>(
+    request: HttpRequest,
+    operation: (request: HttpRequest) => Promise<T>,
+  ): Promise<T> {
+    if (!isRepeatable(request)) return operation(request);
+    return withRetries(retry, request.signal, () => operation(request));
+  }
+
+  const send = (request: HttpRequest) => repeat(request, exchange);
+
+  return {
+    send,
+    open: (request) => repeat(request, open),
+    async json(schema, request) {
+      const { body } = await send(request);
+      return parseAnswer(schema, body);
+    },
+  };
+}
+
+/** Throws invalid_response. */
+export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown): T {
+  const { data, error } = schema.safeParse(body);
+  if (error !== undefined) throw new ClientError('invalid_response', { cause: error });
+  return data;
+}
+
+async function* readBody(
+  request: HttpRequest,
+  { body }: Response,
+  patience: Patience,
+): AsyncGenerator<Bytes, void, void> {
+  if (body === null) return;
+  try {
+    yield* readStream(body, patience.limit);
+  } catch (cause) {
+    throw toFailure(request, cause);
+  }
+}
+
+/** The caller's own reason where the caller gave up. */
+function toFailure({ signal }: HttpRequest, cause: unknown): unknown {
+  return signal?.aborted ? signal.reason : new ClientError('network_error', { cause });
+}
+
+/** Without a cause: it would quote the text, and a token with it. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ClientError('invalid_response');
+  }
+}
+
+/** A proxy's error page is no JSON, and its status still counts. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { ClientError } from '../client-error.ts';
+import { parseAnswer } from './http.ts';
+import type { Http } from './http.ts';
+import type { HttpRequest } from './request.ts';
+
+const BASE = 'http://base.invalid';
+
+/** Every item of a list, page after page (`Link: <…>; rel="next"`, RFC 8288). */
+export function listPages<T>(
+  http: Http,
+  item: z.ZodType<T>,
+  path: string,
+  limit?: number,
+): AsyncGenerator<T, void, void> {
+  return readPages(http, item, { method: 'GET', path }, limit);
+}
+
+/** The same of any request, which is sent again for each page. */
+export async function* readPages<T>(
+  http: Http,
+  item: z.ZodType<T>,
+  request: HttpRequest,
+  limit?: number,
+): AsyncGenerator<T, void, void> {
+  const query = { ...request.query, limit };
+  for await (const body of readBodies(http, { ...request, query })) {
+    yield* parseAnswer(z.array(item), body);
+  }
+}
+
+/** The answers as they are, where they are no bare arrays. Throws invalid_response for a circle of them. */
+export async function* readBodies(
+  http: Pick<Http, 'send'>,
+  request: HttpRequest,
+): AsyncGenerator<unknown, void, void> {
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (;;) {
+    const { headers, body } = await http.send({ ...request, query: { ...request.query, cursor } });
+    yield body;
+    cursor = nextCursor(headers.get('link'));
+    if (cursor === undefined) return;
+    if (seen.has(cursor)) throw new ClientError('invalid_response');
+    seen.add(cursor);
+  }
+}
+
+/** Only the cursor is taken from the link: the token must go to no other address. */
+export function nextCursor(link: string | null): string | undefined {
+  for (const [, target = '', parameters = ''] of (link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
+    if (!/;\s*rel\s*=\s*"?next"?\s*(?:[;,]|$)/i.test(parameters)) continue;
+    return new URL(target, BASE).searchParams.get('cursor') ?? undefined;
+  }
+  return undefined;
+}

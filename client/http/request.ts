@@ -1,0 +1,59 @@
+import type { Bytes } from '../bytes/bytes.ts';
+
+const DEFAULT_TIMEOUT_SECONDS = 60;
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Beneath the base URL, with a leading slash. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly bytes?: Bytes;
+  /** Whether sending it twice does no harm; by default every method but POST, and POST under a key. */
+  readonly repeatable?: boolean;
+  /** Names the operation: however often it is sent under one key, the vault does it once. */
+  readonly idempotencyKey?: string;
+  /** For the whole answer; of one that is streamed for its beginning and for each piece. */
+  readonly timeoutSeconds?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function timeoutSecondsOf({
+  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
+}: HttpRequest): number {
+  return timeoutSeconds;
+}
+
+/** Whether sending it twice does no harm. */
+export function isRepeatable({ method, idempotencyKey, repeatable }: HttpRequest): boolean {
+  return repeatable ?? (method !== 'POST' || idempotencyKey !== undefined);
+}
+
+/** What `fetch` is to send. The token goes to the base URL alone, whatever answers. */
+export function toFetch(request: HttpRequest): RequestInit {
+  return {
+    method: request.method,
+    headers: toHeaders(request),
+    body: request.bytes ?? (request.json === undefined ? null : JSON.stringify(request.json)),
+    redirect: 'error',
+    credentials: 'omit',
+    cache: 'no-store',
+  };
+}
+
+export function toUrl(baseUrl: string, { path, query = {} }: HttpRequest): URL {
+  const url = new URL(baseUrl.replace(/\/$/, '') + path);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+function toHeaders({ headers, idempotencyKey, json, bytes }: HttpRequest): Headers {
+  const result = new Headers({ accept: 'application/json', ...headers });
+  if (idempotencyKey !== undefined) result.set('idempotency-key', idempotencyKey);
+  if (json !== undefined) result.set('content-type', 'application/json');
+  if (bytes !== undefined) result.set('content-type', 'application/octet-stream');
+  return result;
+}

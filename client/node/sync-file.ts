@@ -1,0 +1,96 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ClientError } from '../client-error.ts';
+import { createSavedState } from '../sync/memory-store.ts';
+import { SavedChanges } from '../sync/store.ts';
+import type { SavedState, SyncStore } from '../sync/store.ts';
+import { writeFileAtomically } from './atomic-file.ts';
+import { claimPath } from './claim.ts';
+import { syncDirectory } from './sync-directory.ts';
+import { readWholeLines } from './whole-lines.ts';
+
+/** A file is written anew when it has grown by so much, and by twice what it held. */
+const LEAST_GROWTH_BYTES = 1_048_576;
+
+/**
+ * What a device keeps of synchronised objects, in one file that only its owner may read: one line a
+ * save, which counts once it is synchronized, and from time to time all in one. Dispose of it to let
+ * another client have it. Throws store_in_use while one does; `load` throws store_damaged.
+ */
+export async function openSyncFile(path: string): Promise<SyncStore & AsyncDisposable> {
+  const claim = await claimPath(path, 'store_in_use');
+  const state = createSavedState();
+  let file: FileHandle | undefined;
+  let compactBytes = 0;
+  let bytes = 0;
+  let isTorn = false;
+
+  async function close(): Promise<void> {
+    const open = file;
+    file = undefined;
+    await open?.close();
+  }
+
+  /** Everything in one line, in place of all there is. */
+  async function compact(): Promise<void> {
+    const line = toLine(state.present());
+    await close();
+    await writeFileAtomically(path, asPieces(line));
+    compactBytes = line.length;
+  }
+
+  async function append(line: Buffer): Promise<void> {
+    if (file === undefined) {
+      file = await open(path, 'a', 0o600);
+      await syncDirectory(dirname(path));
+      ({ size: bytes } = await file.stat());
+      isTorn = false;
+    }
+    // What a failed save has left, as of a full disk, must not stand before the next one.
+    if (isTorn) await file.truncate(bytes);
+    isTorn = true;
+    await file.appendFile(line);
+    await file.datasync();
+    isTorn = false;
+    bytes += line.length;
+  }
+
+  return {
+    async load() {
+      for (const line of await readWholeLines(path)) state.apply(parseChanges(line));
+      await compact();
+      return state.present();
+    },
+    async save(changes) {
+      const grown = bytes - compactBytes;
+      if (grown > Math.max(LEAST_GROWTH_BYTES, 2 * compactBytes)) await compact();
+      await append(toLine(changes));
+      state.apply(changes);
+    },
+    async [Symbol.asyncDispose]() {
+      try {
+        await close();
+      } finally {
+        await claim[Symbol.asyncDispose]();
+      }
+    },
+  };
+}
+
+function toLine(changes: SavedChanges | SavedState): Buffer {
+  const forgotten = 'forgotten' in changes ? changes.forgotten : [];
+  return Buffer.from(`${JSON.stringify({ ...changes, forgotten })}\n`);
+}
+
+function parseChanges(line: string): SavedChanges {
+  try {
+    return SavedChanges.parse(JSON.parse(line));
+  } catch {
+    throw new ClientError('store_damaged');
+  }
+}
+
+async function* asPieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

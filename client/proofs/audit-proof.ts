@@ -1,0 +1,45 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { decodeBase64 } from '../bytes/base64.ts';
+
+/** The signer signs no longer text. */
+const MAX_ENTRY_BYTES = 65_536;
+
+/** One audit entry with everything that is needed to verify it without the vault. */
+export const AuditProof = z.object({
+  /** The entry's UUID, in lower case. */
+  id: z.guid().lowercase(),
+  /** JSON in the canonical form of RFC 8785, at most 65,536 bytes of UTF-8. */
+  entryCanonical: z.string().min(2).refine(isEncodable),
+  /** SHA3-256 of the UTF-8 of the text, 64 hex digits. */
+  entryHash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** ECDSA P-256 with SHA3-256 over the text, DER, base64. */
+  hsmSignature: Base64(80),
+  /** The first 16 bytes of the SHA-256 of the public key's DER, 32 hex digits. */
+  hsmKeyId: z.string().regex(/^[0-9a-f]{32}$/),
+  /** SubjectPublicKeyInfo, DER, base64. */
+  publicKey: Base64(512),
+});
+export type AuditProof = z.output<typeof AuditProof>;
+
+function isEncodable(text: string): boolean {
+  const hasNoUtf8 = !text.isWellFormed() || text.includes('\0');
+  return !hasNoUtf8 && utf8ToBytes(text).length <= MAX_ENTRY_BYTES;
+}
+
+function Base64(maxBytes: number) {
+  const maxCharacters = Math.ceil(maxBytes / 3) * 4;
+  return z
+    .string()
+    .max(maxCharacters)
+    .refine((text) => byteCount(text) <= maxBytes);
+}
+
+/** Infinite for what is not base64. */
+function byteCount(text: string): number {
+  try {
+    return decodeBase64(text).length;
+  } catch {
+    return Infinity;
+  }
+}

@@ -1,0 +1,123 @@
+import { p256 } from '@noble/curves/nist.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import { decodeBase64 } from '../bytes/base64.ts';
+import { equalBytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { AuditProof } from './audit-proof.ts';
+
+/** SubjectPublicKeyInfo of an uncompressed P-256 point, up to the point (RFC 5480 §2). */
+const SPKI_PREFIX = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);
+const SPKI_BYTES = SPKI_PREFIX.length + 65;
+const KEY_ID_DIGITS = 32;
+
+/** A member that nobody knows could say anything of the proof. */
+const KnownFields = z.strictObject(AuditProof.shape);
+
+/** What tells an entry from anything else that the key may sign one day. */
+const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
+
+export type ProofDefect =
+  | 'malformed'
+  | 'not_canonical'
+  | 'not_an_entry'
+  | 'id_mismatch'
+  | 'hash_mismatch'
+  | 'key_id_mismatch'
+  | 'key_untrusted'
+  | 'signature_invalid';
+
+/** What the vault answers too, and means the same by. */
+export interface ProofVerdict {
+  /** Hash and signature are valid. */
+  readonly valid: boolean;
+  /** The text is the canonical form of the entry that the proof names, and the hash is the text's. */
+  readonly hashValid: boolean;
+  /** The signature over the text is one of a trusted key that has the proof's key id. */
+  readonly signatureValid: boolean;
+  readonly keyTrusted: boolean;
+  /** The first thing found wrong. */
+  readonly reason?: ProofDefect;
+}
+
+/** SHA-256 of the key's DER, 64 hex digits; its first half is the `hsmKeyId`. */
+export function keyFingerprint(publicKey: Bytes): string {
+  return bytesToHex(sha256(publicKey));
+}
+
+/**
+ * Verifies a proof of any origin without the vault. `trustedKeys` are fingerprints, whole or their
+ * first 32 hex digits, from a place that the maker of the proof does not control. Never throws for
+ * what a proof contains.
+ */
+export function verifyProof(
+  proof: unknown,
+  { trustedKeys }: { trustedKeys: readonly string[] },
+): ProofVerdict {
+  const { data: fields } = KnownFields.safeParse(proof);
+  if (fields === undefined) {
+    const none = { hashValid: false, signatureValid: false, keyTrusted: false };
+    return { valid: false, ...none, reason: 'malformed' };
+  }
+  const digest = sha3_256(utf8ToBytes(fields.entryCanonical));
+  const publicKey = decodeBase64(fields.publicKey);
+  const fingerprint = keyFingerprint(publicKey);
+  const keyTrusted = trustedKeys.some((trusted) => isFingerprintOf(trusted, fingerprint));
+
+  const hashDefect = findEntryDefect(fields) ?? findHashDefect(fields, digest);
+  let keyDefect: ProofDefect | undefined;
+  if (fields.hsmKeyId !== fingerprint.slice(0, KEY_ID_DIGITS)) keyDefect = 'key_id_mismatch';
+  else if (!keyTrusted) keyDefect = 'key_untrusted';
+  else if (!verifySignature(decodeBase64(fields.hsmSignature), digest, publicKey)) {
+    keyDefect = 'signature_invalid';
+  }
+
+  const reason = hashDefect ?? keyDefect;
+  const valid = reason === undefined;
+  const signatureValid = keyDefect === undefined;
+  const verdict = { valid, hashValid: hashDefect === undefined, signatureValid, keyTrusted };
+  return reason === undefined ? verdict : { ...verdict, reason };
+}
+
+/** The text is to be the one form that RFC 8785 gives an entry of version 1, of the proof's id. */
+function findEntryDefect({ id, entryCanonical }: AuditProof): ProofDefect | undefined {
+  const value = parseCanonical(entryCanonical);
+  if (value === undefined) return 'not_canonical';
+  const { data: entry } = Entry.safeParse(value);
+  if (entry === undefined) return 'not_an_entry';
+  return entry.id === id ? undefined : 'id_mismatch';
+}
+
+function findHashDefect({ entryHash }: AuditProof, digest: Bytes): ProofDefect | undefined {
+  return equalBytes(hexToBytes(entryHash), digest) ? undefined : 'hash_mismatch';
+}
+
+function parseCanonical(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return canonicalize(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isFingerprintOf(trusted: string, fingerprint: string): boolean {
+  return trusted === fingerprint || trusted === fingerprint.slice(0, KEY_ID_DIGITS);
+}
+
+/** Over the SHA3-256 digest. A high s is as good as a low one: HSMs make both. */
+function verifySignature(signature: Bytes, digest: Bytes, publicKey: Bytes): boolean {
+  const isP256 =
+    publicKey.length === SPKI_BYTES &&
+    equalBytes(publicKey.subarray(0, SPKI_PREFIX.length), SPKI_PREFIX);
+  if (!isP256) return false;
+  const point = publicKey.subarray(SPKI_PREFIX.length);
+  try {
+    return p256.verify(signature, digest, point, { prehash: false, lowS: false, format: 'der' });
+  } catch {
+    return false;
+  }
+}

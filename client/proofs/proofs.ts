@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { Http } from '../http/http.ts';
+import { AuditProof } from './audit-proof.ts';
+
+const Verdict = z.object({
+  valid: z.boolean(),
+  hashValid: z.boolean(),
+  signatureValid: z.boolean(),
+  verifiedAt: z.iso.datetime(),
+});
+export type Verdict = z.output<typeof Verdict>;
+
+const AuditKey = z.object({
+  keyId: z.string(),
+  purpose: z.string(),
+  algorithm: z.string(),
+  /** SubjectPublicKeyInfo, DER, base64. */
+  publicKey: z.string(),
+  /** SHA-256 of the DER, 64 hex digits. */
+  fingerprint: z.string(),
+  generation: z.int(),
+  state: z.enum(['CREATED', 'ACTIVE', 'RETIRED']),
+  registeredAt: z.iso.datetime(),
+  activatedAt: z.iso.datetime().nullable(),
+  retiredAt: z.iso.datetime().nullable(),
+  /** Of the entry that tells of the key, signed by the audit key of that time; null until signed. */
+  record: AuditProof.nullable(),
+  /** The other key that signed the record. Where it is null, only a published fingerprint speaks for the key. */
+  vouchedBy: z.string().nullable(),
+});
+/** A public key of the vault, of any generation. */
+export type AuditKey = z.output<typeof AuditKey>;
+
+const AuditKeys = z.object({ keys: z.array(AuditKey) });
+
+export interface Proofs {
+  /** Waits a while for an entry that is not signed yet, then throws VaultError proof_not_ready. */
+  get(id: string): Promise<AuditProof>;
+  /** The vault's own opinion; `verifyProof` needs nobody's. */
+  verify(id: string): Promise<Verdict>;
+  verifyExternal(proof: AuditProof): Promise<Verdict>;
+  /** Needs no login. Compare the fingerprints with those published elsewhere before you trust them. */
+  keys(): Promise<AuditKey[]>;
+}
+
+export function createProofs({ http }: { http: Http }): Proofs {
+  const proofPath = (id: string) => `/v1/audit/proof/${encodeURIComponent(id)}`;
+
+  return {
+    get(id) {
+      return http.json(AuditProof, { method: 'GET', path: proofPath(id) });
+    },
+
+    verify(id) {
+      return http.json(Verdict, { method: 'GET', path: `${proofPath(id)}/verify` });
+    },
+
+    verifyExternal(proof) {
+      const path = '/v1/audit/proof/verify-external';
+      return http.json(Verdict, { method: 'POST', path, repeatable: true, json: { proof } });
+    },
+
+    async keys() {
+      return (await http.json(AuditKeys, { method: 'GET', path: '/v1/audit/keys' })).keys;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { AccountDependencies } from '../accounts/change-password.ts';
+import { createCredential } from '../accounts/credential.ts';
+import { reauthenticate } from '../accounts/reauth.ts';
+import { decodeBase64 } from '../bytes/base64.ts';
+import { equalBytes, wipe } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { unwrapKey } from '../crypto/aes-kw.ts';
+import type { Http } from '../http/http.ts';
+import { RECOVERY_WORDS } from '../login/login-method.ts';
+import { findSalt } from '../login/login-proof.ts';
+import { derivePasswordKey } from '../login/password.ts';
+import { VaultError } from '../vault-error.ts';
+import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from './recovery-words.ts';
+
+export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';
+
+/** The master key under the recovery words: base64 of 40 bytes. */
+export const RecoveryEnvelope = z.object({
+  encryptedEnvelope: z.base64().length(56),
+  version: z.int(),
+});
+type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
+
+/** Recovery words that the vault knows nothing of yet. */
+export interface RecoveryDraft {
+  /** 24 words, to be written down on paper. */
+  readonly words: string;
+  /**
+   * Takes the words as the user typed them from the sheet, and makes them the account's, in place of
+   * those that there were. Throws RecoveryWordsError before anything is sent, recovery_changed where
+   * another client was faster, and as `reauthenticate` does.
+   */
+  confirm(rehearsed: { words: string; password: string }): Promise<void>;
+}
+
+export interface Recovery {
+  draft(): RecoveryDraft;
+  /**
+   * Whether these words would bring the account back: they open the present master key. Throws
+   * RecoveryWordsError for what are no recovery words, VaultError not_found where there is no recovery.
+   */
+  check(words: string): Promise<boolean>;
+}
+
+export function createRecovery(dependencies: AccountDependencies): Recovery {
+  const { http, envelopes, email } = dependencies;
+  const load = () => http.json(RecoveryEnvelope, { method: 'GET', path: RECOVERY_PATH });
+
+  async function store(words: string, password: string): Promise<void> {
+    const { reauthToken } = await reauthenticate(dependencies, { email, password });
+    // Before the master key is read: after a rekey in between, the version is another.
+    const version = await findVersion(load);
+    const masterKey = await envelopes.openMasterKey();
+    const credential = await createCredential(RECOVERY_WORDS, words, masterKey);
+    const { encryptedEnvelope, salt, verifier, envelopeKey } = credential;
+    wipe(masterKey, envelopeKey);
+    const json = { encryptedEnvelope, recoverySalt: salt, recoveryVerifier: verifier };
+    try {
+      await send(http, json, { version, reauthToken });
+    } catch (cause) {
+      if (!(cause instanceof VaultError) || !CONFLICTS.has(cause.code)) throw cause;
+      // The answer to an earlier try may be lost.
+      if ((await load()).encryptedEnvelope === encryptedEnvelope) return;
+      throw new ClientError('recovery_changed', { cause });
+    }
+  }
+
+  return {
+    draft() {
+      const words = createRecoveryWords();
+      return {
+        words,
+        async confirm(rehearsed) {
+          compareRecoveryWords(words, rehearsed.words);
+          await store(words, rehearsed.password);
+        },
+      };
+    },
+
+    async check(words) {
+      const phrase = parseRecoveryWords(words);
+      const { encryptedEnvelope } = await load();
+      const salt = await findSalt(http, { email, method: RECOVERY_WORDS });
+      const wordsKey = await derivePasswordKey(phrase, salt, RECOVERY_WORDS.envelopeLabel);
+      const masterKey = await envelopes.openMasterKey();
+      try {
+        return equalBytes(await unwrapKey(wordsKey, decodeBase64(encryptedEnvelope)), masterKey);
+      } catch (error) {
+        if (error instanceof ClientError) return false;
+        throw error;
+      } finally {
+        wipe(wordsKey, masterKey);
+      }
+    },
+  };
+}
+
+const CONFLICTS: ReadonlySet<string> = new Set(['envelope_exists', 'precondition_failed']);
+
+/** Undefined without recovery words. */
+async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<number | undefined> {
+  try {
+    return (await load()).version;
+  } catch (error) {
+    if (error instanceof VaultError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+/** @param version of the one to replace */
+async function send(
+  http: Http,
+  json: object,
+  { version, reauthToken }: { version: number | undefined; reauthToken: string },
+): Promise<void> {
+  const request = { path: RECOVERY_PATH, repeatable: true, json };
+  const headers = { 'x-reauth-token': reauthToken };
+  if (version === undefined) {
+    await http.send({ ...request, method: 'POST', headers });
+    return;
+  }
+  const matching = { ...headers, 'if-match': `"${version}"` };
+  await http.send({ ...request, method: 'PUT', headers: matching });
+}

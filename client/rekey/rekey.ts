@@ -1,0 +1,150 @@
+import { randomBytes } from '@noble/hashes/utils.js';
+import type { AccountDependencies } from '../accounts/change-password.ts';
+import { createCredential } from '../accounts/credential.ts';
+import { reauthenticate } from '../accounts/reauth.ts';
+import { replaceCredentials } from '../accounts/replace-credentials.ts';
+import type { Rekeyed } from '../accounts/replace-credentials.ts';
+import { encodeBase64 } from '../bytes/base64.ts';
+import { wipe } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import type { Device, Devices } from '../devices/devices.ts';
+import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
+import { KEY_BYTES } from '../keys/document-key.ts';
+import type { OpenedKeyring } from '../keys/envelopes.ts';
+import { sealKeyring } from '../keys/keyring.ts';
+import { PASSWORD, RECOVERY_WORDS } from '../login/login-method.ts';
+import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
+import type { SharingKeys } from '../sharing/keys.ts';
+import { VaultError } from '../vault-error.ts';
+
+export interface RekeyOptions {
+  readonly password: string;
+  /** The same as before unless given. */
+  readonly newPassword?: string;
+  /** Ids of devices that are to lose their access. */
+  readonly revoke?: readonly string[];
+}
+
+/** A new master key that is not there yet. */
+export interface RekeyDraft {
+  /** The new recovery words, to be written down; those of before open nothing afterwards. */
+  readonly words: string;
+  /** The devices that come to the new master key by themselves. */
+  readonly kept: readonly Device[];
+  /** The devices that are revoked: those named, and those that left no public key. */
+  readonly revoked: readonly Device[];
+  /**
+   * Takes the words as the user typed them from the sheet, and does it; other sessions end. Throws
+   * RecoveryWordsError before anything is sent; devices_changed where others than `kept` and `revoked`
+   * are there by now; keyring_full; and as `reauthenticate` does. Where it fails on its way, the
+   * account has the old keys or the new ones, whole.
+   */
+  confirm(typedWords: string): Promise<void>;
+}
+
+export interface RekeyDependencies extends AccountDependencies {
+  readonly devices: Pick<Devices, 'list' | 'revoke'>;
+  readonly sharingKeys: Pick<SharingKeys, 'rewrap'>;
+}
+
+/** Throws device_unreachable where this session's own device would be revoked. */
+export async function draftRekey(
+  dependencies: RekeyDependencies,
+  options: RekeyOptions,
+): Promise<RekeyDraft> {
+  const words = createRecoveryWords();
+  const { kept, revoked } = await planDevices(dependencies.devices, options);
+  return {
+    words,
+    kept,
+    revoked,
+    async confirm(typedWords) {
+      compareRecoveryWords(words, typedWords);
+      await rekey(dependencies, options, { words, kept, revoked });
+    },
+  };
+}
+
+type Plan = Pick<RekeyDraft, 'words' | 'kept' | 'revoked'>;
+
+async function rekey(
+  dependencies: RekeyDependencies,
+  options: RekeyOptions,
+  { words, ...shown }: Plan,
+): Promise<void> {
+  const { email, envelopes, devices, sharingKeys } = dependencies;
+  const { password, newPassword = password } = options;
+  const { reauthToken } = await reauthenticate(dependencies, { email, password });
+  const present = await planDevices(devices, options);
+  if (
+    idsOf(present.kept) !== idsOf(shown.kept) ||
+    idsOf(present.revoked) !== idsOf(shown.revoked)
+  ) {
+    throw new ClientError('devices_changed');
+  }
+  const keyring = await envelopes.openKeyring();
+  const masterKey = randomBytes(KEY_BYTES);
+  const rekeyed = await wrapAnew(masterKey, keyring, { words, kept: present.kept });
+  const credential = await createCredential(PASSWORD, newPassword, masterKey);
+  wipe(masterKey, keyring.masterKey, ...keyring.earlierKeys);
+  for (const { deviceId } of present.revoked) await devices.revoke(deviceId);
+  try {
+    await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
+  } catch (cause) {
+    if (!(cause instanceof VaultError) || cause.code !== 'rekey_incomplete') throw cause;
+    throw new ClientError('devices_changed', { cause });
+  }
+  await sharingKeys.rewrap();
+}
+
+async function planDevices(
+  devices: Pick<Devices, 'list'>,
+  { revoke = [] }: RekeyOptions,
+): Promise<{ kept: Device[]; revoked: Device[] }> {
+  const named = new Set(revoke.map((deviceId) => deviceId.toLowerCase()));
+  const kept: Device[] = [];
+  const revoked: Device[] = [];
+  for await (const device of devices.list()) {
+    const isKept = device.publicKey !== undefined && !named.has(device.deviceId);
+    (isKept ? kept : revoked).push(device);
+  }
+  // Its end would be the session's, in the middle of it all.
+  if (revoked.some(({ isCurrent }) => isCurrent)) throw new ClientError('device_unreachable');
+  return { kept, revoked };
+}
+
+function idsOf(devices: readonly Device[]): string {
+  return devices.map(({ deviceId }) => deviceId).join();
+}
+
+/** The new master key under all that is to open it, and the earlier ones under it. */
+async function wrapAnew(
+  masterKey: Bytes,
+  present: OpenedKeyring,
+  { words, kept }: Pick<Plan, 'words' | 'kept'>,
+): Promise<Rekeyed> {
+  const recovery = await createCredential(RECOVERY_WORDS, words, masterKey);
+  wipe(recovery.envelopeKey);
+  const rekeyPair = createRekeyKeyPair();
+  const publicKeys = new Map<string, Bytes>();
+  const devices = [];
+  for (const { deviceId, publicKey } of kept) {
+    if (publicKey === undefined) continue;
+    publicKeys.set(deviceId, publicKey);
+    const envelope = await wrapForDevice(rekeyPair, { deviceId, publicKey }, masterKey);
+    devices.push({ deviceId, encryptedEnvelope: encodeBase64(envelope) });
+  }
+  wipe(rekeyPair.privateKey);
+  const earlierKeys = [present.masterKey, ...present.earlierKeys];
+  const keys = { masterKey, rekeyKey: rekeyPair.publicKey };
+  return {
+    recovery: {
+      encryptedEnvelope: recovery.encryptedEnvelope,
+      recoverySalt: recovery.salt,
+      recoveryVerifier: recovery.verifier,
+    },
+    devices,
+    keyring: await sealKeyring(keys, { earlierKeys, publicKeys }),
+  };
+}

@@ -1,0 +1,144 @@
+import { x25519 } from '@noble/curves/ed25519.js';
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
+import { equalBytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
+import { deriveKey } from '../crypto/hkdf.ts';
+import { createKeyPair } from '../crypto/hpke.ts';
+import type { KeyPair } from '../crypto/hpke.ts';
+import type { Http } from '../http/http.ts';
+import { openWithAny } from '../keys/master-keys.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { VaultError } from '../vault-error.ts';
+
+const PATH = '/v1/crypto/keys/sharing';
+const WRAP_LABEL = 'Service_Sharing_Key_Wrap_v1';
+const FINGERPRINT_DIGITS = 32;
+
+const SharingKey = z.object({
+  publicKey: z.string(),
+  wrappedPrivateKey: z.string(),
+  version: z.int(),
+});
+
+type SharingKey = z.output<typeof SharingKey>;
+
+/** What two people compare by another way than the vault: 32 hex digits. */
+export function fingerprintOf(publicKey: Bytes): string {
+  return bytesToHex(sha3_256(publicKey)).slice(0, FINGERPRINT_DIGITS);
+}
+
+export interface SharingKeys {
+  /** Makes the user's key pair, and leaves it with the vault, unless there is one; that one is rewrapped. */
+  createOrOpen(): Promise<KeyPair>;
+  /**
+   * After a rekey: puts the private key under the present master key, unless it is there or there is none.
+   * Until then the earlier master key opens it.
+   */
+  rewrap(): Promise<void>;
+  /**
+   * VaultError 404 if there is none; ClientError invalid_envelope if it does not open, or the vault
+   * shows others another public key.
+   */
+  open(): Promise<KeyPair>;
+}
+
+export function createSharingKeys({
+  http,
+  openMasterKeys,
+}: {
+  http: Http;
+  openMasterKeys: () => Promise<MasterKeys>;
+}): SharingKeys {
+  const load = () => http.json(SharingKey, { method: 'GET', path: PATH });
+
+  async function openStored(keys: MasterKeys, stored: SharingKey): Promise<KeyPair> {
+    const wrapped = decodeBase64(stored.wrappedPrivateKey);
+    const privateKey = await openWithAny(keys, (masterKey) => unwrapPrivateKey(masterKey, wrapped));
+    const publicKey = new Uint8Array(x25519.getPublicKey(privateKey));
+    if (!equalBytes(publicKey, decodeBase64(stored.publicKey))) {
+      throw new ClientError('invalid_envelope');
+    }
+    return { publicKey, privateKey };
+  }
+
+  async function put(pair: KeyPair, masterKey: Bytes, headers = {}): Promise<void> {
+    const json = {
+      publicKey: encodeBase64(pair.publicKey),
+      wrappedPrivateKey: encodeBase64(await wrapPrivateKey(masterKey, pair.privateKey)),
+    };
+    await http.send({ method: 'PUT', path: PATH, headers, json });
+  }
+
+  async function open(): Promise<KeyPair> {
+    const stored = await load();
+    return openStored(await openMasterKeys(), stored);
+  }
+
+  async function openRewrapped(): Promise<KeyPair> {
+    const stored = await load();
+    const keys = await openMasterKeys();
+    const pair = await openStored(keys, stored);
+    const wrapped = encodeBase64(await wrapPrivateKey(keys.masterKey, pair.privateKey));
+    if (wrapped === stored.wrappedPrivateKey) return pair;
+    try {
+      await put(pair, keys.masterKey, { 'if-match': `"${stored.version}"` });
+    } catch (error) {
+      // Another client was first, or an earlier try was whose answer was lost.
+      if (!hasCode(error, 'precondition_failed')) throw error;
+      return open();
+    }
+    return pair;
+  }
+
+  async function create(): Promise<KeyPair> {
+    const pair = await createKeyPair();
+    await put(pair, (await openMasterKeys()).masterKey);
+    return pair;
+  }
+
+  return {
+    open,
+
+    async rewrap() {
+      try {
+        await openRewrapped();
+      } catch (error) {
+        if (!hasCode(error, 'not_found')) throw error;
+      }
+    },
+
+    async createOrOpen() {
+      try {
+        return await openRewrapped();
+      } catch (error) {
+        if (!hasCode(error, 'not_found')) throw error;
+      }
+      try {
+        return await create();
+      } catch (error) {
+        // Another client was first, or an earlier try was whose answer was lost.
+        if (!hasCode(error, 'precondition_required')) throw error;
+        return open();
+      }
+    },
+  };
+}
+
+/** AES-KW: 40 bytes. */
+export async function wrapPrivateKey(masterKey: Bytes, privateKey: Bytes): Promise<Bytes> {
+  return wrapKey(await deriveKey(masterKey, WRAP_LABEL), privateKey);
+}
+
+/** Throws invalid_envelope under another master key. */
+export async function unwrapPrivateKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
+  return unwrapKey(await deriveKey(masterKey, WRAP_LABEL), wrapped);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof VaultError && error.code === code;
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { decodeBase64 } from '../bytes/base64.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { DocumentStatus, FileHash } from '../documents/fields.ts';
+import { openMetadata } from '../documents/metadata.ts';
+import type { Metadata } from '../documents/metadata.ts';
+import type { StoredFile } from '../files/stored-file.ts';
+import { openDocumentKey } from './wrap.ts';
+
+/** A document that someone shares with the user, as the vault tells of it. */
+export const ReceivedShare = z.object({
+  shareId: z.uuid(),
+  documentId: z.uuid(),
+  ownerId: z.uuid(),
+  /** Base64. */
+  wrappedKey: z.string(),
+  permissions: z.array(z.string()),
+  /** Base64. */
+  encryptedMetadata: z.string(),
+  fileHash: FileHash,
+  status: DocumentStatus,
+  expiresAt: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+});
+export type ReceivedShare = z.output<typeof ReceivedShare>;
+
+/** With it `downloadFile` opens the file too. */
+export type OpenedShare = ReceivedShare & StoredFile & { readonly metadata: Metadata };
+
+/**
+ * Throws invalid_share if it was made for another key or document, and metadata_mismatch if its metadata
+ * is not that of the current version.
+ */
+export async function openShare(privateKey: Bytes, share: ReceivedShare): Promise<OpenedShare> {
+  const { documentKey, metadata } = await decryptShare(privateKey, share);
+  if (metadata.fileHash !== share.fileHash) throw new ClientError('metadata_mismatch');
+  return { ...share, documentKey, metadata };
+}
+
+async function decryptShare(
+  privateKey: Bytes,
+  { documentId, wrappedKey, encryptedMetadata }: ReceivedShare,
+): Promise<Pick<OpenedShare, 'documentKey' | 'metadata'>> {
+  try {
+    const documentKey = await openDocumentKey(privateKey, documentId, decodeBase64(wrappedKey));
+    return { documentKey, metadata: await openMetadata(documentKey, encryptedMetadata) };
+  } catch (cause) {
+    throw new ClientError('invalid_share', { cause });
+  }
+}

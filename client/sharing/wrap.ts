@@ -1,0 +1,27 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { openSealed, sealTo } from '../crypto/hpke.ts';
+
+const SHARE_LABEL = 'Service_Document_Share_v1';
+
+/** A document key for whoever has the private key to `publicKey`, for this document: 80 bytes. */
+export function sealDocumentKey(
+  publicKey: Bytes,
+  documentId: string,
+  documentKey: Bytes,
+): Promise<Bytes> {
+  return sealTo(publicKey, infoOf(documentId), documentKey);
+}
+
+/** Throws for another private key, another document or changed bytes. */
+export function openDocumentKey(
+  privateKey: Bytes,
+  documentId: string,
+  wrappedKey: Bytes,
+): Promise<Bytes> {
+  return openSealed(privateKey, infoOf(documentId), wrappedKey);
+}
+
+function infoOf(documentId: string): Bytes {
+  return utf8ToBytes(SHARE_LABEL + documentId.toLowerCase());
+}

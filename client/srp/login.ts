@@ -1,0 +1,51 @@
+import { bytesToHex, hexToBytes, randomBytes } from '@noble/hashes/utils.js';
+import { equalBytes } from '../bytes/bytes.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import {
+  computePremasterSecret,
+  computeProofs,
+  computePublicValue,
+  computeX,
+  pad,
+  SERVICE_SRP,
+  toInteger,
+} from './srp.ts';
+
+const EPHEMERAL_BYTES = 32;
+
+export interface SrpLogin {
+  /** 768 hex digits. */
+  readonly A: string;
+  /** Throws invalid_public_value for a B that SRP forbids. */
+  prove(challenge: { salt: Bytes; B: string; authKey: Bytes }): SrpProof;
+}
+
+export interface SrpProof {
+  /** 64 hex digits. */
+  readonly M1: string;
+  /** Throws server_proof_invalid unless the server has shown that it knows the verifier. */
+  verifyServer(M2: string): void;
+}
+
+/** The client's side of one SRP-6a login. `ephemeral` is for test vectors only. */
+export function startSrpLogin(ephemeral: Bytes = randomBytes(EPHEMERAL_BYTES)): SrpLogin {
+  const a = toInteger(ephemeral);
+  const A = computePublicValue(SERVICE_SRP, a);
+
+  return {
+    A: bytesToHex(pad(SERVICE_SRP.group, A)),
+    prove({ salt, B: BHex, authKey }) {
+      const B = BigInt(`0x${BHex}`);
+      const x = computeX(SERVICE_SRP, salt, authKey);
+      const S = computePremasterSecret(SERVICE_SRP, { a, A, B, x });
+      const { M1, M2 } = computeProofs(SERVICE_SRP, { A, B, S });
+      return {
+        M1: bytesToHex(M1),
+        verifyServer(received) {
+          if (!equalBytes(hexToBytes(received), M2)) throw new ClientError('server_proof_invalid');
+        },
+      };
+    },
+  };
+}

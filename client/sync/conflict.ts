@@ -1,0 +1,75 @@
+import { isBranch, isSame } from './json.ts';
+import { isWithin } from './json-pointer.ts';
+import { partOf, patchBetween } from './merge-patch.ts';
+import { parseObjectData } from './object-data.ts';
+import type { ObjectEncryption, OpenObject, SealedObject } from './object-encryption.ts';
+import { chosen } from './resolver.ts';
+import type { Conflict, Resolver } from './resolver.ts';
+import { mergeThreeWay } from './three-way.ts';
+import { afterWrite, asUnsent } from './stored-object.ts';
+import type { QueuedWrite, Revision } from './stored-object.ts';
+
+interface SettleOptions {
+  readonly encryption: ObjectEncryption;
+  readonly resolve: Resolver;
+}
+
+/** A write that the vault could not merge, and what it could not merge it with. */
+export interface Refused {
+  readonly objectId: string;
+  readonly write: Revision;
+  readonly theirs: { readonly version: number; readonly data: SealedObject };
+  /** The places that no rule of the vault settled. */
+  readonly fields: readonly string[];
+}
+
+/**
+ * The writes to send in its place, none of which has been sent. What the vault's rules settle is sent
+ * once more as it was, so that they do; the rest is chosen here, and based on what the vault has.
+ * Throws invalid_leaf where that does not open.
+ */
+export async function settleConflict(
+  { encryption, resolve }: SettleOptions,
+  { objectId, write, theirs, fields }: Refused,
+): Promise<QueuedWrite[]> {
+  const unsent = asUnsent(write);
+  const after = afterWrite(write.before, write);
+  const [base, mine, server] = await Promise.all([
+    encryption.open(objectId, write.before),
+    after && encryption.open(objectId, after),
+    encryption.open(objectId, theirs.data),
+  ]);
+  const renewed = { ...unsent, baseVersion: theirs.version, before: theirs.data };
+  const { objectType } = server;
+  const settle = async (clash: Omit<Conflict, 'objectId' | 'objectType'>) =>
+    chosen(await resolve({ ...clash, objectId, objectType }), clash);
+
+  if (unsent.kind === 'remove' || mine === undefined) {
+    const whole = { pointer: '', base: base.data, mine: undefined, theirs: server.data };
+    const wanted = isSame(base.data, server.data) ? undefined : await settle(whole);
+    return wanted === undefined
+      ? [renewed]
+      : changeTo(server, parseObjectData(wanted), [server, base]);
+  }
+
+  const held: string[] = [];
+  const merged = await mergeThreeWay(base.data, mine.data, server.data, async (clash) => {
+    if (fields.some((field) => isWithin(field, clash.pointer) || isWithin(clash.pointer, field))) {
+      return settle(clash);
+    }
+    held.push(clash.pointer);
+    return clash.theirs;
+  });
+  const again = held.length > 0 ? [{ ...unsent, delta: partOf(unsent.delta, held) }] : [];
+  return [...again, ...(await changeTo(server, parseObjectData(merged), [server, mine]))];
+
+  async function changeTo(
+    from: OpenObject,
+    data: OpenObject['data'],
+    known: readonly OpenObject[],
+  ): Promise<QueuedWrite[]> {
+    const sealed = await encryption.seal(objectId, { objectType, data }, known);
+    const delta = patchBetween(from.sealed, sealed);
+    return isBranch(delta) ? [{ ...renewed, kind: 'change', delta }] : [];
+  }
+}

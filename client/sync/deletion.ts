@@ -1,0 +1,69 @@
+import { ClientError } from '../client-error.ts';
+import type { Exchange } from './exchange.ts';
+import type { ObjectEncryption, OpenObject } from './object-encryption.ts';
+import { asUnsent, viewOf } from './stored-object.ts';
+import type { QueuedWrite, StoredObject } from './stored-object.ts';
+
+/** The code under which changes of a deleted object are kept. */
+const REFUSAL = {
+  code: 'deleted_on_server',
+  message: 'Another device deleted the object before these changes were sent.',
+};
+
+/**
+ * Another device deleted the object. From here on it is deleted on this device too, and what becomes
+ * of the changes that were made here is the application's choice; they are kept where they do not open.
+ */
+export async function settleDeletion(
+  { local, encryption, resolveDeletion }: Exchange,
+  objectId: string,
+  version: number,
+): Promise<void> {
+  const commit = (decide: (object: StoredObject) => StoredObject[]) =>
+    local.commit(() => {
+      const object = local.find(objectId);
+      return { objects: object === undefined ? [] : decide(object) };
+    });
+  const drop = (object: StoredObject) => ({ ...object, queue: [] });
+  const keep = (object: StoredObject) => ({
+    ...object,
+    queue: object.queue.map((write) => asUnsent(write, REFUSAL)),
+  });
+
+  await commit((object) => [{ ...object, server: { version, data: null } }]);
+  const deleted = local.find(objectId);
+  const changed = deleted && (await findChanged(encryption, deleted));
+  if (changed === undefined) return commit((object) => [drop(object)]);
+  if (changed === 'invalid_leaf') return commit((object) => [keep(object)]);
+
+  const { objectType, data } = changed;
+  const choice = await resolveDeletion({ objectId, objectType, data });
+  if (choice === 'drop') return commit((object) => [drop(object)]);
+  if (choice === 'keep') return commit((object) => [keep(object)]);
+  const anew = crypto.randomUUID();
+  const created: QueuedWrite = {
+    kind: 'create',
+    data: await encryption.seal(anew, { objectType, data }),
+    ...(objectType !== undefined && { objectType }),
+    changedAt: deleted?.queue.at(-1)?.changedAt ?? 0,
+  };
+  return commit((object) => [drop(object), { objectId: anew, server: null, queue: [created] }]);
+}
+
+/** The object as this device had it; undefined if it deleted it too. */
+async function findChanged(
+  encryption: ObjectEncryption,
+  { objectId, queue }: StoredObject,
+): Promise<OpenObject | 'invalid_leaf' | undefined> {
+  const [first] = queue;
+  if (first === undefined || first.kind === 'create') return undefined;
+  const server = { version: first.baseVersion, data: first.before };
+  const sealed = viewOf({ objectId, server, queue });
+  if (sealed === undefined) return undefined;
+  try {
+    return await encryption.open(objectId, sealed);
+  } catch (error) {
+    if (error instanceof ClientError && error.code === 'invalid_leaf') return error.code;
+    throw error;
+  }
+}

@@ -1,0 +1,25 @@
+import type { LocalObjects } from './local-objects.ts';
+import type { ObjectEncryption } from './object-encryption.ts';
+import type { DeletionResolver, Resolver } from './resolver.ts';
+import type { ServerClock } from './server-clock.ts';
+import type { SyncRequests } from './sync-requests.ts';
+
+/** What one synchronisation works with. */
+export interface Exchange {
+  readonly local: LocalObjects;
+  readonly requests: SyncRequests;
+  readonly encryption: ObjectEncryption;
+  readonly clock: ServerClock;
+  readonly resolve: Resolver;
+  readonly resolveDeletion: DeletionResolver;
+  readonly counts: Counts;
+}
+
+export interface Counts {
+  /** Writes of this device that are part of the object's history now. */
+  sent: number;
+  /** Answers that a write conflicts; one write may have several. */
+  conflicts: number;
+  /** Objects of which the vault had an older state than this device: it was restored. */
+  restored: number;
+}

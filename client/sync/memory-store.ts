@@ -1,0 +1,28 @@
+import type { SavedChanges, SavedState, SyncStore } from './store.ts';
+import type { StoredObject } from './stored-object.ts';
+
+/** Lasts as long as the page or the process: for devices that are always online, and for tests. */
+export function createMemoryStore(): SyncStore {
+  const state = createSavedState();
+  return {
+    load: async () => structuredClone(state.present()),
+    save: async (changes) => state.apply(structuredClone(changes)),
+  };
+}
+
+/** What saved changes come to, one after the other. */
+export function createSavedState(): {
+  apply(changes: SavedChanges): void;
+  present(): SavedState;
+} {
+  const objects = new Map<string, StoredObject>();
+  let cursor: string | undefined;
+  return {
+    apply(changes) {
+      for (const object of changes.objects) objects.set(object.objectId, object);
+      for (const objectId of changes.forgotten) objects.delete(objectId);
+      if (changes.cursor !== undefined) cursor = changes.cursor ?? undefined;
+    },
+    present: () => ({ objects: [...objects.values()], cursor }),
+  };
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { JsonObject } from './json.ts';
+import { TYPE_MEMBER } from './object-encryption.ts';
+
+/** As the vault counts them: the data itself is the first. */
+const MAX_LEVELS = 32;
+
+const Json = z.record(z.string(), z.json());
+
+/**
+ * A copy of what an application wants kept. Throws TypeError for what is not JSON, as undefined, for
+ * more than 32 levels of it, for names that the vault refuses, and for the member that is ours.
+ */
+export function parseObjectData(data: unknown): JsonObject {
+  // Zod leaves __proto__ out, so the names are read from what was given.
+  assertStorable(data);
+  const parsed = Json.safeParse(data);
+  if (!parsed.success) throw new TypeError('the data of an object must be a JSON object');
+  if (Object.hasOwn(parsed.data, TYPE_MEMBER)) throw new TypeError(`${TYPE_MEMBER} is taken`);
+  return parsed.data;
+}
+
+/** Arrays are looked into as well, though the vault sees them as ciphertext: another field may be public. */
+function assertStorable(value: unknown, level = 1): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (level > MAX_LEVELS) throw new TypeError('the data of an object has too many levels');
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '__proto__' || key.includes('\0') || !key.isWellFormed()) {
+      throw new TypeError('the vault takes no such name of a field');
+    }
+    assertStorable(member, level + 1);
+  }
+}

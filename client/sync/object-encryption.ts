@@ -1,0 +1,102 @@
+import { ClientError } from '../client-error.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { isBranch, isObject, isSame, memberOf } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { childOf, isWithin, valueAt } from './json-pointer.ts';
+import { createLeafCipher } from './leaf-encryption.ts';
+
+/** Fields that stay in the clear, as JSON Pointers by type of object; `*` is every other and none. */
+export type PublicFields = Readonly<Record<string, readonly string[]>>;
+
+/** An object as the vault has it: leaves are encrypted, but for `{}` and public ones. */
+export type SealedObject = JsonObject;
+
+export interface OpenObject {
+  readonly sealed: SealedObject;
+  readonly objectType: string | undefined;
+  readonly data: JsonObject;
+}
+
+export interface ObjectEncryption {
+  /** Throws invalid_leaf unless every leaf was encrypted for its place in this object. */
+  open(objectId: string, sealed: SealedObject): Promise<OpenObject>;
+  /**
+   * A leaf that is the same in one of `known` keeps its ciphertext. Throws TypeError for a public
+   * field that becomes null, as no merge patch can say.
+   */
+  seal(
+    objectId: string,
+    plain: Pick<OpenObject, 'objectType' | 'data'>,
+    known?: readonly OpenObject[],
+  ): Promise<SealedObject>;
+}
+
+/**
+ * The vault tells no reader the type of an object, so it is a leaf itself, which nobody can forge; null
+ * for none, so that nobody can leave it out.
+ */
+export const TYPE_MEMBER = '$type';
+
+export function createObjectEncryption({
+  publicFields,
+  ...masterKeys
+}: MasterKeys & { publicFields: PublicFields }): ObjectEncryption {
+  const cipher = createLeafCipher(masterKeys);
+
+  function isPublic(objectType: string | undefined, pointer: string): boolean {
+    const fields = memberOf(publicFields, objectType ?? '*') ?? memberOf(publicFields, '*') ?? [];
+    return (fields as readonly string[]).some((field) => isWithin(pointer, field));
+  }
+
+  async function openType(objectId: string, sealed: SealedObject): Promise<string | undefined> {
+    const leaf = memberOf(sealed, TYPE_MEMBER);
+    const objectType = await cipher.open(objectId, childOf('', TYPE_MEMBER), leaf);
+    if (objectType === null) return undefined;
+    if (typeof objectType !== 'string') throw new ClientError('invalid_leaf');
+    return objectType;
+  }
+
+  return {
+    async open(objectId, sealed) {
+      const objectType = await openType(objectId, sealed);
+      const { [TYPE_MEMBER]: _, ...fields } = sealed;
+      const data = await mapLeaves(fields, (pointer, leaf) =>
+        isPublic(objectType, pointer) ? leaf : cipher.open(objectId, pointer, leaf),
+      );
+      return { sealed, objectType, data };
+    },
+
+    async seal(objectId, { objectType, data }, known = []) {
+      const keep = (pointer: string, value: unknown) =>
+        known
+          .filter((other) => isSame(valueAt(other.data, pointer), value))
+          .map((other) => valueAt(other.sealed, pointer))[0];
+      const fields = await mapLeaves(data, (pointer, value) => {
+        const kept = keep(pointer, value);
+        if (kept !== undefined) return kept;
+        if (!isPublic(objectType, pointer)) return cipher.seal(objectId, pointer, value);
+        if (value === null) throw new TypeError(`the public field ${pointer} cannot become null`);
+        return value;
+      });
+      const present = known.find((other) => other.objectType === objectType)?.sealed;
+      const type =
+        present?.[TYPE_MEMBER] ??
+        (await cipher.seal(objectId, childOf('', TYPE_MEMBER), objectType ?? null));
+      return { ...fields, [TYPE_MEMBER]: type };
+    },
+  };
+}
+
+/** An object of the same fields; `{}` stays as it is. */
+async function mapLeaves(
+  object: JsonObject,
+  map: (pointer: string, leaf: unknown) => unknown,
+  at = '',
+): Promise<JsonObject> {
+  const members = Object.entries(object).map(async ([key, value]) => {
+    const pointer = childOf(at, key);
+    if (isBranch(value)) return [key, await mapLeaves(value, map, pointer)] as const;
+    return [key, isObject(value) ? value : await map(pointer, value)] as const;
+  });
+  return Object.fromEntries(await Promise.all(members));
+}

@@ -1,0 +1,94 @@
+import { ClientError } from '../client-error.ts';
+import { createTaskPool } from '../http/task-pool.ts';
+import { hasGoneBack, START } from './cursor.ts';
+import type { LocalObjects } from './local-objects.ts';
+import { rebaseQueue } from './offline-queue.ts';
+import type { ServerState, StoredObject } from './stored-object.ts';
+import type { Page, SyncRequests } from './sync-requests.ts';
+
+const READS_AT_ONCE = 4;
+
+interface PullOptions {
+  readonly local: LocalObjects;
+  readonly requests: SyncRequests;
+}
+
+export interface Pulled {
+  /** Objects that were new, changed or deleted. */
+  readonly received: number;
+  /** Those of them that are older than they were, or another state under the same version. */
+  readonly restored: number;
+}
+
+/**
+ * Takes over what changed at the vault, page by page, each with the cursor after it; everything where
+ * the vault has gone back, as far as its cursors show. Throws invalid_response for pages that lead nowhere.
+ */
+export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
+  let received = 0;
+  let restored = 0;
+  let isAgain = false;
+  for (;;) {
+    const since = local.cursor() ?? START;
+    const page = await requests.list(since);
+    if (hasGoneBack(page.nextCursor, since)) {
+      if (isAgain) throw new ClientError('invalid_response');
+      isAgain = true;
+      await local.commit(() => ({ objects: [], cursor: null }));
+      continue;
+    }
+    if (page.objects.length > 0 && page.nextCursor === since) {
+      throw new ClientError('invalid_response');
+    }
+    const states = await readStates({ local, requests }, page);
+    received += states.size;
+    for (const [objectId, { version }] of states) {
+      if (version <= (local.find(objectId)?.server?.version ?? 0)) restored += 1;
+    }
+    await local.commit(() => ({
+      objects: [...states].flatMap(([objectId, server]) => {
+        const object = local.find(objectId) ?? { objectId, server: null, queue: [] };
+        return isKnown(object, server) ? [] : [rebaseQueue({ ...object, server })];
+      }),
+      ...(page.nextCursor !== since && { cursor: page.nextCursor }),
+    }));
+    if (page.objects.length === 0) break;
+  }
+  // Of a restored vault, other objects may have gone back too, behind the cursor.
+  if (restored > 0 && !isAgain) await local.commit(() => ({ objects: [], cursor: null }));
+  return { received, restored };
+}
+
+async function readStates(
+  { local, requests }: PullOptions,
+  { objects }: Page,
+): Promise<Map<string, ServerState>> {
+  const states = new Map<string, ServerState>();
+  const pool = createTaskPool(READS_AT_ONCE);
+  for (const { objectId, version, lastModifiedAt, deleted } of objects) {
+    const object = local.find(objectId);
+    if (object === undefined ? deleted : isKnown(object, { version, lastModifiedAt })) continue;
+    if (deleted) states.set(objectId, { version, data: null, lastModifiedAt });
+    else {
+      await pool.start(async () => {
+        const state = await requests.get(objectId);
+        // One that was deleted meanwhile is on a later page.
+        if (state !== undefined) states.set(objectId, state);
+      });
+    }
+  }
+  await pool.finish();
+  return states;
+}
+
+/**
+ * When the vault was restored from a backup, versions go back, and are given once more to what others
+ * write; then its word counts.
+ */
+function isKnown(
+  { server }: StoredObject,
+  { version, lastModifiedAt }: Omit<ServerState, 'data'>,
+): boolean {
+  if (server?.version !== version) return false;
+  return server.lastModifiedAt === undefined || server.lastModifiedAt === lastModifiedAt;
+}

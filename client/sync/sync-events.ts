@@ -1,0 +1,169 @@
+import { createParser } from 'eventsource-parser';
+import { z } from 'zod';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { parseAnswer } from '../http/http.ts';
+import type { Http } from '../http/http.ts';
+import { retryDelaySeconds } from '../http/retry.ts';
+import type { RetryPolicy } from '../http/retry.ts';
+import { VaultError } from '../vault-error.ts';
+import { Cursor } from './cursor.ts';
+
+/** Two heartbeats of the vault: a connection that is quiet for longer is dead. */
+const QUIET_SECONDS = 45;
+/** A connection that lasted this long was a good one. */
+const GOOD_SECONDS = 10;
+const MAX_EVENT_LENGTH = 64 * 1024;
+
+const Change = z.object({
+  objectId: z.uuid(),
+  version: z.int(),
+  deleted: z.boolean(),
+  /** The device that wrote this version. */
+  deviceId: z.uuid().optional(),
+});
+
+/** A place among the changes of the user; keep it to go on after it. */
+interface Placed {
+  readonly cursor: string;
+}
+
+/**
+ * `ready` comes first, after each reconnection, and when the vault was restored; `change` tells of the
+ * latest version of an object, not of its data.
+ */
+export type SyncEvent =
+  | (Placed & { readonly type: 'ready' })
+  | (Placed & { readonly type: 'change' } & z.output<typeof Change>);
+
+export interface SyncEventsOptions {
+  /** The device of the session. */
+  readonly deviceId: string;
+  /** The `nextCursor` of a list or the cursor of an event; what comes from now on without it. */
+  readonly since?: string | undefined;
+  /** Ends the generator, without an error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface SyncEventsDependencies {
+  /** Sends the tokens along. */
+  readonly http: Http;
+  readonly retry: RetryPolicy;
+}
+
+/**
+ * What changes in the vault, in order and without gaps, for as long as it is iterated: it connects again by
+ * itself, with backoff, and goes on where it was. A `ready` with another cursor than that says that the
+ * vault was restored from a backup: all that is there now follows.
+ *
+ * Throws session_ended, invalid_response, and VaultError 400 or 403, and 429 too_many_feeds once it has
+ * been answered as often as the policy has attempts. A vault that is away or fails is tried again without end.
+ */
+export async function* syncEvents(
+  { http, retry }: SyncEventsDependencies,
+  { deviceId, since, signal }: SyncEventsOptions,
+): AsyncGenerator<SyncEvent, void, void> {
+  let cursor = since;
+  let failures = 0;
+  let refusals = 0;
+  while (!isAborted(signal)) {
+    const startedAt = performance.now();
+    let failure: unknown = new ClientError('network_error');
+    try {
+      for await (const event of connect(http, { deviceId, since: cursor, signal })) {
+        cursor = event.cursor;
+        yield event;
+      }
+    } catch (error) {
+      failure = error;
+    }
+    if (isAborted(signal)) return;
+    const isGood = performance.now() - startedAt > GOOD_SECONDS * 1000;
+    failures = isGood ? 1 : failures + 1;
+    refusals = isRefusal(failure) ? refusals + 1 : 0;
+    const passing = isFault(failure) ? new ClientError('network_error') : failure;
+    const seconds = retryDelaySeconds({ ...retry, attempts: Infinity }, failures, passing);
+    if (seconds === undefined || refusals >= retry.attempts) throw failure;
+    await rest(retry, seconds, signal);
+  }
+}
+
+/** The events of one connection, however it ends. Throws what `Http` throws, and invalid_response. */
+async function* connect(
+  http: Http,
+  { deviceId, since, signal }: SyncEventsOptions,
+): AsyncGenerator<SyncEvent, void, void> {
+  const { pieces } = await http.open({
+    method: 'GET',
+    path: '/v1/sync/events',
+    headers: {
+      accept: 'text/event-stream',
+      'x-device-id': deviceId,
+      ...(since === undefined ? {} : { 'last-event-id': since }),
+    },
+    timeoutSeconds: QUIET_SECONDS,
+    repeatable: false,
+    signal,
+  });
+  yield* parseEvents(pieces);
+}
+
+async function* parseEvents(pieces: AsyncIterable<Bytes>): AsyncGenerator<SyncEvent, void, void> {
+  let parsed: SyncEvent[] = [];
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT_LENGTH,
+    onEvent({ event, id, data }) {
+      if (event === 'ready') parsed.push({ type: event, cursor: parseAnswer(Cursor, id) });
+      if (event !== 'change') return;
+      parsed.push({
+        type: event,
+        cursor: parseAnswer(Cursor, id),
+        ...parseAnswer(Change, readJson(data)),
+      });
+    },
+    onError(cause) {
+      if (cause.type !== 'max-buffer-size-exceeded') return;
+      throw new ClientError('invalid_response', { cause });
+    },
+  });
+  const decoder = new TextDecoder();
+  for await (const piece of pieces) {
+    parser.feed(decoder.decode(piece, { stream: true }));
+    yield* parsed;
+    parsed = [];
+  }
+}
+
+/** Until the time is over or the signal is aborted. */
+async function rest(
+  retry: RetryPolicy,
+  seconds: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await retry.sleep(seconds, signal);
+  } catch (error) {
+    if (!isAborted(signal)) throw error;
+  }
+}
+
+function isRefusal(failure: unknown): boolean {
+  return failure instanceof VaultError && failure.status === 429;
+}
+
+/** The vault's own, which says nothing of what was asked; one of a vault that is away stays as it is. */
+function isFault(failure: unknown): boolean {
+  return failure instanceof VaultError && failure.status === 500;
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ClientError('invalid_response', { cause });
+  }
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { parseAnswer } from '../http/http.ts';
+import type { Http, HttpAnswer } from '../http/http.ts';
+import type { HttpRequest } from '../http/request.ts';
+import { readBodies } from '../http/pages.ts';
+import { isPassing } from '../http/retry.ts';
+import { VaultError } from '../vault-error.ts';
+import { Cursor } from './cursor.ts';
+import type { ServerClock } from './server-clock.ts';
+import type { QueuedWrite } from './stored-object.ts';
+
+const PATH = '/v1/sync';
+const Data = z.record(z.string(), z.unknown());
+/** What is stored must be one: the store could not be read again, nor a write be based on it. */
+const Version = z
+  .int()
+  .positive()
+  .max(2 ** 31 - 1);
+const Time = z.iso.datetime();
+
+const PageItem = z.object({
+  objectId: z.uuid(),
+  version: Version,
+  lastModifiedAt: Time,
+  deleted: z.literal(true).optional(),
+});
+const Page = z.object({
+  objects: z.array(PageItem),
+  nextCursor: Cursor,
+});
+export type Page = z.output<typeof Page>;
+
+const View = z.object({ version: Version, data: Data, lastModifiedAt: Time });
+const Applied = z.object({ version: Version, data: Data.nullable(), lastModifiedAt: Time });
+const Conflicted = z.object({
+  status: z.literal('CONFLICT'),
+  conflictType: z.enum(['CONCURRENT_MODIFICATION', 'DELETED_ON_SERVER', 'VERSION_AHEAD']),
+  serverVersion: Version,
+  fields: z.array(z.string()),
+  serverData: Data.nullable(),
+});
+export type Conflicted = z.output<typeof Conflicted>;
+
+/** What became of one write. */
+export const HistoryEntry = z.object({
+  id: z.uuid(),
+  version: Version,
+  baseVersion: z.int().nullable(),
+  status: z.enum(['APPLIED', 'CONFLICT']),
+  conflictType: z.string().nullable(),
+  ruleApplied: z.string().nullable(),
+  syncRequestId: z.uuid().nullable(),
+  deviceId: z.uuid(),
+  timestamp: Time,
+});
+export type HistoryEntry = z.output<typeof HistoryEntry>;
+
+export const Export = z.object({
+  object_id: z.uuid(),
+  exported_at: Time,
+  canonical_version: z.int(),
+  data: Data,
+  history: z.array(z.object({ version: z.int(), timestamp: Time, device_id: z.uuid() })),
+});
+
+export type Outcome =
+  | ({ readonly kind: 'applied' } & z.output<typeof Applied>)
+  | ({ readonly kind: 'conflicted' } & Conflicted)
+  | { readonly kind: 'refused'; readonly error: VaultError };
+
+export type SentWrite = QueuedWrite & { request: NonNullable<QueuedWrite['request']> };
+
+/** Every method throws what says nothing of the one write: no answer, no session, no device, 5xx. */
+export interface SyncRequests {
+  list(since: string): Promise<Page>;
+  /** Undefined for a tombstone. */
+  get(objectId: string): Promise<z.output<typeof View> | undefined>;
+  write(objectId: string, write: SentWrite): Promise<Outcome>;
+  history(objectId: string): AsyncGenerator<HistoryEntry, void, void>;
+  export(objectId: string): Promise<z.output<typeof Export>>;
+}
+
+export function createSyncRequests({
+  http,
+  deviceId,
+  schemaVersion,
+  clock,
+}: {
+  http: Http;
+  deviceId: string;
+  schemaVersion: number;
+  clock: ServerClock;
+}): SyncRequests {
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
+    const headers = { ...request.headers, 'x-device-id': deviceId };
+    const answer = await http.send({ ...request, headers });
+    clock.learn(answer.headers.get('date'));
+    return answer;
+  }
+
+  async function read<T>(schema: z.ZodType<T>, path: string): Promise<T> {
+    return parseAnswer(schema, (await send({ method: 'GET', path })).body);
+  }
+
+  return {
+    async list(since) {
+      const { body } = await send({ method: 'GET', path: PATH, query: { since } });
+      return parseAnswer(Page, body);
+    },
+
+    async get(objectId) {
+      try {
+        return await read(View, `${PATH}/${objectId}`);
+      } catch (error) {
+        if (error instanceof VaultError && error.code === 'not_found') return undefined;
+        throw error;
+      }
+    },
+
+    async write(objectId, write) {
+      const headers = {
+        'x-schema-version': String(schemaVersion),
+        'x-sync-request-id': write.request.id,
+      };
+      const path = write.kind === 'create' ? `${PATH}/create` : PATH;
+      const json = bodyOf(objectId, write);
+      try {
+        const { body } = await send({ method: 'POST', path, headers, json, repeatable: true });
+        return { kind: 'applied', ...parseAnswer(Applied, body) };
+      } catch (error) {
+        return toOutcome(error);
+      }
+    },
+
+    async *history(objectId) {
+      const History = z.object({ history: z.array(HistoryEntry) });
+      const path = `${PATH}/${objectId}/history`;
+      for await (const body of readBodies({ send }, { method: 'GET', path })) {
+        yield* parseAnswer(History, body).history;
+      }
+    },
+
+    export: (objectId) => read(Export, `${PATH}/${objectId}/export`),
+  };
+}
+
+function bodyOf(objectId: string, write: SentWrite): object {
+  if (write.kind === 'create') {
+    const { data, objectType } = write;
+    return { objectId, data, ...(objectType !== undefined && { objectType }) };
+  }
+  const { baseVersion } = write;
+  return {
+    objectId,
+    version: baseVersion + 1,
+    baseVersion,
+    ...(write.kind === 'change' ? { delta: write.delta } : { deleted: true }),
+    changedAt: new Date(write.request.changedAt).toISOString(),
+  };
+}
+
+/** What the vault says of the write itself; everything else is thrown. */
+function toOutcome(error: unknown): Outcome {
+  if (!(error instanceof VaultError) || !isOfWrite(error)) throw error;
+  if (error.code !== 'sync_conflict') return { kind: 'refused', error };
+  return { kind: 'conflicted', ...parseAnswer(Conflicted, error.body) };
+}
+
+function isOfWrite(error: VaultError): boolean {
+  const { status, code } = error;
+  if (isPassing(error) || status < 400 || status >= 500) return false;
+  if (status === 401 || status === 403 || status === 408) return false;
+  return code !== 'schema_version_unsupported' && (status === 413 || !code.startsWith('http_'));
+}

@@ -1,0 +1,56 @@
+import { isObject, isSame, keysOf, memberOf } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { childOf } from './json-pointer.ts';
+
+/** A place that two sides made different of one value; undefined where it is missing. */
+export interface Clash {
+  readonly pointer: string;
+  readonly base: unknown;
+  readonly mine: unknown;
+  readonly theirs: unknown;
+}
+
+/** What a place becomes; undefined removes it. */
+export type Settle = (clash: Clash) => Promise<unknown>;
+
+/**
+ * What two sides made of one object, joined leaf by leaf. A place that both changed, and not to the
+ * same, is settled by the caller, where they are not objects both: those are looked into.
+ */
+export async function mergeThreeWay(
+  base: JsonObject,
+  mine: JsonObject,
+  theirs: JsonObject,
+  settle: Settle,
+): Promise<JsonObject> {
+  return mergeMembers(base, mine, theirs, settle, '');
+}
+
+async function mergeMembers(
+  base: unknown,
+  mine: JsonObject,
+  theirs: JsonObject,
+  settle: Settle,
+  at: string,
+): Promise<JsonObject> {
+  const members: [string, unknown][] = [];
+  for (const key of keysOf(theirs, mine)) {
+    const clash = {
+      pointer: childOf(at, key),
+      base: memberOf(base, key),
+      mine: memberOf(mine, key),
+      theirs: memberOf(theirs, key),
+    };
+    const value = await mergePlace(clash, settle);
+    if (value !== undefined) members.push([key, value]);
+  }
+  return Object.fromEntries(members);
+}
+
+async function mergePlace(clash: Clash, settle: Settle): Promise<unknown> {
+  const { pointer, base, mine, theirs } = clash;
+  if (isSame(mine, theirs) || isSame(mine, base)) return theirs;
+  if (isSame(theirs, base)) return mine;
+  if (isObject(mine) && isObject(theirs)) return mergeMembers(base, mine, theirs, settle, pointer);
+  return settle(clash);
+}

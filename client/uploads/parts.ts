@@ -1,0 +1,23 @@
+import type { Bytes } from '../bytes/bytes.ts';
+
+/**
+ * Joins segments to parts. `partSize` is a multiple of the segment size, `totalSize` the sum of all
+ * segments, in bytes. Holds one part.
+ */
+export async function* joinParts(
+  segments: AsyncIterable<Bytes>,
+  { partSize, totalSize }: { partSize: number; totalSize: number },
+): AsyncGenerator<Bytes, void, void> {
+  let remaining = totalSize;
+  let part = new Uint8Array(Math.min(partSize, remaining));
+  let filled = 0;
+  for await (const segment of segments) {
+    part.set(segment, filled);
+    filled += segment.length;
+    if (filled < part.length) continue;
+    yield part;
+    remaining -= filled;
+    part = new Uint8Array(Math.min(partSize, remaining));
+    filled = 0;
+  }
+}

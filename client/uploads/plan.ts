@@ -1,0 +1,28 @@
+import { ClientError } from '../client-error.ts';
+import { DEFAULT_SEGMENT_BYTES } from '../files/header.ts';
+import { encryptedSize } from '../files/layout.ts';
+import type { UploadConfig } from './uploads.ts';
+
+const PREFERRED_PART_BYTES = 16 * 1_048_576;
+
+export interface UploadPlan {
+  readonly encryptedSize: number;
+  /** Bytes of every part but the last: a whole number of segments. */
+  readonly partSize: number;
+  readonly totalParts: number;
+}
+
+/** 16 MiB a part, or more if there would be too many. Throws file_too_large. */
+export function planUpload(
+  plaintextSize: number,
+  { maxFileSize, minPartSize, maxPartSize, maxParts }: UploadConfig,
+): UploadPlan {
+  const total = encryptedSize(plaintextSize, DEFAULT_SEGMENT_BYTES);
+  const needed = Math.max(minPartSize, total / maxParts);
+  const wanted = Math.max(needed, Math.min(PREFERRED_PART_BYTES, maxPartSize));
+  const rounded = Math.ceil(wanted / DEFAULT_SEGMENT_BYTES) * DEFAULT_SEGMENT_BYTES;
+  const largest = Math.floor(maxPartSize / DEFAULT_SEGMENT_BYTES) * DEFAULT_SEGMENT_BYTES;
+  const partSize = Math.min(rounded, largest);
+  if (total > maxFileSize || partSize < needed) throw new ClientError('file_too_large');
+  return { encryptedSize: total, partSize, totalParts: Math.ceil(total / partSize) };
+}

@@ -1,0 +1,69 @@
+import { decodeBase64 } from '../bytes/base64.ts';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import { parseFileHeader, verifyCommitment } from '../files/header.ts';
+import type { FileHeader } from '../files/header.ts';
+import type { StoredFile } from '../files/stored-file.ts';
+import { isPassing } from '../http/retry.ts';
+import { unwrapDocumentKey } from '../keys/document-key.ts';
+import { openWithAny } from '../keys/master-keys.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { VaultError } from '../vault-error.ts';
+import type { ResumeState } from './resume.ts';
+import type { UploadStatus } from './uploads.ts';
+
+const LOST_STATUSES = new Set([400, 404, 409, 410]);
+
+/** An upload, whether it has just begun or was found in a journal. */
+export interface SavedUpload extends ResumeState {
+  /** SHA-256 by number of every part that was ever encrypted; grows as parts are. */
+  readonly digests: Map<number, string>;
+  readonly documentKey: Bytes;
+  readonly header: FileHeader;
+}
+
+/** An upload under way. */
+export interface RunningUpload extends SavedUpload {
+  readonly sessionId: string;
+}
+
+interface SavedFile extends MasterKeys {
+  readonly plaintextSize: number;
+  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'> | undefined;
+}
+
+/** Undefined if the journal is of a file of another size, of another user or for another document. */
+export async function openSavedUpload(
+  state: ResumeState,
+  { plaintextSize, versionOf, ...keys }: SavedFile,
+): Promise<SavedUpload | undefined> {
+  const { start } = state;
+  if (start.plaintextSize !== plaintextSize) return undefined;
+  if (start.documentId !== versionOf?.documentId) return undefined;
+  try {
+    const wrapped = decodeBase64(start.wrappedKey);
+    const documentKey =
+      versionOf?.documentKey ??
+      (await openWithAny(keys, (masterKey) => unwrapDocumentKey(masterKey, wrapped)));
+    const header = parseFileHeader(decodeBase64(start.header));
+    await verifyCommitment(documentKey, header);
+    return { ...state, digests: new Map(state.digests), documentKey, header };
+  } catch (error) {
+    if (error instanceof ClientError || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a saved upload can go on with its session. */
+export function isResumable(state: ResumeState, session: UploadStatus): boolean {
+  return (
+    session.totalParts === state.start.totalParts &&
+    (session.status === 'IN_PROGRESS' || session.status === 'COMPLETED')
+  );
+}
+
+/** Whether this error means that the saved upload is lost, but not the file. */
+export function isStale(error: unknown): boolean {
+  if (error instanceof ClientError) return error.code === 'source_changed';
+  return error instanceof VaultError && LOST_STATUSES.has(error.status) && !isPassing(error);
+}

@@ -1,0 +1,100 @@
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { ClientError } from '../client-error.ts';
+import type { ByteSource } from '../files/byte-source.ts';
+import { encryptFile } from '../files/encryption.ts';
+import type { CreateFileHash } from '../files/hash.ts';
+import { encryptedSize } from '../files/layout.ts';
+import type { StoredFile } from '../files/stored-file.ts';
+import { createTaskPool } from '../http/task-pool.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
+import { joinParts } from './parts.ts';
+import { NO_RESUME } from './resume.ts';
+import type { ResumeStore } from './resume.ts';
+import type { RunningUpload } from './saved-upload.ts';
+import type { Uploads } from './uploads.ts';
+
+const DEFAULT_CONCURRENCY = 4;
+
+export interface UploadDependencies {
+  readonly uploads: Uploads;
+  readonly createFileHash: CreateFileHash;
+}
+
+/** The file's key is made under the present master key; a journal may be of before a rekey. */
+export interface UploadOptions extends MasterKeys {
+  readonly source: ByteSource;
+  /** The document that the file is to be a version of: its key opens all versions. */
+  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
+  /** Parts under way at a time; as many are in memory. */
+  readonly concurrency?: number;
+  /** Where to keep what a later call needs to go on. Whoever gave it clears it in the end. */
+  readonly resume?: ResumeStore;
+  readonly onProgress?: (progress: { sentBytes: number; totalBytes: number }) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Encrypts, records and sends the parts that the server does not have, and reads and compares those
+ * that it has. Resolves to the SHA3-256 of all of them, 64 hex digits.
+ * Throws source_changed if a recorded part encrypts to other bytes now; none of those is sent.
+ */
+export async function sendParts(
+  { uploads, createFileHash }: UploadDependencies,
+  { source, concurrency = DEFAULT_CONCURRENCY, resume = NO_RESUME, ...options }: UploadOptions,
+  { start, sessionId, digests, sent, documentKey, header }: RunningUpload,
+): Promise<string> {
+  const { partSize } = start;
+  const totalBytes = encryptedSize(source.size, header.segmentSize);
+  const hash = await createFileHash();
+  const pool = createTaskPool(concurrency);
+  const failure = new AbortController();
+  const signal = options.signal
+    ? AbortSignal.any([options.signal, failure.signal])
+    : failure.signal;
+
+  let sentBytes = 0;
+  const onSent = (length: number) => {
+    sentBytes += length;
+    options.onProgress?.({ sentBytes, totalBytes });
+  };
+
+  let number = 0;
+  const segments = encryptFile(documentKey, header, source);
+  try {
+    for await (const bytes of joinParts(segments, { partSize, totalSize: totalBytes })) {
+      signal.throwIfAborted();
+      number += 1;
+      hash.update(bytes);
+      const part = { sessionId, number, bytes, sha256: await sha256(bytes), signal };
+      const digest = bytesToHex(part.sha256);
+
+      const recorded = digests.get(number);
+      if (recorded !== undefined && recorded !== digest) throw new ClientError('source_changed');
+      if (recorded === undefined) {
+        await resume.append({ type: 'part', number, sha256: digest });
+        digests.set(number, digest);
+      }
+      if (sent.has(number)) {
+        onSent(bytes.length);
+        continue;
+      }
+      await pool.start(async () => {
+        await uploads.putPart(part);
+        await resume.append({ type: 'sent', number: part.number });
+        onSent(bytes.length);
+      });
+    }
+    await pool.finish();
+    return hash.digest();
+  } catch (error) {
+    failure.abort(error);
+    throw error;
+  } finally {
+    await pool.settle();
+  }
+}
+
+async function sha256(bytes: Bytes): Promise<Bytes> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}

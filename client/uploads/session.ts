@@ -1,0 +1,81 @@
+import { encodeBase64 } from '../bytes/base64.ts';
+import { ClientError } from '../client-error.ts';
+import { createFileHeader } from '../files/header.ts';
+import { createDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
+import { VaultError } from '../vault-error.ts';
+import { planUpload } from './plan.ts';
+import { NO_RESUME } from './resume.ts';
+import type { ResumeState, ResumeStore, StartRecord } from './resume.ts';
+import type { RunningUpload, SavedUpload } from './saved-upload.ts';
+import type { UploadOptions } from './send-parts.ts';
+import type { Uploads } from './uploads.ts';
+
+/** Begins an upload. Its journal is begun before its session, which is found again by its key. */
+export async function beginUpload(
+  uploads: Uploads,
+  { source, masterKey, versionOf, resume = NO_RESUME }: UploadOptions,
+): Promise<RunningUpload> {
+  const plan = planUpload(source.size, await uploads.config());
+  const documentKey = versionOf?.documentKey ?? createDocumentKey();
+  const header = await createFileHeader(documentKey);
+  const start: StartRecord = {
+    type: 'start',
+    version: 2,
+    idempotencyKey: crypto.randomUUID(),
+    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, documentKey)),
+    header: encodeBase64(header.encoded),
+    plaintextSize: source.size,
+    ...plan,
+    ...(versionOf === undefined ? {} : { documentId: versionOf.documentId }),
+  };
+  await resume.append(start);
+  const begun = {
+    start,
+    sessionId: undefined,
+    digests: new Map(),
+    sent: new Set<number>(),
+    storagePath: undefined,
+    documentKey,
+    header,
+  };
+  return withSession(uploads, begun, resume);
+}
+
+/** The session of an upload, made unless it was, and recorded unless it is. */
+export async function withSession(
+  uploads: Uploads,
+  upload: SavedUpload,
+  resume: ResumeStore,
+): Promise<RunningUpload> {
+  if (upload.sessionId !== undefined) return { ...upload, sessionId: upload.sessionId };
+  const sessionId = await createSession(uploads, upload.start);
+  await resume.append({ type: 'created', sessionId });
+  return { ...upload, sessionId };
+}
+
+/** Gives an upload up. Its session expires anyway, so that a vault that refuses is no harm. */
+export async function abandonUpload(
+  uploads: Uploads,
+  { start, sessionId }: ResumeState,
+): Promise<void> {
+  try {
+    // Under the same key the vault tells which session it made, if the answer was lost.
+    await uploads.abort(sessionId ?? (await createSession(uploads, start)));
+  } catch (error) {
+    if (!(error instanceof VaultError || error instanceof ClientError)) throw error;
+  }
+}
+
+/** The same however often it is asked for the same upload within a day. */
+async function createSession(
+  uploads: Uploads,
+  { idempotencyKey, encryptedSize, totalParts }: StartRecord,
+): Promise<string> {
+  const file = {
+    fileName: `${idempotencyKey}.bin`,
+    fileSize: encryptedSize,
+    mimeType: 'application/octet-stream',
+    totalParts,
+  };
+  return (await uploads.create(file, idempotencyKey)).sessionId;
+}

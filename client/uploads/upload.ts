@@ -1,0 +1,94 @@
+import type { Bytes } from '../bytes/bytes.ts';
+import { VaultError } from '../vault-error.ts';
+import { NO_RESUME, replayRecords } from './resume.ts';
+import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
+import type { RunningUpload } from './saved-upload.ts';
+import { sendParts } from './send-parts.ts';
+import type { UploadDependencies, UploadOptions } from './send-parts.ts';
+import { abandonUpload, beginUpload, withSession } from './session.ts';
+import type { Uploads } from './uploads.ts';
+
+const MAX_COMPLETIONS = 3;
+
+export interface UploadedFile {
+  readonly storagePath: string;
+  readonly documentKey: Bytes;
+  /** SHA3-256 of the encrypted bytes that were sent, 64 hex digits. */
+  readonly fileHash: string;
+}
+
+/**
+ * Encrypts a file and uploads it in parallel parts. A saved upload goes on if every part that was
+ * ever sent encrypts to the same bytes again; if not, it is aborted and the file gets a new key.
+ */
+export async function uploadFile(
+  dependencies: UploadDependencies,
+  options: UploadOptions,
+): Promise<UploadedFile> {
+  const { uploads } = dependencies;
+  const { source, masterKey, earlierKeys, versionOf, resume = NO_RESUME } = options;
+
+  const state = replayRecords(await resume.load());
+  if (state !== undefined) {
+    try {
+      const file = { masterKey, earlierKeys, plaintextSize: source.size, versionOf };
+      const saved = await openSavedUpload(state, file);
+      if (saved !== undefined) {
+        const upload = await withSession(uploads, saved, resume);
+        if (isResumable(upload, await uploads.status(upload.sessionId))) {
+          return await sendFile(dependencies, options, upload);
+        }
+      }
+    } catch (error) {
+      if (!isStale(error)) throw error;
+    }
+    await abandonUpload(uploads, state);
+  }
+  await resume.clear();
+  return sendFile(dependencies, options, await beginUpload(uploads, options));
+}
+
+async function sendFile(
+  dependencies: UploadDependencies,
+  options: UploadOptions,
+  upload: RunningUpload,
+): Promise<UploadedFile> {
+  const { resume = NO_RESUME } = options;
+  const { documentKey, sessionId, start } = upload;
+  const fileHash = await sendParts(dependencies, options, upload);
+  if (upload.storagePath !== undefined) {
+    return { storagePath: upload.storagePath, documentKey, fileHash };
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const storagePath = await complete(dependencies.uploads, sessionId);
+      await resume.append({ type: 'completed', storagePath });
+      return { storagePath, documentKey, fileHash };
+    } catch (error) {
+      const lost = lostParts(error);
+      if (lost.size === 0 || attempt === MAX_COMPLETIONS) throw error;
+      const numbers = Array.from({ length: start.totalParts }, (_, index) => index + 1);
+      const sent = new Set(numbers.filter((number) => !lost.has(number)));
+      await sendParts(dependencies, options, { ...upload, sent });
+    }
+  }
+}
+
+/** Parts that the vault recorded and its store no longer has; it wants them again. */
+function lostParts(error: unknown): ReadonlySet<number> {
+  if (!(error instanceof VaultError) || error.code !== 'invalid_parts') return new Set();
+  const numbers = error.details.map(({ path }) => Number(/^parts\.(\d+)$/.exec(path)?.[1]));
+  return new Set(numbers.filter((number) => Number.isInteger(number)));
+}
+
+/** The answer to an earlier try may be lost: then the session says where the file lies. */
+async function complete(uploads: Uploads, sessionId: string): Promise<string> {
+  try {
+    return await uploads.complete(sessionId);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.status !== 409) throw error;
+    const { status, fileKey } = await uploads.status(sessionId);
+    if (status !== 'COMPLETED' || fileKey === undefined) throw error;
+    return fileKey;
+  }
+}

@@ -1,0 +1,115 @@
+import { SignerUnavailable } from '../signer-error.ts';
+
+type Closable = { close(): void };
+
+type Waiter<S> = { resolve: (session: S) => void; reject: (reason: unknown) => void };
+
+/** The pool was drained while the caller waited: nothing of its work has begun. */
+export class PoolDrained extends Error {}
+
+export type SessionPoolOptions<S> = {
+  size: number;
+  /** How many callers may wait for a session before `busy` is the answer. */
+  queueLimit: number;
+  open: () => S;
+  /** Whether a session is still fit for use after its operation threw this. */
+  survives: (error: unknown) => boolean;
+};
+
+/**
+ * Sessions for one operation each, opened as they are first needed and served first come, first
+ * served. A session whose operation left it unfit is closed; the next caller gets a new one.
+ */
+export class SessionPool<S extends Closable> {
+  readonly #options: SessionPoolOptions<S>;
+  readonly #idle: S[] = [];
+  readonly #waiting: Waiter<S>[] = [];
+  #inUse = 0;
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: SessionPoolOptions<S>) {
+    this.#options = options;
+  }
+
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  get open(): number {
+    return this.#inUse + this.#idle.length;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Throws SignerUnavailable `busy` over the queue limit, PoolDrained, and what `work` throws. */
+  async use<T>(work: (session: S) => Promise<T> | T): Promise<T> {
+    const session = await this.#acquire();
+    let fit = true;
+    try {
+      return await work(session);
+    } catch (error) {
+      fit = this.#options.survives(error);
+      throw error;
+    } finally {
+      this.#release(session, fit);
+    }
+  }
+
+  /** Turns waiting and later callers away; resolves once no session is in use and all are closed. */
+  async drain(): Promise<void> {
+    this.#drained ??= Promise.withResolvers();
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new PoolDrained());
+    if (this.#inUse === 0) this.#drained.resolve();
+    await this.#drained.promise;
+    for (const session of this.#idle.splice(0)) closeQuietly(session);
+  }
+
+  #acquire(): Promise<S> {
+    const { promise, resolve, reject } = Promise.withResolvers<S>();
+    if (this.#drained) reject(new PoolDrained());
+    else if (!this.#hasRoom() && this.#waiting.length >= this.#options.queueLimit)
+      reject(new SignerUnavailable('busy', 'too many operations wait for a session'));
+    else {
+      this.#waiting.push({ resolve, reject });
+      this.#serve();
+    }
+    return promise;
+  }
+
+  #release(session: S, fit: boolean): void {
+    this.#inUse -= 1;
+    if (fit) this.#idle.push(session);
+    else closeQuietly(session);
+    this.#serve();
+    if (this.#inUse === 0) this.#drained?.resolve();
+  }
+
+  #hasRoom(): boolean {
+    return this.#idle.length > 0 || this.#inUse < this.#options.size;
+  }
+
+  #serve(): void {
+    while (this.#hasRoom()) {
+      const waiter = this.#waiting.shift();
+      if (!waiter) return;
+      try {
+        const session = this.#idle.shift() ?? this.#options.open();
+        this.#inUse += 1;
+        waiter.resolve(session);
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+  }
+}
+
+/** For a session that may be gone already. */
+function closeQuietly(session: Closable): void {
+  try {
+    session.close();
+  } catch {
+    // Closing was all that was left to do with it.
+  }
+}

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
+import { connectAs } from '../db/two-tenants.ts';
+import { createApi } from '../uploads/api.ts';
+import { generateCorpus } from '../vectors/proofs.generate.ts';
+import { proofBytes } from '../vectors/proofs/case.ts';
+import { readCorpus } from '../vectors/proofs/corpus.ts';
+import { startVault, type TestVault } from '../vault.ts';
+
+const { cases, keys } = await readCorpus();
+
+test('the corpus is what its generator makes, byte for byte', async (t) => {
+  for (const [name, text] of Object.entries(generateCorpus())) {
+    const file = new URL(`../vectors/proofs/${name}`, import.meta.url);
+    t.true((await readFile(file, 'utf8')) === text, name);
+  }
+});
+
+test('the client judges every proof as expected, and says what is wrong with it', (t) => {
+  const trustedKeys = keys.audit.map(({ keyId }) => keyId);
+  for (const proofCase of cases) {
+    const {
+      reason,
+      keyTrusted: _,
+      ...verdict
+    } = verifyProof(parse(proofBytes(proofCase)), {
+      trustedKeys,
+    });
+    t.is(reason, proofCase.reason, proofCase.name);
+    const { expected } = proofCase;
+    t.deepEqual(verdict, expected === 'malformed' ? nothingValid : expected, proofCase.name);
+  }
+});
+
+test('the vault judges every proof as expected, and refuses what is none', async (t) => {
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const api = await createApi(vault);
+  await registerKeys(vault);
+  for (const proofCase of cases) {
+    const { status, body } = await api.send('POST', '/v1/audit/proof/verify-external', {
+      bytes: Buffer.concat([Buffer.from('{"proof":'), proofBytes(proofCase), Buffer.from('}')]),
+      headers: { 'content-type': 'application/json' },
+    });
+    if (proofCase.expected === 'malformed') {
+      t.true(status === 400 || status === 413, `${proofCase.name}: ${status}`);
+    } else {
+      const { verifiedAt: _, ...verdict } = body;
+      t.deepEqual(verdict, { ...proofCase.expected }, proofCase.name);
+    }
+  }
+});
+
+const nothingValid = { valid: false, hashValid: false, signatureValid: false };
+
+/** Undefined for what is no JSON in UTF-8. */
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** As if the vault's HSM had made them, of earlier generations. */
+async function registerKeys({ baseUrl, databases }: TestVault): Promise<void> {
+  const service = await connectAs(databases.service);
+  for (const purpose of ['audit', 'token'] as const) {
+    for (const [index, { keyId, publicKey }] of keys[purpose].entries()) {
+      await service.query(
+        `insert into signing_keys (key_id, purpose, algorithm, public_key, generation,
+           state, activated_at, retired_at)
+         values ($1, $2, 'ECDSA-P256-SHA3-256', $3, $4, 'RETIRED', now(), now())`,
+        [keyId, purpose, publicKey, 100 + index],
+      );
+    }
+  }
+  await service.end();
+  const [last] = keys.token;
+  await until(
+    async () =>
+      (await (await fetch(`${baseUrl}/v1/audit/keys`)).text()).includes(String(last?.keyId)),
+    { what: 'the vault to look for new keys', timeoutMs: 20_000 },
+  );
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { createKeyFile, type KeyFile } from '../internal/key-file.ts';
+import { createApi, type Answer, type Api } from '../uploads/api.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { eventOf, openTrail, type TestTrail } from './entries.ts';
+
+/** An entry in the queue, and the text that it had before it was spoilt. */
+export interface Dead {
+  readonly id: string;
+  readonly resourceId: string;
+  readonly text: string;
+}
+
+/** A vault whose dead letters a test makes, mends and has retried. */
+export interface DlqVault {
+  readonly vault: TestVault;
+  readonly sql: Sql;
+  readonly keys: KeyFile;
+  readonly open: TestTrail;
+  readonly operator: Api;
+  ask(method: string, path: string): Promise<Answer>;
+  /** Entries of resources of their own, dead as after five attempts. */
+  kill(count: number, reason?: string): Promise<Dead[]>;
+  killOne(): Promise<Dead>;
+  /** What made it fail is put right. */
+  mend(dead: Dead): Promise<void>;
+  /** How the entry stands, and its letter. */
+  stateOf(id: string): Promise<Record<string, unknown> | undefined>;
+  /** What was recorded about a dead entry. */
+  recordsOf(id: string): Promise<Entry[]>;
+  untilSealed(): Promise<void>;
+}
+
+export interface Entry {
+  readonly id: string;
+  readonly action: string;
+  readonly actor: object;
+  readonly outcome: string;
+  readonly resource: { readonly owner: string };
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const spoilt = (id: string) => `{"b":1,"a":2,"id":"${id}"}`;
+
+export async function startDlqVault(
+  t: Pick<ExecutionContext, 'teardown'>,
+  settings: NodeJS.ProcessEnv = {},
+): Promise<DlqVault> {
+  const keys = await createKeyFile();
+  t.teardown(() => keys.remove());
+  const vault = await startVault({ INTERNAL_API_KEYS_FILE: keys.path, ...settings });
+  t.teardown(() => vault.stop());
+  const operator = await createApi(vault, { roles: ['operator'] });
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const sql = createSql(vault);
+  const kill = (count: number, reason = 'not_canonical') =>
+    open.db.asService(async (tx) => {
+      const dead: Dead[] = [];
+      for (let i = 0; i < count; i += 1) {
+        const resourceId = randomUUID();
+        const id = await open.trail.append(tx, eventOf(open.owner, resourceId));
+        const { canonical } = await tx
+          .selectFrom('audit_entries')
+          .select('canonical')
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow();
+        await tx
+          .updateTable('audit_entries')
+          .set({ canonical: spoilt(id), state: 'DEAD', attempts: 5 })
+          .where('id', '=', id)
+          .execute();
+        await tx
+          .insertInto('audit_dead_letters')
+          .values({ entry_id: id, reason, attempts: 5 })
+          .execute();
+        dead.push({ id, resourceId, text: canonical ?? '' });
+      }
+      return dead;
+    });
+  return {
+    vault,
+    sql,
+    keys,
+    open,
+    operator,
+    ask: (method, path) => operator.send(method, `/v1/audit/proof/dlq/${path}`),
+
+    kill,
+    async killOne() {
+      const [dead] = await kill(1);
+      if (dead === undefined) throw new Error('nothing was killed');
+      return dead;
+    },
+
+    async mend({ id, text }) {
+      await sql('update audit_entries set canonical = $2 where id = $1', [id, text]);
+    },
+
+    stateOf: async (id) =>
+      (
+        await sql(
+          `select e.state, e.claim_id, e.attempts, l.status, l.tombstone_id
+           from audit_entries e join audit_dead_letters l on l.entry_id = e.id where e.id = $1`,
+          [id],
+        )
+      )[0],
+
+    recordsOf: async (id) =>
+      (
+        await sql(
+          `select canonical from audit_entries
+           where resource_type = 'audit_entry' and resource_id = $1 order by seq`,
+          [id],
+        )
+      ).map(({ canonical }) => JSON.parse(String(canonical)) as Entry),
+
+    async untilSealed() {
+      const waiting = `select 1 from audit_entries where state = 'PENDING'`;
+      await until(async () => (await sql(waiting)).length === 0, {
+        what: 'the seals',
+        timeoutMs: 20_000,
+      });
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import anyTest, { type TestFn } from 'ava';
+import { sql as kyselySql } from 'kysely';
+import { selectInReach, selectMatches } from '../../app/audit/entry-matches.ts';
+import { EntryQuery } from '../../app/audit/entry-schema.ts';
+import { asReader } from '../../app/audit/readers.ts';
+import { openDatabase, type Database } from '../../app/db/database.ts';
+import type { Caller } from '../../app/http/caller.ts';
+import { createSql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Loops': number;
+  readonly 'Actual Rows': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const test = anyTest as TestFn<{ vault: TestVault; db: Database; caller: Caller }>;
+
+const entries = 60_000;
+const users = 20;
+const resource = '018f0000-0000-7000-8000-000000000001';
+
+/** Entries of many users, ten of a resource; and ten of one resource of the first user's. */
+const insertEntries = `
+  with users as (
+    select gen_random_uuid() as user_id, n from generate_series(0, ${users} - 1) n
+  ), inserted as (
+    insert into audit_entries
+      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+    select uuidv7(), user_id, 'default', 'upload',
+      case when i / ${users} < 10 and n = 0 then '${resource}'
+        else md5((i / ${users} / 10 || ' ' || n)) end,
+      i / ${users} + 1, 'upload.created', repeat('x', 500)
+    from generate_series(0, ${entries} - 1) i join users on n = i % ${users}
+  )
+  select user_id from users where n = 0`;
+
+test.before(async (t) => {
+  // No sealer: what is not signed yet is not looked for here.
+  const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
+  const sql = createSql(vault);
+  const [user] = await sql(insertEntries);
+  await sql('analyze audit_entries');
+  const { app: url, service: serviceUrl } = vault.databases;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
+  const caller: Caller = {
+    userId: String(user?.user_id),
+    tenantId: 'default',
+    plan: 'standard',
+    roles: [],
+    scopes: [],
+    sessionId: undefined,
+    issuer: '',
+    expiresAt: new Date(),
+  };
+  t.context = { vault, db, caller };
+});
+test.after.always(async (t) => {
+  await t.context.db.close();
+  await t.context.vault.stop();
+});
+
+/** What is read of the table for a first page, as it is really found. */
+async function readsOf(db: Database, caller: Caller, query: Record<string, string>) {
+  const asked = EntryQuery.parse({ limit: '10', ...query });
+  const { rows } = await asReader(db, caller, (tx) => {
+    const found = selectMatches(tx, selectInReach(tx, caller, asked), asked).limit(11);
+    return kyselySql<{
+      'QUERY PLAN': [{ Plan: PlanNode }];
+    }>`explain (analyze, format json) ${found}`.execute(tx);
+  });
+  const flatten = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
+  const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
+  if (plan === undefined) throw new Error('no plan');
+  const nodes = flatten(plan.Plan);
+  const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
+  return {
+    nodes: reads.map((node) => node['Node Type']),
+    rows: reads.reduce(
+      (sum, node) =>
+        sum + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
+      0,
+    ),
+  };
+}
+
+const time = new Date(Date.now() - 3_600_000).toISOString();
+
+const questions: [what: string, query: Record<string, string>, rows: number][] = [
+  ['the newest', {}, 11],
+  ['an action', { action: 'upload.created' }, 11],
+  ['a type', { resourceType: 'upload' }, 11],
+  ['a resource', { resourceType: 'upload', resourceId: resource }, 11],
+  ['a resource of any type', { resourceId: resource }, 11],
+  ['an action on a resource', { resourceId: resource, action: 'upload.expired' }, 11],
+  ['what is after a time', { from: time }, 11],
+  ['what is before a time', { to: time }, 0],
+  ['a rare action', { action: 'upload.expired' }, 10_000],
+];
+
+for (const [what, query, expected] of questions) {
+  test(`under row-level security ${what} is found by an index`, async (t) => {
+    const { db, caller } = t.context;
+    const own = await readsOf(db, caller, query);
+    t.false(own.nodes.includes('Seq Scan'), own.nodes.join());
+    t.true(own.rows <= Math.min(expected, entries / users), String(own.rows));
+    const all = await readsOf(db, { ...caller, roles: ['auditor'] }, query);
+    t.false(all.nodes.includes('Seq Scan'), all.nodes.join());
+    t.true(all.rows <= expected, String(all.rows));
+  });
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { createSql } from '../uploads/sql.ts';
+import { startVault } from '../vault.ts';
+import { appendEntries, eventOf, openTrail } from './entries.ts';
+import { startSignerProxy, type Failure } from './signer-proxy.ts';
+
+/** A vault behind a proxy to the signer, and what happens to its entries. */
+async function startBehindProxy(t: ExecutionContext) {
+  const proxy = await startSignerProxy(t);
+  const vault = await startVault({ SIGNER_SOCKET_PATH: proxy.socketPath });
+  t.teardown(() => vault.stop());
+  const sql = createSql(vault);
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const waiting = async () =>
+    (await sql(`select id, attempts from audit_entries where state = 'PENDING'`)).map(
+      ({ id, attempts }) => ({ id, attempts }),
+    );
+  const untilSealed = (what: string, ...except: string[]) =>
+    until(async () => (await waiting()).every(({ id }) => except.includes(String(id))), {
+      what,
+      timeoutMs: 30_000,
+    });
+  await until(async () => (await sql('select 1 from signing_keys')).length > 0, {
+    what: 'the keys',
+    timeoutMs: 15_000,
+  });
+  await untilSealed('the entries of the keys');
+  const logged = (message: string) => vault.logLines.filter((line) => line.includes(message));
+  return { proxy, vault, sql, open, waiting, untilSealed, logged };
+}
+
+/** Its pauses after a fault need not be waited for. */
+const hurry = `update audit_entries set claimed_until = now()
+  where state = 'PENDING' and claim_id is null and claimed_until > now()`;
+
+const failures: Record<string, Failure> = {
+  bad_response: { status: 200, text: 'jam' },
+  invalid_request: {
+    status: 400,
+    text: JSON.stringify({ code: 'invalid_request', message: 'the body is not JSON' }),
+  },
+  internal_error: {
+    status: 500,
+    text: JSON.stringify({ code: 'internal_error', message: 'the signer is at fault' }),
+  },
+};
+
+for (const [reason, failure] of Object.entries(failures)) {
+  test(`an entry over which the signer fails as a whole (${reason}) is found and set aside, and no other loses an attempt`, async (t) => {
+    const { proxy, sql, open, untilSealed } = await startBehindProxy(t);
+    const poison: string[] = [];
+    proxy.fail = (batch) => (poison.some((id) => batch.includes(id)) ? failure : undefined);
+    await open.db.asUser(open.owner, async (tx) => {
+      for (let i = 0; i < 61; i += 1) {
+        const id = await open.trail.append(tx, eventOf(open.owner, randomUUID()));
+        if (i === 0 || i === 30) poison.push(id);
+      }
+    });
+    await untilSealed('the others', ...poison);
+    await until(
+      async () => {
+        await appendEntries(open, 3);
+        await sql(hurry);
+        return (await sql(`select 1 from audit_entries where state = 'DEAD'`)).length === 2;
+      },
+      { what: 'the dead letters', timeoutMs: 30_000, intervalMs: 100 },
+    );
+    t.deepEqual(
+      await sql('select entry_id, reason, attempts from audit_dead_letters order by entry_id'),
+      poison.toSorted().map((id) => ({ entry_id: id, reason, attempts: 5 })),
+    );
+    await untilSealed('all others');
+    t.deepEqual(
+      await sql(`select 1 from audit_entries where state = 'SEALED' and attempts > 0`),
+      [],
+    );
+  });
+}
+
+test('a signer that fails over everything kills no entry, and all are sealed when it is mended', async (t) => {
+  const { proxy, sql, open, waiting, untilSealed, logged } = await startBehindProxy(t);
+  proxy.fail = () => failures['bad_response'];
+  await appendEntries(open, 40);
+  const before = proxy.batches;
+  await until(
+    async () => {
+      await sql(hurry);
+      return proxy.batches > before + 90 && logged('sealing pauses').length > 0;
+    },
+    { what: 'many failed batches', timeoutMs: 30_000 },
+  );
+  const left = await waiting();
+  t.is(left.length, 40);
+  t.true(left.every(({ attempts }) => Number(attempts) <= 1));
+  t.is(logged('sealing pauses').length, 1);
+  proxy.fail = () => undefined;
+  await untilSealed('the entries');
+});
+
+test('an entry over which the signer hangs up holds up no other, and loses no attempt', async (t) => {
+  const { proxy, open, waiting, untilSealed } = await startBehindProxy(t);
+  const [poison = ''] = await open.db.asUser(open.owner, async (tx) => {
+    const ids: string[] = [];
+    for (let i = 0; i < 9; i += 1) {
+      ids.push(await open.trail.append(tx, eventOf(open.owner, randomUUID())));
+    }
+    proxy.fail = (batch) => (batch.includes(ids[0] ?? '') ? 'cut' : undefined);
+    return ids;
+  });
+  await untilSealed('the entries after it', poison);
+  t.deepEqual(await waiting(), [{ id: poison, attempts: 0 }]);
+  proxy.fail = () => undefined;
+  await untilSealed('the entry itself');
+});
+
+test('the log has a line when sealing pauses and one when it goes on, and none in between', async (t) => {
+  const { proxy, open, waiting, untilSealed, logged } = await startBehindProxy(t);
+  const away = JSON.stringify({ code: 'hsm_unavailable', message: 'away' });
+  proxy.fail = () => ({ status: 503, text: away });
+  await appendEntries(open, 1);
+  const before = proxy.batches;
+  await until(() => proxy.batches > before + 6, { what: 'several tries', timeoutMs: 30_000 });
+  t.is(logged('sealing pauses').length, 1);
+  t.deepEqual(logged('sealing goes on'), []);
+  t.is((await waiting())[0]?.attempts, 0);
+  proxy.fail = () => undefined;
+  await untilSealed('the entry');
+  await until(() => logged('sealing goes on').length > 0, { what: 'the line', timeoutMs: 5_000 });
+  t.is(logged('sealing pauses').length, 1);
+  t.regex(logged('sealing goes on').join(), /"pausedMs":[1-9]\d*/);
+  t.is(logged('sealing goes on').length, 1);
+});
+
+test('an entry larger than any request to the signer is set aside, and the rest of its batch sealed', async (t) => {
+  const { proxy, sql, open, untilSealed } = await startBehindProxy(t);
+  let largest = 0;
+  proxy.fail = (batch) => {
+    largest = Math.max(largest, batch.length);
+    return undefined;
+  };
+  const poison = await open.db.asService(async (tx) => {
+    const id = await open.trail.append(tx, eventOf(open.owner, randomUUID()));
+    await tx
+      .updateTable('audit_entries')
+      .set({ canonical: 'x'.repeat(33 * 2 ** 20), attempts: 4 })
+      .where('id', '=', id)
+      .execute();
+    return id;
+  });
+  await appendEntries(open, 5);
+  await untilSealed('the rest');
+  t.deepEqual(await sql('select entry_id, reason, attempts from audit_dead_letters'), [
+    { entry_id: poison, reason: 'too_large', attempts: 5 },
+  ]);
+  t.true(largest < 2 ** 20);
+});

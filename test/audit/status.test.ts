@@ -1,0 +1,105 @@
+import anyTest, { type TestFn } from 'ava';
+import { createApi, type Api } from '../uploads/api.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../vault.ts';
+import { become, sealEntries } from './sealed.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+const askStatus = async (api: Api, query = '') =>
+  (await api.send('GET', `/v1/audit/proof/status${query}`)).body;
+
+const wrongHash = `update audit_entries set hash = repeat('0', 64) where id = $1`;
+
+test.serial(
+  'the status tells whether the newest entries of the caller are valid now',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const api = await createApi(vault);
+    const [oldest] = await sealEntries(vault, sql, api.caller, 5);
+    await sealEntries(vault, sql, (await createApi(vault)).caller, 2);
+    t.deepEqual((await askStatus(api)) as unknown, {
+      checked: 5,
+      valid: 5,
+      invalid: 0,
+      pending: 0,
+      message: 'All 5 signed entries are valid.',
+    });
+    await sql(wrongHash, [oldest]);
+    t.like(await askStatus(api, '?limit=4'), { checked: 4, valid: 4, invalid: 0 });
+    t.deepEqual((await askStatus(api, '?limit=5')) as unknown, {
+      checked: 5,
+      valid: 4,
+      invalid: 1,
+      pending: 0,
+      message: '1 of 5 signed entries are NOT valid.',
+    });
+  },
+);
+
+test.serial(
+  'what is not signed is told apart from what is wrong, and erased entries are left out',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const api = await createApi(vault);
+    const [pending, dead, abandoned, erased] = await sealEntries(vault, sql, api.caller, 6);
+    await sql(become.pending, [pending]);
+    await sql(become.dead, [dead]);
+    await sql(become.abandoned, [abandoned]);
+    await sql(become.erased, [erased]);
+    t.deepEqual((await askStatus(api)) as unknown, {
+      checked: 2,
+      valid: 2,
+      invalid: 0,
+      pending: 2,
+      message:
+        'All 2 signed entries are valid. 2 pending: not signed yet. 1 given up: a signed tombstone says so.',
+    });
+  },
+);
+
+test.serial('who only has the owner’s id, in another tenant, is told of nothing', async (t) => {
+  const { vault, sql } = t.context;
+  const api = await createApi(vault);
+  await sealEntries(vault, sql, api.caller, 1);
+  const { userId } = api.caller;
+  const stranger = await createApi(vault, { userId, tenantId: 'other' });
+  t.like(await askStatus(stranger), { checked: 0, valid: 0, invalid: 0, pending: 0 });
+});
+
+test.serial('auditors and administrators are told of everyone’s entries', async (t) => {
+  const { vault, sql } = t.context;
+  const [id] = await sealEntries(vault, sql, (await createApi(vault)).caller, 1);
+  for (const role of ['auditor', 'probatio_admin']) {
+    const api = await createApi(vault, { roles: ['user', role] });
+    t.like(await askStatus(api, '?limit=1'), { checked: 1, valid: 1, invalid: 0 });
+  }
+  await sql(wrongHash, [id]);
+  const auditor = await createApi(vault, { roles: ['auditor'] });
+  t.like(await askStatus(auditor, '?limit=1'), { checked: 1, valid: 0, invalid: 1 });
+});
+
+test.serial('who did nothing has nothing to verify', async (t) => {
+  const api = await createApi(t.context.vault);
+  t.like(await askStatus(api), { checked: 0, valid: 0, invalid: 0, pending: 0 });
+});
+
+test.serial('a limit outside 1 to 1000 is refused', async (t) => {
+  const api = await createApi(t.context.vault);
+  for (const query of [
+    '?limit=0',
+    '?limit=1001',
+    '?limit=-1',
+    '?limit=x',
+    '?limit=1.5',
+    '?more=1',
+  ]) {
+    t.is((await api.send('GET', `/v1/audit/proof/status${query}`)).status, 400, query);
+  }
+});

@@ -1,0 +1,80 @@
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import test from 'ava';
+import canonicalize from 'canonicalize';
+import {
+  createVerifyingThreads,
+  type VerifiableProof,
+} from '../../app/audit/verification/verifying-threads.ts';
+import type { RegisteredKey } from '../../app/keys/registered-key.ts';
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const key: RegisteredKey = {
+  keyId: '0'.repeat(32),
+  purpose: 'audit',
+  algorithm: 'ECDSA-P256-SHA3-256',
+  publicKey: publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+  generation: 1,
+  state: 'ACTIVE',
+  registeredAt: new Date(),
+  activatedAt: new Date(),
+  retiredAt: null,
+  recordId: null,
+  key: publicKey,
+};
+
+function createProof(): VerifiableProof {
+  const id = randomUUID();
+  const entryCanonical = canonicalize({ v: 1, id }) ?? '';
+  return {
+    key,
+    proof: {
+      id,
+      entryCanonical,
+      entryHash: createHash('sha3-256').update(entryCanonical).digest('hex'),
+      hsmSignature: sign('sha3-256', Buffer.from(entryCanonical), privateKey).toString('base64'),
+      hsmKeyId: key.keyId,
+      publicKey: key.publicKey,
+    },
+  };
+}
+
+test('proofs are verified while the event loop goes on', async (t) => {
+  const threads = createVerifyingThreads({ count: 2 });
+  t.teardown(() => threads.close());
+  const proofs = Array.from({ length: 1_000 }, createProof);
+  let turns = 0;
+  const counting = setInterval(() => {
+    turns += 1;
+  });
+  const verdicts = await threads.verify(proofs);
+  clearInterval(counting);
+  t.true(verdicts.every(({ valid }) => valid));
+  t.true(turns > 10, String(turns));
+});
+
+test('verdicts are in the order of the proofs, of several batches at once', async (t) => {
+  const threads = createVerifyingThreads({ count: 2 });
+  t.teardown(() => threads.close());
+  const batches = [1, 250, 999].map((length, batch) =>
+    Array.from({ length }, (_, at) => {
+      const { proof } = createProof();
+      const isWrong = at % (batch + 2) === 0;
+      return { key: isWrong ? undefined : key, proof };
+    }),
+  );
+  const verdicts = await Promise.all(batches.map((proofs) => threads.verify(proofs)));
+  t.deepEqual(
+    verdicts.map((of) => of.map(({ valid }) => valid)),
+    batches.map((of) => of.map((one) => one.key !== undefined)),
+  );
+  t.deepEqual(await threads.verify([]), []);
+});
+
+test('what waits when the threads are closed is refused, not forgotten', async (t) => {
+  const threads = createVerifyingThreads({ count: 1 });
+  const proofs = Array.from({ length: 1_000 }, createProof);
+  const refused = t.throwsAsync(threads.verify(proofs));
+  await threads.close();
+  await refused;
+  await t.throwsAsync(threads.verify(proofs));
+});

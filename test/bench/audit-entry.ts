@@ -1,0 +1,25 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AuditEntry } from '../../signer/entry.ts';
+
+interface Told extends Pick<AuditEntry, 'id' | 'action' | 'seq' | 'data'> {
+  readonly userId: string;
+  readonly resource: { readonly type: string; readonly id: string };
+}
+
+/** An entry as the trail writes them, of a user's action on a resource of their own. */
+export function inventEntry({ id, action, seq, data, userId, resource }: Told): AuditEntry {
+  return {
+    v: 1,
+    id,
+    timestamp: new Date().toISOString(),
+    actor: { type: 'user', id: userId },
+    tenant: 'default',
+    action,
+    resource: { ...resource, owner: userId },
+    seq,
+    outcome: 'success',
+    requestId: randomUUID(),
+    data,
+    salt: randomBytes(32).toString('base64'),
+  };
+}

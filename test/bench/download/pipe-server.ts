@@ -1,0 +1,33 @@
+/** The least that a Node server can do to hand out an object of S3: nothing of the product's. */
+import { once } from 'node:events';
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { answerParent } from '../child.ts';
+import { signS3, type Signing } from '../sigv4.ts';
+
+export interface PipeSource extends Signing {
+  /** Of the bucket; a request's path goes behind it. */
+  url: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+answerParent(async (source: PipeSource): Promise<number> => {
+  const server = createServer((incoming, outgoing) => {
+    pipeObject(source, incoming.url ?? '', outgoing).catch((error: unknown) => {
+      outgoing.destroy(error as Error);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+});
+
+async function pipeObject(source: PipeSource, path: string, outgoing: ServerResponse) {
+  const url = new URL(source.url + path);
+  const upstream = request(url, { agent, headers: signS3('GET', url, source) });
+  upstream.end();
+  const [response] = (await once(upstream, 'response')) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`S3 answered ${response.statusCode}`);
+  outgoing.writeHead(200, { 'content-length': response.headers['content-length'] });
+  response.pipe(outgoing);
+}

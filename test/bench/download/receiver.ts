@@ -1,0 +1,36 @@
+/** Takes the same file again and again, from whatever server, and says how long it took. */
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { answerParent } from '../child.ts';
+
+export interface Collection {
+  url: string;
+  headers: Record<string, string>;
+  /** Of the file. */
+  bytes: number;
+  times: number;
+  concurrency: number;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+answerParent(async (collection: Collection): Promise<number> => {
+  const waiting = Array.from({ length: collection.times }).values();
+  const startedAt = performance.now();
+  const lane = async () => {
+    for (const _ of waiting) await receive(collection);
+  };
+  await Promise.all(Array.from({ length: collection.concurrency }, lane));
+  return performance.now() - startedAt;
+});
+
+async function receive({ url, headers, bytes }: Collection): Promise<void> {
+  const outgoing = request(url, { agent, headers });
+  outgoing.end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  if (response.statusCode !== 200) throw new Error(`the server answered ${response.statusCode}`);
+  let received = 0;
+  response.on('data', (chunk: Buffer) => (received += chunk.length));
+  await once(response, 'end');
+  if (received !== bytes) throw new Error(`${received} bytes came instead of ${bytes}`);
+}

@@ -1,0 +1,114 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { Client } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { until } from '../../../app/dev/until.ts';
+import { inventEntry } from '../audit-entry.ts';
+
+const rowsPerStatement = 2_000;
+const userId = randomUUID();
+
+/** An entry as the trail writes them, of a resource of its own. */
+interface BenchEntry {
+  readonly id: string;
+  readonly resourceId: string;
+  readonly text: string;
+}
+
+export function inventEntries(count: number): BenchEntry[] {
+  return Array.from({ length: count }, () => {
+    const [id, resourceId] = [uuidv7(), randomUUID()];
+    const entry = inventEntry({
+      id,
+      userId,
+      action: 'upload.completed',
+      resource: { type: 'upload', id: resourceId },
+      seq: 1,
+      data: { fileSize: 1_048_576, totalParts: 4, fileHash: randomBytes(32).toString('hex') },
+    });
+    return { id, resourceId, text: canonicalize(entry) ?? '' };
+  });
+}
+
+export interface Backlog extends AsyncDisposable {
+  /** Entries a second, from the commit that shows them all at once to the last seal. */
+  seal(entries: readonly BenchEntry[]): Promise<number>;
+  empty(): Promise<void>;
+  /** Fills the table with sealed entries up to `total`. */
+  fill(total: number): Promise<void>;
+  /** Of the audit key: SPKI DER, base64. */
+  publicKey(): Promise<string>;
+}
+
+/** @param url of a login that row-level security does not bind. */
+export async function openBacklog(url: string): Promise<Backlog> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const one = async <T>(text: string, values: unknown[] = []) =>
+    (await client.query<{ value: T }>(text, values)).rows[0]?.value;
+
+  async function insert(entries: readonly BenchEntry[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += rowsPerStatement) {
+      const rows = entries.slice(start, start + rowsPerStatement);
+      await client.query(
+        `insert into audit_entries
+           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+         select e.id, $4, 'default', 'upload', e.resource_id, 1, 'upload.completed', e.text
+         from unnest($1::uuid[], $2::text[], $3::text[]) as e (id, resource_id, text)`,
+        [
+          rows.map(({ id }) => id),
+          rows.map(({ resourceId }) => resourceId),
+          rows.map(({ text }) => text),
+          userId,
+        ],
+      );
+    }
+  }
+
+  return {
+    async seal(entries) {
+      await client.query('begin');
+      await insert(entries);
+      await client.query('commit');
+      const startedAt = await one<Date>('select clock_timestamp() as value');
+      const waiting = `select exists (select from audit_entries where state = 'PENDING') as value`;
+      await until(async () => !(await one<boolean>(waiting)), {
+        what: 'the last seal',
+        timeoutMs: 300_000,
+        intervalMs: 100,
+      });
+      const seconds = await one<number>(
+        `select extract(epoch from max(sealed_at) - $2)::float8 as value
+         from audit_entries where id = any($1::uuid[])`,
+        [entries.map(({ id }) => id), startedAt],
+      );
+      return entries.length / (seconds ?? Number.NaN);
+    },
+
+    async empty() {
+      await client.query('truncate audit_entries');
+    },
+
+    async fill(total) {
+      await client.query(
+        `insert into audit_entries
+           (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state,
+            hash, signature, key_id, sealed_at)
+         select ('01800000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid,
+           md5((i % 1000)::text)::uuid, 'default', 'upload', i::text, 1, 'upload.completed',
+           repeat(md5(i::text), 16), 'SEALED', repeat(md5(i::text), 2), repeat(md5(i::text), 3),
+           md5('key'), now()
+         from generate_series((select count(*) + 1 from audit_entries), $1::bigint) as i`,
+        [total],
+      );
+      await client.query('vacuum analyze audit_entries');
+    },
+
+    publicKey: async () =>
+      (await one<string>(
+        `select public_key as value from signing_keys where purpose = 'audit' and state = 'ACTIVE'`,
+      )) ?? '',
+
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}

@@ -1,0 +1,73 @@
+import { startVaultProcesses } from '../../faults/vault-processes.ts';
+import { median, round, type Bench } from '../bench.ts';
+import { startBenchStack } from '../bench-stack.ts';
+import { startChild } from '../child.ts';
+import { inventEntries, openBacklog, type Backlog } from './backlog.ts';
+import type { SigningQuestion } from './signing-loop.ts';
+
+const rounds = 3;
+const backlogSize = 20_000;
+const warmUps = 10_000;
+/** Sealed entries in the table before and after it has grown. */
+const sizes = { small: 10_000, large: 1_000_000 };
+
+/**
+ * Entries sealed a second, from a backlog in Postgres through a real app and signer, against one loop
+ * over the same token that hashes, signs and verifies the same texts. With GROWTH=true also whether
+ * a million sealed entries make it slower.
+ */
+export const benchSeal: Bench = async (progress) => {
+  await using stack = await startBenchStack();
+  await using vault = await startVaultProcesses(stack);
+  await using backlog = await openBacklog(vault.databases.admin);
+  await using loop = startChild<SigningQuestion, number>(
+    'test/bench/seal/signing-loop.ts',
+    stack.signerEnvironment,
+  );
+  const publicKey = await backlog.publicKey();
+  await backlog.seal(inventEntries(warmUps));
+
+  const found = { ours: [], reference: [], rawSign: [] } as Record<string, number[]>;
+  for (let turn = 1; turn <= rounds; turn++) {
+    const entries = inventEntries(backlogSize);
+    const texts = entries.map(({ text }) => text);
+    const ours = await backlog.seal(entries);
+    const reference = await loop.ask({ of: 'all', texts, publicKey });
+    const rawSign = await loop.ask({ of: 'sign', texts, publicKey });
+    progress(
+      `round ${turn}: ours ${round(ours, 0)}/s, reference ${round(reference, 0)}/s, sign ${round(rawSign, 0)}/s`,
+    );
+    found['ours']?.push(ours);
+    found['reference']?.push(reference);
+    found['rawSign']?.push(rawSign);
+  }
+
+  const ours = median(found['ours'] ?? []);
+  const reference = median(found['reference'] ?? []);
+  return {
+    ours: round(ours, 0),
+    reference: round(reference, 0),
+    unit: 'entries/s',
+    ratio: round(ours / reference),
+    rawSign: round(median(found['rawSign'] ?? []), 0),
+    growth: process.env['GROWTH'] === 'true' ? await measureGrowth(backlog, progress) : undefined,
+    rounds,
+  };
+};
+
+/** The rate with many sealed entries in the table over the rate with few. */
+async function measureGrowth(backlog: Backlog, progress: (line: string) => void): Promise<number> {
+  const rates: number[] = [];
+  await backlog.empty();
+  for (const size of [sizes.small, sizes.large]) {
+    await backlog.fill(size);
+    const found: number[] = [];
+    for (let turn = 1; turn <= rounds; turn++) {
+      found.push(await backlog.seal(inventEntries(sizes.small)));
+    }
+    progress(`${size} sealed entries: ${found.map((rate) => round(rate, 0)).join(', ')}/s`);
+    rates.push(median(found));
+  }
+  const [small = Number.NaN, large = Number.NaN] = rates;
+  return round(large / small);
+}

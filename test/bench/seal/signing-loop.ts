@@ -1,0 +1,45 @@
+/** Answers how many texts a second one loop signs, alone or with hash and verification. */
+import { createPublicKey, hash, verify } from 'node:crypto';
+import { answerParent } from '../child.ts';
+import { openEcdsa } from './softhsm-ecdsa.ts';
+
+export interface SigningQuestion {
+  /** `all`: hash, signature and verification. */
+  of: 'all' | 'sign';
+  texts: string[];
+  /** SPKI DER, base64. */
+  publicKey: string;
+}
+
+const sign = openEcdsa(process.env);
+
+answerParent(async ({ of, texts, publicKey }: SigningQuestion): Promise<number> => {
+  const der = Buffer.from(publicKey, 'base64');
+  const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
+  const work = of === 'sign' ? signDigests(texts) : signTexts(texts, key);
+  const startedAt = performance.now();
+  work();
+  return (texts.length * 1_000) / (performance.now() - startedAt);
+});
+
+function signDigests(texts: readonly string[]): () => void {
+  const digests = texts.map((text) => hash('sha3-256', text, 'buffer'));
+  return () => {
+    for (const digest of digests) sign(digest);
+  };
+}
+
+function signTexts(texts: readonly string[], key: ReturnType<typeof createPublicKey>): () => void {
+  return () => {
+    for (const text of texts) {
+      const signature = sign(hash('sha3-256', text, 'buffer'));
+      const isValid = verify(
+        'sha3-256',
+        Buffer.from(text),
+        { key, dsaEncoding: 'ieee-p1363' },
+        signature,
+      );
+      if (!isValid) throw new Error('the token signs with another key');
+    }
+  };
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import type { DatabaseUrls } from '../../../app/dev/database.ts';
+
+/** A user in a session that is bound to a device. */
+export interface Person {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly deviceId: string;
+}
+
+/** Each another user, unless `userId` says whose devices they are. */
+export async function insertPeople(
+  service: Client,
+  count: number,
+  userId?: string,
+): Promise<Person[]> {
+  const people = Array.from({ length: count }, () => ({
+    userId: userId ?? randomUUID(),
+    sessionId: randomUUID(),
+    deviceId: randomUUID(),
+  }));
+  for (const { userId, sessionId, deviceId } of people) {
+    await service.query(
+      `insert into devices (user_id, tenant_id, device_id) values ($1, 'default', $2)`,
+      [userId, deviceId],
+    );
+    await service.query(
+      `insert into login_sessions (id, user_id, tenant_id, device_id, last_used_at, expires_at)
+       values ($1, $2, 'default', $3, now(), now() + interval '1 day')`,
+      [sessionId, userId, deviceId],
+    );
+  }
+  return people;
+}
+
+/** Objects of a person, as many creations would have left them. */
+export async function insertObjects(
+  { owner, service }: DatabaseUrls,
+  { userId }: Person,
+  count: number,
+): Promise<void> {
+  await withClient(service, async (client) => {
+    await client.query(
+      `insert into sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+       select $1, 'default', gen_random_uuid(), 1, '{"a":1,"b":2}', i, now()
+       from generate_series(1, $2::int) i`,
+      [userId, count],
+    );
+    await client.query(
+      `insert into sync_counters (user_id, tenant_id, last_change) values ($1, 'default', $2)`,
+      [userId, count],
+    );
+  });
+  await withClient(owner, (client) => client.query('vacuum (analyze) sync_objects'));
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

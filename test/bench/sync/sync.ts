@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { Client } from 'pg';
+import { createPoolClient } from '../../../app/db/pool-client.ts';
+import { trustKey, type TrustedKey } from '../../auth/trusted-key.ts';
+import { startVaultProcesses, type VaultProcesses } from '../../faults/vault-processes.ts';
+import { median, round, type Bench } from '../bench.ts';
+import { startBenchStack } from '../bench-stack.ts';
+import { writeBare } from './bare-writes.ts';
+import { insertObjects, insertPeople, withClient, type Person } from './people.ts';
+
+/** Each writes one object after the other, on a connection of their own. */
+const writers = 8;
+const writesEach = 500;
+const warmUps = 300;
+const rounds = 3;
+const reads = 200;
+const changed = 10;
+const few = 10_000;
+const many = process.env['BIG'] === 'true' ? 1_000_000 : 100_000;
+const agent = new Agent({ keepAlive: true });
+const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+
+/**
+ * Writes over HTTP against the same statements by bare pg, in turns, and by pg where it prepares them
+ * as the app does; and the p95 of reading ten changes of many objects against that of few.
+ */
+export const benchSync: Bench = async (progress) => {
+  await using stack = await startBenchStack();
+  await using vault = await startVaultProcesses(stack, {
+    settings: {
+      HTTP_PUBLIC_URL: auth.issuer,
+      AUTH_AUDIENCE: auth.audience,
+      AUDIT_BACKLOG_LIMIT: '100000000',
+    },
+  });
+  const key = await trustKey({ ...vault, config: { auth } });
+  const insert = (count: number) =>
+    withClient(vault.databases.service, (client) => insertPeople(client, count));
+  const people = await insert(writers);
+
+  const http: Rate[] = [];
+  const bare: Rate[] = [];
+  const prepared: Rate[] = [];
+  const bareWriters = (PgClient: typeof Client) =>
+    Promise.all(people.map((person) => bareWriter(vault, key, person, PgClient)));
+  for (let turn = 0; turn < rounds; turn += 1) {
+    http.push(await measure(await Promise.all(people.map((p) => httpWriter(vault, key, p)))));
+    bare.push(await measure(await bareWriters(Client)));
+    prepared.push(await measure(await bareWriters(createPoolClient({ answerMs: 60_000 }))));
+    const [ours, plain, named] = [http, bare, prepared].map((all) =>
+      round(all.at(-1)?.rate ?? 0, 0),
+    );
+    progress(`writes/s: ${ours}, bare ${plain}, prepared ${named}`);
+  }
+  const [ours, reference, preparedReference] = [http, bare, prepared].map((all) =>
+    median(all.map(({ rate }) => rate)),
+  ) as [number, number, number];
+
+  const [withFew, withMany] = await insert(2);
+  if (withFew === undefined || withMany === undefined) throw new Error('two were inserted');
+  await insertObjects(vault.databases, withFew, few);
+  await insertObjects(vault.databases, withMany, many);
+  progress(`${many} objects inserted`);
+  const fewMs = await readChanges(vault, key, withFew, few);
+  const manyMs = await readChanges(vault, key, withMany, many);
+  return {
+    ours: round(ours, 0),
+    reference: round(reference, 0),
+    unit: 'writes/s',
+    ratio: round(ours / reference),
+    p95Ms: round(median(http.map(({ p95Ms }) => p95Ms)), 1),
+    preparedReference: round(preparedReference, 0),
+    bareP95Ms: round(median(bare.map(({ p95Ms }) => p95Ms)), 1),
+    writers,
+    fewObjects: few,
+    manyObjects: many,
+    readFewP95Ms: round(fewMs, 2),
+    readManyP95Ms: round(manyMs, 2),
+    readRatio: round(fewMs / manyMs),
+  };
+};
+
+interface Rate {
+  readonly rate: number;
+  readonly p95Ms: number;
+}
+
+/** Writes the next version of its object. */
+interface Writer extends AsyncDisposable {
+  write(): Promise<void>;
+}
+
+async function measure(all: readonly Writer[]): Promise<Rate> {
+  await Promise.all(all.map((writer) => repeat(writer, warmUps)));
+  const startedAt = performance.now();
+  const times = (await Promise.all(all.map((writer) => repeat(writer, writesEach)))).flat();
+  const seconds = (performance.now() - startedAt) / 1000;
+  for (const writer of all) await writer[Symbol.asyncDispose]();
+  return { rate: times.length / seconds, p95Ms: percentile95(times) };
+}
+
+async function repeat(writer: Writer, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const startedAt = performance.now();
+    await writer.write();
+    times.push(performance.now() - startedAt);
+  }
+  return times;
+}
+
+async function httpWriter(vault: VaultProcesses, key: TrustedKey, person: Person): Promise<Writer> {
+  const post = await createPost(vault, key, person);
+  const objectId = randomUUID();
+  let version = 1;
+  await post('/v1/sync/create', { objectId, data: { a: 0, b: 2 } });
+  return {
+    async write() {
+      const delta = { a: version };
+      await post('/v1/sync', { objectId, version: version + 1, baseVersion: version, delta });
+      version += 1;
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+async function bareWriter(
+  vault: VaultProcesses,
+  key: TrustedKey,
+  person: Person,
+  PgClient: typeof Client,
+): Promise<Writer> {
+  const objectId = randomUUID();
+  await (
+    await createPost(vault, key, person)
+  )('/v1/sync/create', { objectId, data: { a: 0 } });
+  const client = new PgClient({ connectionString: vault.databases.app });
+  await client.connect();
+  return {
+    write: () => writeBare(client, person, objectId),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
+
+async function createPost(vault: VaultProcesses, key: TrustedKey, person: Person) {
+  const headers = await headersOf(key, person);
+  return async (path: string, body: object): Promise<void> => {
+    // Unlike fetch, it takes little of the processors that it shares with the vault.
+    const sent = request(vault.baseUrl + path, {
+      method: 'POST',
+      agent,
+      headers: { ...headers, 'content-type': 'application/json' },
+    }).end(JSON.stringify(body));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const answer = await text(response);
+    if (response.statusCode !== 200 && response.statusCode !== 201) {
+      throw new Error(`${path}: ${answer}`);
+    }
+  };
+}
+
+/** The p95 of reading the ten newest changes. Throws unless there are ten. */
+async function readChanges(
+  { baseUrl }: VaultProcesses,
+  key: TrustedKey,
+  person: Person,
+  objects: number,
+): Promise<number> {
+  const headers = await headersOf(key, person);
+  const times: number[] = [];
+  for (let n = 0; n < reads + warmUps; n += 1) {
+    const startedAt = performance.now();
+    const response = await fetch(`${baseUrl}/v1/sync?since=${objects - changed}`, { headers });
+    const { total } = (await response.json()) as { total: number };
+    if (total !== changed) throw new Error(`${total} changes were read`);
+    if (n >= warmUps) times.push(performance.now() - startedAt);
+  }
+  return percentile95(times);
+}
+
+async function headersOf(key: TrustedKey, { userId, sessionId, deviceId }: Person) {
+  const token = await key.sign({ sub: userId, sid: sessionId });
+  return {
+    authorization: `Bearer ${token}`,
+    'x-device-id': deviceId,
+    'x-schema-version': '1',
+  };
+}
+
+function percentile95(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { createAuditTrail } from '../../../app/audit/trail.ts';
+import { openDatabase, type Owner } from '../../../app/db/database.ts';
+import type { DatabaseUrls } from '../../../app/dev/database.ts';
+import { until } from '../../../app/dev/until.ts';
+
+/** An entry as the vault signed it. */
+export interface SealedText {
+  readonly id: string;
+  readonly text: Buffer;
+  readonly signature: Buffer;
+  /** SPKI DER. */
+  readonly publicKey: Buffer;
+}
+
+/** Appends entries of the owner as the app does, and waits until the app has had them signed. */
+export async function sealTexts(
+  { app, service }: DatabaseUrls,
+  owner: Owner,
+  count: number,
+): Promise<SealedText[]> {
+  const db = await openDatabase({ url: app, serviceUrl: service, poolSize: 1 });
+  const audit = createAuditTrail({
+    clock: () => new Date(),
+    isBacklogFull: () => false,
+    onCommitted: () => undefined,
+  });
+  try {
+    await db.asUser(owner, async (tx) => {
+      for (let made = 0; made < count; made += 1) {
+        await audit.append(tx, {
+          action: 'document.created',
+          actor: { type: 'user', id: owner.userId },
+          owner,
+          resource: { type: 'document', id: randomUUID() },
+          requestId: randomUUID(),
+          data: { fileHash: 'ab'.repeat(32), size: made },
+        });
+      }
+    });
+  } finally {
+    await db.close();
+  }
+  return until(
+    async () => {
+      const texts = await readSealed(service, owner);
+      return texts.length === count && texts;
+    },
+    { what: `${count} signatures`, timeoutMs: 120_000, intervalMs: 500 },
+  );
+}
+
+async function readSealed(url: string, { userId }: Owner): Promise<SealedText[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<'id' | 'text' | 'signature' | 'key', string>>(
+      `select id, canonical as text, signature, public_key as key
+       from audit_entries join signing_keys using (key_id) where user_id = $1`,
+      [userId],
+    );
+    return rows.map(({ id, text, signature, key }) => ({
+      id,
+      text: Buffer.from(text),
+      signature: Buffer.from(signature, 'base64'),
+      publicKey: Buffer.from(key, 'base64'),
+    }));
+  } finally {
+    await client.end();
+  }
+}

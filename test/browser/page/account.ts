@@ -1,0 +1,72 @@
+import type { Credentials, LoginOptions } from '../../../client/accounts/accounts.ts';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import { ClientError } from '../../../client/client-error.ts';
+import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import type { RetryPolicy } from '../../../client/http/retry.ts';
+import { createDeviceKey } from '../../../client/keys/device-key.ts';
+import type { VaultSession } from '../../../client/session.ts';
+import { createVaultClient } from '../../../client/vault.ts';
+import type { RecoverOptions } from '../../../client/vault.ts';
+
+/** Written into the bundle by the page's server. */
+declare const VAULT_URL: string;
+
+/** Tries again unless the browser knows that it is offline. */
+const retry: RetryPolicy = {
+  ...DEFAULT_RETRY,
+  async sleep(seconds, signal) {
+    const { onLine } = navigator as unknown as { onLine: boolean };
+    if (!onLine) throw new ClientError('network_error');
+    await DEFAULT_RETRY.sleep(seconds, signal);
+  },
+};
+
+const client = createVaultClient({ baseUrl: VAULT_URL, retry });
+
+interface Entered {
+  readonly session: VaultSession;
+  readonly masterKey: Bytes;
+}
+
+let entered: Entered | undefined;
+
+/** Who is logged in. */
+export function present(): Entered {
+  if (entered === undefined) throw new Error('nobody is logged in');
+  return entered;
+}
+
+export const accountSteps = {
+  register: (credentials: Credentials) => client.register(credentials),
+  validateEmail: ({ token }: { token: string }) => client.validateEmail(token),
+
+  async logInFirst(credentials: Credentials) {
+    const session = await client.login(credentials);
+    entered = { session, masterKey: await session.envelopes.createMasterKey() };
+  },
+
+  async logIn(options: LoginOptions) {
+    const session = await client.login(options);
+    entered = { session, masterKey: await session.envelopes.openMasterKey() };
+  },
+
+  async recover(options: RecoverOptions) {
+    const session = await client.recover(options);
+    entered = { session, masterKey: await session.envelopes.openMasterKey() };
+  },
+
+  /** The words, which the user has written down and typed again. */
+  async setUpRecovery({ password }: Pick<Credentials, 'password'>) {
+    const draft = present().session.recovery.draft();
+    await draft.confirm({ words: draft.words, password });
+    return draft.words;
+  },
+
+  async addDevice({ name }: { name: string }) {
+    const device = createDeviceKey();
+    await present().session.devices.add({ ...device, name, platform: 'Chromium' });
+    return device.deviceId;
+  },
+
+  isLoggedIn: () => entered !== undefined,
+};

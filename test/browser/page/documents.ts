@@ -1,0 +1,81 @@
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import { readSealedEntry } from '../../../client/demo/sealed-entry.ts';
+import { openDocument } from '../../../client/documents/open-document.ts';
+import { searchDocuments } from '../../../client/documents/search-documents.ts';
+import { downloadFile } from '../../../client/downloads/download.ts';
+import { blobSource } from '../../../client/files/byte-source.ts';
+import { createFileHash } from '../../../client/files/hash.ts';
+import type { StoredFile } from '../../../client/files/stored-file.ts';
+import { verifyProof } from '../../../client/proofs/proof.ts';
+import { present } from './account.ts';
+
+/** All of the DOM that the page needs: the project is checked with the types of Node. */
+declare const document: { querySelector(selectors: string): { readonly files: readonly File[] } };
+
+interface OfDocument {
+  readonly id: string;
+}
+
+export const documentSteps = {
+  async storeChosenFile({ keyword }: { keyword: string }) {
+    const { session, masterKey } = present();
+    const [file] = document.querySelector('input[type=file]').files;
+    if (file === undefined) throw new Error('no file is chosen');
+    const source = blobSource(file);
+    const { name } = file;
+    const mediaType = 'application/octet-stream';
+    const keywords = [keyword];
+    return session.storeDocument({ source, name, mediaType, keywords, masterKey });
+  },
+
+  /** The verdict on the proof, which is of this document. */
+  async certify({ id, trustedKeys }: OfDocument & { trustedKeys: readonly string[] }) {
+    const { session } = present();
+    const proof = await session.certifyDocument(id);
+    readSealedEntry(proof.entryCanonical, await session.documents.get(id));
+    return verifyProof(proof, { trustedKeys });
+  },
+
+  async search({ keyword }: { keyword: string }) {
+    const { session, masterKey } = present();
+    const ids: string[] = [];
+    for await (const { id } of searchDocuments(session, { masterKey, all: [keyword] }))
+      ids.push(id);
+    return ids;
+  },
+
+  async download({ id }: OfDocument) {
+    const { session, masterKey } = present();
+    const opened = await openDocument(session, { id, masterKey });
+    return { name: opened.metadata.name, ...(await readFile(opened)) };
+  },
+
+  enableSharing: () => present().session.enableSharing(),
+
+  /** With the one who has this fingerprint. */
+  async share({ id, email, fingerprint }: OfDocument & { email: string; fingerprint: string }) {
+    const confirm = (shown: string) => shown === fingerprint;
+    await present().session.shareDocument(id, email, { confirm });
+  },
+
+  async downloadShared() {
+    const { session } = present();
+    const files = [];
+    for await (const { shareId } of session.listShared()) {
+      const opened = await session.openShared(shareId);
+      files.push({ name: opened.metadata.name, ...(await readFile(opened)) });
+    }
+    return files;
+  },
+};
+
+/** Of the plaintext. */
+async function readFile(file: StoredFile): Promise<{ size: number; sha256: string }> {
+  const { http } = present().session;
+  const pieces: Bytes[] = [];
+  for await (const piece of downloadFile({ http, createFileHash }, file)) pieces.push(piece);
+  const bytes = await new Blob(pieces).arrayBuffer();
+  const digest = await crypto.subtle.digest('SHA-256', bytes);
+  return { size: bytes.byteLength, sha256: bytesToHex(new Uint8Array(digest)) };
+}

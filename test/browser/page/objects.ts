@@ -1,0 +1,72 @@
+import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
+import type { JsonObject } from '../../../client/sync/json.ts';
+import type { Sync } from '../../../client/sync/sync.ts';
+import type { SyncEvent } from '../../../client/sync/sync-events.ts';
+import { present } from './account.ts';
+
+/** For machines that are slow; in the client it is shorter. */
+const PATIENCE_MS = 30_000;
+
+interface OfStore {
+  /** Of the database. */
+  readonly name: string;
+}
+
+interface Opening extends OfStore {
+  readonly deviceId: string;
+  readonly clockAheadMs?: number;
+  readonly patienceMs?: number;
+}
+
+interface OfObject {
+  readonly objectId: string;
+}
+
+let opened: Sync | undefined;
+let events: AsyncGenerator<SyncEvent, void, void> | undefined;
+
+export const objectSteps = {
+  /** @param clockAheadMs by which the device's clock is wrong. */
+  async openObjects({ name, deviceId, clockAheadMs = 0, patienceMs = PATIENCE_MS }: Opening) {
+    const { session, masterKey } = present();
+    const signal = AbortSignal.timeout(patienceMs);
+    const store = await openSyncDatabase({ name, masterKey, signal });
+    const now = () => new Date(Date.now() + clockAheadMs);
+    const options = { masterKey, deviceId, schemaVersion: 1, store, now };
+    opened = await session.sync(options);
+  },
+
+  forgetObjects: ({ name }: OfStore) => forgetSyncDatabase(name, AbortSignal.timeout(PATIENCE_MS)),
+
+  createObject: ({ data }: { data: JsonObject }) => objects().create({ data }),
+
+  changeObject: ({ objectId, data }: OfObject & { data: JsonObject }) =>
+    objects().change(objectId, (before) => ({ ...before, ...data })),
+
+  listObjects: () => objects().list(),
+  readObject: async ({ objectId }: OfObject) => (await objects().get(objectId))?.data,
+  pendingKinds: () =>
+    objects()
+      .pending()
+      .map(({ kind }) => kind),
+  syncObjects: () => objects().sync(),
+
+  /** Resolves once the vault tells of all that changes from now on. */
+  async listen({ deviceId }: { deviceId: string }) {
+    events = present().session.syncEvents({ deviceId });
+    return (await events.next()).value?.type;
+  },
+
+  /** The next change. */
+  async hear() {
+    for (;;) {
+      const event = (await events?.next())?.value;
+      if (event?.type !== 'ready') return event;
+    }
+  },
+};
+
+function objects(): Sync {
+  if (opened === undefined) throw new Error('no store is open');
+  return opened;
+}

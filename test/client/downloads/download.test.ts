@@ -1,0 +1,250 @@
+import test from 'ava';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import { ClientError } from '../../../client/client-error.ts';
+import { addVersion } from '../../../client/documents/add-version.ts';
+import { openDocument } from '../../../client/documents/open-document.ts';
+import { downloadDocument, downloadFile } from '../../../client/downloads/download.ts';
+import { HEADER_BYTES } from '../../../client/files/header.ts';
+import type { Http } from '../../../client/http/http.ts';
+import { createDocumentKey } from '../../../client/keys/document-key.ts';
+import { trustKey } from '../../auth/trusted-key.ts';
+import { startTcpProxy } from '../../health/tcp-proxy.ts';
+import { startReadyVault } from '../../vault.ts';
+import { agingTokens } from '../aging-tokens.ts';
+import { collect } from '../collect.ts';
+import { pathOf, recordingFetch } from '../recording-fetch.ts';
+import { damageFile, sourceOf, storeBytes, toolsOf } from '../stored.ts';
+import { connect, createUser } from '../user.ts';
+
+const vault = await startReadyVault();
+const user = await createUser(vault);
+/** More than sockets and streams hold for a reader that waits. */
+const long = await storeBytes(user, 40 * 2 ** 20);
+const { masterKey, session } = user;
+const tools = toolsOf(session);
+test.after.always(() => vault.stop());
+
+const SEGMENT_BYTES = 2 ** 20;
+
+// One after another: all that hashing and encrypting keeps the processors busy.
+
+/** The user's session with a vault that answers downloads in its own way. */
+const behind = (open: Http['open']) => ({ ...tools, http: { ...session.http, open } });
+
+async function* first(length: number, pieces: AsyncIterable<Bytes>) {
+  let left = length;
+  for await (const piece of pieces) {
+    yield piece.subarray(0, left);
+    left -= piece.length;
+    if (left <= 0) return;
+  }
+}
+
+async function* cutOff(pieces: AsyncIterable<Bytes>) {
+  yield* pieces;
+  throw new ClientError('network_error');
+}
+
+test.serial('a downloaded file is the one that was stored, whatever its size', async (t) => {
+  for (const size of [0, 1, SEGMENT_BYTES - 100, 2 * SEGMENT_BYTES + 7]) {
+    const { document, bytes } = await storeBytes(user, size);
+    const downloaded = await collect(downloadDocument(tools, { id: document.id, masterKey }));
+    t.deepEqual(downloaded, new Uint8Array(bytes), String(size));
+  }
+});
+
+test.serial('a download goes on from where its connection was cut, however often', async (t) => {
+  const { document, bytes } = long;
+  await using proxy = await startTcpProxy(vault.baseUrl);
+  const { fetch, sent } = recordingFetch();
+  const client = connect({ ...vault, baseUrl: proxy.url }, fetch);
+  const session = await client.login(user.credentials);
+
+  const pieces: Bytes[] = [];
+  for await (const piece of downloadDocument(toolsOf(session), { id: document.id, masterKey })) {
+    pieces.push(piece);
+    if (pieces.length % 10 !== 1) continue;
+    await proxy.close();
+    await proxy.open();
+  }
+  t.true(Buffer.concat(pieces).equals(bytes));
+  const statuses = sent.filter(({ path }) => path.endsWith('/download')).map((r) => r.status);
+  t.true(statuses.length > 2);
+  t.deepEqual(new Set(statuses.slice(1)), new Set([206]));
+});
+
+test.serial('a download goes on although the vault answers the whole file again', async (t) => {
+  const { document, bytes } = long;
+  await using proxy = await startTcpProxy(vault.baseUrl);
+  let answers = 0;
+  const client = connect({ ...vault, baseUrl: proxy.url }, (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (pathOf(input).endsWith('/download')) answers += 1;
+    headers.delete('range');
+    return fetch(input, { ...init, headers });
+  });
+  const session = await client.login(user.credentials);
+  const pieces: Bytes[] = [];
+  for await (const piece of downloadDocument(toolsOf(session), { id: document.id, masterKey })) {
+    pieces.push(piece);
+    if (pieces.length !== 5) continue;
+    await proxy.close();
+    await proxy.open();
+  }
+  t.is(answers, 2);
+  t.true(Buffer.concat(pieces).equals(bytes));
+});
+
+test.serial(
+  'a download whose answers all break off before their first byte is given up',
+  async (t) => {
+    const { document } = await storeBytes(user, 10);
+    let answers = 0;
+    const broken = behind(async (request) => {
+      answers += 1;
+      const { status, pieces } = await session.http.open(request);
+      return { status, pieces: cutOff(first(0, pieces)) };
+    });
+    const downloading = collect(downloadDocument(broken, { id: document.id, masterKey }));
+    await t.throwsAsync(downloading, { code: 'network_error' });
+    t.is(answers, 5);
+  },
+);
+
+test.serial('bytes that were changed in the store are refused, wherever they are', async (t) => {
+  const size = SEGMENT_BYTES + 10;
+  const places: [offset: number, code: string][] = [
+    [0, 'invalid_file'],
+    [13, 'wrong_key'],
+    [45, 'authentication_failed'],
+    [HEADER_BYTES, 'authentication_failed'],
+    [SEGMENT_BYTES - 1, 'authentication_failed'],
+    [size + HEADER_BYTES + 2 * 16 - 1, 'file_hash_mismatch'],
+  ];
+  for (const [offset, code] of places) {
+    const { document } = await storeBytes(user, size);
+    await damageFile(vault, document.id, offset);
+    const downloading = collect(downloadDocument(tools, { id: document.id, masterKey }));
+    await t.throwsAsync(downloading, { name: 'ClientError', code }, String(offset));
+  }
+});
+
+test.serial('an answer that ends early is refused, also at the end of a segment', async (t) => {
+  const { document } = await storeBytes(user, 2 * SEGMENT_BYTES);
+  for (const kept of [0, 1, HEADER_BYTES, SEGMENT_BYTES, 2 * SEGMENT_BYTES]) {
+    const short = behind(async (request) => {
+      const { status, pieces } = await session.http.open(request);
+      return { status, pieces: first(kept, pieces) };
+    });
+    const downloading = collect(downloadDocument(short, { id: document.id, masterKey }));
+    await t.throwsAsync(downloading, { code: 'file_hash_mismatch' }, String(kept));
+  }
+});
+
+test.serial('another key is named as such', async (t) => {
+  const { document } = await storeBytes(user, 10);
+  const file = await openDocument(tools, { id: document.id, masterKey });
+  const documentKey = createDocumentKey();
+  const opening = collect(downloadFile(tools, { ...file, documentKey }));
+  await t.throwsAsync(opening, { code: 'wrong_key' });
+  const range = { offset: 0, length: 1 };
+  const reading = collect(downloadFile(tools, { ...file, documentKey }, { range }));
+  await t.throwsAsync(reading, { code: 'wrong_key' });
+});
+
+test.serial(
+  'an older version in the place of the current one is refused, though its key is right',
+  async (t) => {
+    const { document } = await storeBytes(user, 10);
+    const { id } = document;
+    await addVersion(tools, { id, masterKey, source: sourceOf(Buffer.from('newer')) });
+    const outdated = behind((request) =>
+      session.http.open({ ...request, query: { version: 1 }, headers: {} }),
+    );
+    const downloading = collect(downloadDocument(outdated, { id, masterKey }));
+    await t.throwsAsync(downloading, { code: 'file_hash_mismatch' });
+  },
+);
+
+test.serial('a version that is current no more is not mixed with the one that is', async (t) => {
+  const { document } = await storeBytes(user, 10);
+  const file = await openDocument(tools, { id: document.id, masterKey });
+  const source = sourceOf(Buffer.from('newer'));
+  await addVersion(tools, { id: document.id, masterKey, source });
+  await t.throwsAsync(collect(downloadFile(tools, file)), { code: 'version_conflict' });
+  const byNumber = await collect(downloadFile(tools, { ...file, version: 1 }));
+  t.is(byNumber.length, 10);
+});
+
+test.serial('a range of a file is what lies there, up to its end', async (t) => {
+  const size = 3 * SEGMENT_BYTES - 50;
+  const { document, bytes } = await storeBytes(user, size);
+  const first = SEGMENT_BYTES - HEADER_BYTES - 16;
+  const second = first + SEGMENT_BYTES - 16;
+  const ranges: [offset: number, length: number][] = [
+    [0, 1],
+    [0, first],
+    [0, size],
+    [first - 1, 2],
+    [first, 1],
+    [first, second - first],
+    [second - 5, 10],
+    [second, size],
+    [size - 1, 1],
+    [size - 1, 100],
+    [size, 1],
+  ];
+  for (const [offset, length] of ranges) {
+    const range = { offset, length };
+    const read = await collect(downloadDocument(tools, { id: document.id, masterKey, range }));
+    t.true(
+      Buffer.from(read).equals(bytes.subarray(offset, offset + length)),
+      String([offset, length]),
+    );
+  }
+  const beyond = { offset: 4 * SEGMENT_BYTES, length: 1 };
+  const reading = collect(downloadDocument(tools, { id: document.id, masterKey, range: beyond }));
+  await t.throwsAsync(reading, { name: 'VaultError', code: 'range_not_satisfiable' });
+});
+
+test.serial(
+  'a range of changed bytes, or of a file that seems to end there, is refused',
+  async (t) => {
+    const { document } = await storeBytes(user, 2 * SEGMENT_BYTES);
+    const { id } = document;
+    const range = { offset: SEGMENT_BYTES, length: 10 };
+    const short = behind(async (request) => {
+      const { status, pieces } = await session.http.open(request);
+      return { status, pieces: first(SEGMENT_BYTES, pieces) };
+    });
+    const cut = collect(downloadDocument(short, { id, masterKey, range }));
+    await t.throwsAsync(cut, { code: 'authentication_failed' });
+
+    await damageFile(vault, id, SEGMENT_BYTES + 5);
+    const changed = collect(downloadDocument(tools, { id, masterKey, range }));
+    await t.throwsAsync(changed, { code: 'authentication_failed' });
+  },
+);
+
+test.serial(
+  'a download whose token the vault calls expired is sent again with a new one',
+  async (t) => {
+    const { document, bytes } = await storeBytes(user, 10);
+    const aging = agingTokens(await trustKey(vault));
+    const aged = toolsOf(await connect(vault, aging.fetch).login(user.credentials));
+    const file = await openDocument(aged, { id: document.id, masterKey });
+    aging.expireAll();
+    t.deepEqual(await collect(downloadFile(aged, file)), new Uint8Array(bytes));
+  },
+);
+
+test.serial('a download ends with the caller’s reason when the caller gives up', async (t) => {
+  const { document } = long;
+  const caller = new AbortController();
+  const reason = new Error('the user left');
+  const { signal } = caller;
+  const downloading = downloadDocument(tools, { id: document.id, masterKey, signal });
+  await downloading.next();
+  caller.abort(reason);
+  t.is(await t.throwsAsync(collect(downloading)), reason);
+});

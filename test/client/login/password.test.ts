@@ -1,0 +1,35 @@
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import test from 'ava';
+import { z } from 'zod';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
+import { readVectors } from '../vectors.ts';
+
+const Vectors = z.array(
+  z.object({
+    password: z.string(),
+    salt: z.string().transform(hexToBytes),
+    label: z.string(),
+    key: z.string(),
+  }),
+);
+
+test('keys equal those of OpenSSL’s Argon2id', async (t) => {
+  for (const { password, salt, label, key } of await readVectors('argon2.json', Vectors)) {
+    t.is(bytesToHex(await derivePasswordKey(password, salt, label)), key);
+  }
+});
+
+test('the ways to type one password give one key', async (t) => {
+  const salt = new Uint8Array(32);
+  const composed = await derivePasswordKey('\u00c5\ufb01', salt, SRP_AUTH_LABEL);
+  const decomposed = await derivePasswordKey('A\u030afi', salt, SRP_AUTH_LABEL);
+  t.deepEqual(composed, decomposed);
+});
+
+test('a password that is empty, has no UTF-8 form or an unassigned character is refused', async (t) => {
+  for (const password of ['', '\ud800', 'jam\u0378']) {
+    await t.throwsAsync(derivePasswordKey(password, new Uint8Array(32), SRP_AUTH_LABEL), {
+      instanceOf: TypeError,
+    });
+  }
+});

@@ -1,0 +1,89 @@
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import test from 'ava';
+import { z } from 'zod';
+import { createCredential } from '../../../client/accounts/credential.ts';
+import { RECOVERY_WORDS } from '../../../client/login/login-method.ts';
+import { derivePasswordKey } from '../../../client/login/password.ts';
+import { RecoveryWordsError } from '../../../client/recovery/recovery-words-error.ts';
+import {
+  compareRecoveryWords,
+  createRecoveryWords,
+  parseRecoveryWords,
+} from '../../../client/recovery/recovery-words.ts';
+import { rekeyVectors } from '../rekey-vectors.ts';
+import { readVectors } from '../vectors.ts';
+
+const { recovery, masterKey } = rekeyVectors;
+const Bip39 = z.array(z.object({ entropy: z.string().transform(hexToBytes), words: z.string() }));
+
+test('words are those of BIP 39 for its published entropies', async (t) => {
+  const vectors = await readVectors('bip39.json', Bip39);
+  t.is(vectors.length, 8);
+  for (const { entropy, words } of vectors) {
+    t.is(createRecoveryWords(entropy), words);
+    t.is(parseRecoveryWords(words), words);
+  }
+});
+
+test('new words are 24, good ones, and other ones each time', (t) => {
+  const words = createRecoveryWords();
+  t.is(words.split(' ').length, 24);
+  t.is(parseRecoveryWords(words), words);
+  t.not(createRecoveryWords(), words);
+});
+
+test('capitals and odd white space are forgiven', (t) => {
+  t.is(parseRecoveryWords(recovery.typed), recovery.words);
+  // Letters of full width, as some keyboards make them.
+  const wide = recovery.words.replaceAll(/[a-z]/g, (letter) =>
+    String.fromCodePoint(letter.charCodeAt(0) + 0xfee0),
+  );
+  t.is(parseRecoveryWords(wide), recovery.words);
+});
+
+test('wrong words are named by their places, and no error holds a word', (t) => {
+  const words = recovery.words.split(' ');
+  const secret = 'meadow surge'.split(' ');
+  const typos = words.with(2, 'vanisch').with(23, 'orchards').join(' ');
+  const swapped = [words[1], words[0], ...words.slice(2)].join(' ');
+  for (const [typed, code, places] of [
+    [typos, 'recovery_words_unknown', [3, 24]],
+    [swapped, 'recovery_words_invalid', []],
+    [words.slice(1).join(' '), 'recovery_words_incomplete', []],
+    [`${recovery.words} meadow`, 'recovery_words_incomplete', []],
+    ['', 'recovery_words_incomplete', []],
+  ] as const) {
+    const error = t.throws(() => parseRecoveryWords(typed), { instanceOf: RecoveryWordsError });
+    t.is(error.code, code, typed);
+    t.deepEqual(error.places, places);
+    t.is(error.cause, undefined);
+    for (const word of [...secret, 'vanisch', 'orchards']) {
+      t.false(`${error.message} ${error.stack}`.includes(word));
+    }
+  }
+});
+
+test('a rehearsal passes with the words that were shown alone', (t) => {
+  compareRecoveryWords(recovery.words, recovery.typed);
+  const other = recovery.words.replace('meadow', 'zoo');
+  const error = t.throws(() => compareRecoveryWords(recovery.words, other), {
+    instanceOf: RecoveryWordsError,
+  });
+  t.is(error.code, 'recovery_words_differ');
+  t.deepEqual(error.places, [1]);
+  t.throws(() => compareRecoveryWords(recovery.words, 'meadow'), {
+    code: 'recovery_words_incomplete',
+  });
+});
+
+test('what is made of the words is as the format says', async (t) => {
+  const { words, recoverySalt, authKey, recoveryVerifier, wrappingKey } = recovery;
+  const { authLabel } = RECOVERY_WORDS;
+  t.is(bytesToHex(await derivePasswordKey(words, recoverySalt, authLabel)), authKey);
+  t.deepEqual(await createCredential(RECOVERY_WORDS, words, masterKey, recoverySalt), {
+    salt: bytesToHex(recoverySalt),
+    verifier: recoveryVerifier,
+    encryptedEnvelope: recovery.encryptedEnvelope,
+    envelopeKey: wrappingKey,
+  });
+});

@@ -1,0 +1,109 @@
+import { randomBytes } from '@noble/hashes/utils.js';
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import { z } from 'zod';
+import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
+import { decryptDeviceInfo, encryptDeviceInfo } from '../../../client/devices/device-info.ts';
+import {
+  createRekeyKeyPair,
+  deriveDeviceKeyPair,
+  unwrapOnDevice,
+  wrapForDevice,
+} from '../../../client/keys/device-key.ts';
+import { openKeyring, readRekeyKey, sealKeyring } from '../../../client/keys/keyring.ts';
+import { rekeyVectors } from '../rekey-vectors.ts';
+import { readVectors } from '../vectors.ts';
+
+const { earlierKey, masterKey, device, rekey } = rekeyVectors;
+const { deviceId, deviceKey, publicKey } = device;
+const content = { earlierKeys: [earlierKey], publicKeys: new Map([[deviceId, publicKey]]) };
+
+test('the keyring is as the format says', async (t) => {
+  const keys = { masterKey, rekeyKey: rekey.publicKey };
+  t.is(await sealKeyring(keys, content, rekey.nonce), rekey.keyring);
+  t.deepEqual(await openKeyring(masterKey, rekey.keyring), content);
+  t.deepEqual(readRekeyKey(rekey.keyring), rekey.publicKey);
+});
+
+test('a keyring opens under no other key, nor with a byte changed', async (t) => {
+  const bytes = decodeBase64(rekey.keyring);
+  for (const index of bytes.keys()) {
+    const changed = encodeBase64(bytes.with(index, (bytes[index] ?? 0) ^ 1));
+    await t.throwsAsync(openKeyring(masterKey, changed), { code: 'invalid_keyring' });
+  }
+  await t.throwsAsync(openKeyring(earlierKey, rekey.keyring), { code: 'invalid_keyring' });
+  for (const text of ['', 'AQ==', 'no base64']) {
+    await t.throwsAsync(openKeyring(masterKey, text), { code: 'invalid_keyring' });
+    t.throws(() => readRekeyKey(text), { code: 'invalid_keyring' });
+  }
+});
+
+test('a keyring takes more than a thousand keys, and says when it is full', async (t) => {
+  const keys = { masterKey, rekeyKey: rekey.publicKey };
+  const many = (count: number) => Array.from({ length: count }, () => randomBytes(32));
+  const earlierKeys = many(1000);
+  const sealed = await sealKeyring(keys, { ...content, earlierKeys });
+  t.deepEqual((await openKeyring(masterKey, sealed)).earlierKeys, earlierKeys);
+  const full = sealKeyring(keys, { ...content, earlierKeys: many(1500) });
+  await t.throwsAsync(full, { code: 'keyring_full' });
+});
+
+test('a device opens its envelope, as it was added and after a rekey', async (t) => {
+  t.deepEqual((await deriveDeviceKeyPair(deviceKey)).publicKey, publicKey);
+  t.deepEqual(await unwrapOnDevice(device, device.encryptedEnvelope, null), earlierKey);
+  t.deepEqual(await unwrapOnDevice(device, rekey.deviceEnvelope, rekey.keyring), masterKey);
+  const pair = createRekeyKeyPair(rekey.privateKey);
+  t.deepEqual(await wrapForDevice(pair, device, masterKey), rekey.deviceEnvelope);
+});
+
+test('the envelope of a device opens for no other key, device or rekey', async (t) => {
+  const refused = { code: 'invalid_envelope' };
+  const other = { deviceId, deviceKey: randomBytes(32) };
+  await t.throwsAsync(unwrapOnDevice(other, device.encryptedEnvelope, null), refused);
+  await t.throwsAsync(unwrapOnDevice(other, rekey.deviceEnvelope, rekey.keyring), refused);
+  const renamed = { deviceId: crypto.randomUUID(), deviceKey };
+  await t.throwsAsync(unwrapOnDevice(renamed, rekey.deviceEnvelope, rekey.keyring), refused);
+  await t.throwsAsync(unwrapOnDevice(device, rekey.deviceEnvelope, null), refused);
+  const later = { masterKey, rekeyKey: createRekeyKeyPair().publicKey };
+  const keyring = await sealKeyring(later, content);
+  await t.throwsAsync(unwrapOnDevice(device, rekey.deviceEnvelope, keyring), refused);
+  const weak = { deviceId, publicKey: new Uint8Array(32) };
+  await t.throwsAsync(wrapForDevice(createRekeyKeyPair(), weak, masterKey), refused);
+});
+
+test('what is told of a device is as the format says', async (t) => {
+  const keys = { masterKey: earlierKey, deviceId };
+  t.is(await encryptDeviceInfo(keys, device.info, device.nonce), device.encryptedInfo);
+  t.deepEqual(await decryptDeviceInfo(keys, device.encryptedInfo), device.info);
+});
+
+test('what is told of a device is bound to it, and its length says nothing of a name', async (t) => {
+  const refused = { code: 'invalid_device_info' };
+  const keys = { masterKey: earlierKey, deviceId };
+  const moved = { masterKey: earlierKey, deviceId: crypto.randomUUID() };
+  await t.throwsAsync(decryptDeviceInfo(moved, device.encryptedInfo), refused);
+  const wrongKey = { masterKey, deviceId };
+  await t.throwsAsync(decryptDeviceInfo(wrongKey, device.encryptedInfo), refused);
+  for (const text of ['', 'AQ==', 'no base64']) {
+    await t.throwsAsync(decryptDeviceInfo(keys, text), refused);
+  }
+  const short = await encryptDeviceInfo(keys, { ...device.info, name: '' });
+  t.is(short.length, device.encryptedInfo.length);
+  const long = encryptDeviceInfo(keys, { ...device.info, name: 'x'.repeat(700) });
+  await t.throwsAsync(long, { instanceOf: TypeError });
+});
+
+test('the values that the format’s description prints are those of the vectors', async (t) => {
+  const formats = await readFile(new URL('../../../docs/formats.md', import.meta.url), 'utf8');
+  const joined = formats.replaceAll(/\s/g, '');
+  const Group = z.record(z.string(), z.unknown());
+  const { recovery, device, rekey, ...keys } = await readVectors(
+    'rekey.json',
+    z.looseObject({ recovery: Group, device: Group, rekey: Group }),
+  );
+  const { typed: _typed, ...printedOfRecovery } = recovery;
+  const values = [printedOfRecovery, device, rekey, keys].flatMap((group) => Object.values(group));
+  const texts = values.filter((value) => typeof value === 'string');
+  t.is(texts.length, 20);
+  for (const text of texts) t.true(joined.includes(text.replaceAll(' ', '')), text);
+});

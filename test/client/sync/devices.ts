@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { randomBytes } from '@noble/hashes/utils.js';
+import { createHttp } from '../../../client/http/http.ts';
+import type { RetryPolicy } from '../../../client/http/retry.ts';
+import { createSessionHttp } from '../../../client/sessions/session-http.ts';
+import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import { openSync } from '../../../client/sync/sync-client.ts';
+import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
+import { createDevice, type SyncDevice } from '../../sync/devices.ts';
+import { startVault, type TestVault } from '../../vault.ts';
+
+export const impatient: RetryPolicy = {
+  attempts: 3,
+  baseDelaySeconds: 0,
+  maxDelaySeconds: 0,
+  sleep: async () => {},
+  random: () => 0,
+};
+
+export interface User {
+  readonly userId: string;
+  readonly masterKey: Uint8Array<ArrayBuffer>;
+}
+
+export const createUser = (): User => ({ userId: randomUUID(), masterKey: randomBytes(32) });
+
+export interface TestDevice {
+  readonly sync: Sync;
+  /** The same device without the client. */
+  readonly raw: SyncDevice;
+  /** Another client of the same device, as after a crash. */
+  reopen(options?: DeviceOptions): Promise<Sync>;
+}
+
+export type DeviceOptions = Partial<SyncOptions> & { fetch?: typeof globalThis.fetch };
+
+export async function openDevice(
+  vault: TestVault,
+  { userId, masterKey }: User,
+  options: DeviceOptions = {},
+): Promise<TestDevice> {
+  const raw = await createDevice(vault, { userId });
+  const store = createMemoryStore();
+  const tokens = { current: async () => raw.api.token, renew: async () => raw.api.token, end() {} };
+  const open = ({ fetch = globalThis.fetch, ...others }: DeviceOptions) => {
+    const now = others.now ?? (() => new Date());
+    const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });
+    const http = createSessionHttp({ http: inner, tokens });
+    const { deviceId } = raw;
+    return openSync({ http, masterKey, deviceId, schemaVersion: 1, store, ...others });
+  };
+  return { raw, sync: await open(options), reopen: (other) => open({ ...options, ...other }) };
+}
+
+const publicFields = { note: ['/tags', '/count'] };
+const rules = {
+  note: {
+    public: publicFields.note,
+    rules: { '/title': 'LAST_WRITE_WINS', '/tags': 'UNION', '/count': 'MAX' },
+  },
+};
+
+/** A vault with rules for notes, which the devices below know. */
+export async function startRulesVault(): Promise<TestVault> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-rules-'));
+  const file = path.join(directory, 'rules.json');
+  await writeFile(file, JSON.stringify(rules));
+  try {
+    return await startVault({ SYNC_RULES_FILE: file });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Two devices of one user, and an object that both have. */
+export async function shareObject(
+  vault: TestVault,
+  data: Record<string, unknown>,
+  options: DeviceOptions = {},
+  objectType?: string,
+): Promise<{ one: TestDevice; two: TestDevice; id: string }> {
+  const user = createUser();
+  const one = await openDevice(vault, user, { publicFields });
+  const two = await openDevice(vault, user, { publicFields, ...options });
+  const id = await one.sync.create({ data, ...(objectType && { objectType }) });
+  await one.sync.sync();
+  await two.sync.sync();
+  return { one, two, id };
+}
+
+export const set = (sync: Sync, id: string, fields: Record<string, unknown>) =>
+  sync.change(id, (data) => ({ ...data, ...fields }));
+
+export const dataOf = async (sync: Sync, id: string) => (await sync.get(id))?.data;

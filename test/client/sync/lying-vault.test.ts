@@ -1,0 +1,164 @@
+import anyTest, { type TestFn } from 'ava';
+import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import { startVault, type TestVault } from '../../vault.ts';
+import { gather } from '../collect.ts';
+import { createUser, dataOf, openDevice, set } from './devices.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault }>;
+
+test.before(async (t) => {
+  t.context = { vault: await startVault() };
+});
+test.after.always((t) => t.context.vault.stop());
+
+type Body = Record<string, unknown>;
+
+interface Lie {
+  readonly status?: number;
+  readonly body: Body;
+  readonly link?: string;
+}
+
+/** Answers what the vault says, or what `lie` makes of it; undefined is the truth. */
+function lyingFetch(lie: (asked: string, body: Body) => Lie | undefined): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const text = await response.text();
+    const { pathname } = new URL(input instanceof Request ? input.url : input);
+    const asked = `${init?.method} ${pathname}`;
+    const told = lie(asked, text === '' ? {} : (JSON.parse(text) as Body));
+    const { status = response.status, body, link } = told ?? {};
+    const headers = new Headers(response.headers);
+    if (link !== undefined) headers.set('link', link);
+    return new Response(told ? JSON.stringify(body) : text, { status, headers });
+  };
+}
+
+test('versions and cursors that are none are refused, and the store never keeps one', async (t) => {
+  const lies: [RegExp, Body][] = [
+    [/^GET \/v1\/sync$/, { nextCursor: 'x' }],
+    [/^GET \/v1\/sync$/, { nextCursor: '-1' }],
+    [/^GET \/v1\/sync\/[^/]+$/, { version: -1 }],
+    [/^GET \/v1\/sync\/[^/]+$/, { version: 0 }],
+    [/^POST \/v1\/sync$/, { version: -1 }],
+    [/^POST \/v1\/sync$/, { version: 2 ** 40 }],
+  ];
+  const user = createUser();
+  const other = await openDevice(t.context.vault, user);
+  const id = await other.sync.create({ data: { a: 1, b: 1 } });
+  await other.sync.sync();
+  for (const [about, members] of lies) {
+    let isLying = true;
+    const lying = lyingFetch((asked, body) =>
+      isLying && about.test(asked) ? { body: { ...body, ...members } } : undefined,
+    );
+    const store = createMemoryStore();
+    const { sync } = await openDevice(t.context.vault, user, { fetch: lying, store });
+    isLying = about.source.includes('GET');
+    if (!isLying) await sync.sync();
+    if (!isLying) await set(sync, id, { a: JSON.stringify(members) });
+    isLying = true;
+    await t.throwsAsync(sync.sync(), { code: 'invalid_response' }, JSON.stringify(members));
+    isLying = false;
+    await sync.sync();
+    t.deepEqual(sync.pending(), []);
+    t.like(await sync.get(id), { data: { b: 1 } });
+  }
+});
+
+test('a list that leads nowhere ends the synchronisation, which goes on once it leads on', async (t) => {
+  const user = createUser();
+  const other = await openDevice(t.context.vault, user);
+  const id = await other.sync.create({ data: { a: 1 } });
+  await other.sync.sync();
+  const circles = [['1'], ['3', '2', '3', '2'], ['1', '0']];
+  for (const circle of circles) {
+    let lists = 0;
+    let isLying = true;
+    const lying = lyingFetch((asked, body) => {
+      if (!isLying || asked !== 'GET /v1/sync') return undefined;
+      lists += 1;
+      // Whoever believes for so long believes for ever.
+      if (lists > 20) throw new Error('asked again and again');
+      const objects = [{ objectId: id, version: 1, lastModifiedAt: new Date(0).toISOString() }];
+      return { body: { ...body, objects, nextCursor: circle[(lists - 1) % circle.length] } };
+    });
+    const { sync } = await openDevice(t.context.vault, user, { fetch: lying });
+    await t.throwsAsync(sync.sync(), { code: 'invalid_response' }, circle.join());
+    isLying = false;
+    await sync.sync();
+    t.deepEqual(await dataOf(sync, id), { a: 1 });
+  }
+});
+
+test('a history whose pages lead in a circle ends', async (t) => {
+  let pages = 0;
+  const lying = lyingFetch((asked, body) => {
+    if (!asked.endsWith('/history')) return undefined;
+    pages += 1;
+    if (pages > 20) throw new Error('asked again and again');
+    return { body, link: `</?cursor=${pages % 2 === 0 ? id : other}>; rel="next"` };
+  });
+  const { sync } = await openDevice(t.context.vault, createUser(), { fetch: lying });
+  const id = await sync.create({ data: { a: 1 } });
+  const other = await sync.create({ data: { a: 1 } });
+  await sync.sync();
+  await t.throwsAsync(gather(sync.history(id)), { code: 'invalid_response' });
+});
+
+test('a new object that the vault says is deleted stays, and is sent again', async (t) => {
+  let isLying = true;
+  const lying = lyingFetch((asked, body) => {
+    if (!isLying || asked !== 'POST /v1/sync/create') return undefined;
+    const conflict = { status: 'CONFLICT', conflictType: 'DELETED_ON_SERVER', serverVersion: 2 };
+    const error = { statusCode: 409, message: 'a conflict', code: 'sync_conflict' };
+    return { status: 409, body: { ...body, ...error, ...conflict, fields: [], serverData: null } };
+  });
+  const { sync } = await openDevice(t.context.vault, createUser(), { fetch: lying });
+  const id = await sync.create({ data: { a: 1 } });
+  await t.throwsAsync(sync.sync(), { code: 'invalid_response' });
+  t.deepEqual(await dataOf(sync, id), { a: 1 });
+  isLying = false;
+  t.like(await sync.sync(), { sent: 1 });
+  t.deepEqual(await dataOf(sync, id), { a: 1 });
+});
+
+/** The vault's answers with another Date, of writes alone, as long as `isLying` says so. */
+function misdatedFetch(date: string, isLying = () => true) {
+  const counted = { writes: 0 };
+  const misdated: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const headers = new Headers(response.headers);
+    headers.delete('date');
+    if (init?.method === 'POST') counted.writes += 1;
+    if (init?.method === 'POST' && isLying()) headers.set('date', date);
+    return new Response(await response.text(), { status: response.status, headers });
+  };
+  return { misdated, counted };
+}
+
+test('a time that no date has is not believed, and keeps no write back', async (t) => {
+  for (const date of ['Sat, 13 Sep 275760 00:00:00 GMT', 'Sat, 01 Jan 12000 00:00:00 GMT', '-1']) {
+    const { misdated } = misdatedFetch(date);
+    const { sync } = await openDevice(t.context.vault, createUser(), { fetch: misdated });
+    const id = await sync.create({ data: { a: 1 } });
+    await sync.sync();
+    await set(sync, id, { a: 2 });
+    t.like(await sync.sync(), { sent: 1 }, date);
+  }
+});
+
+test('a vault whose clock was wrong is sent its later writes once', async (t) => {
+  let isLying = true;
+  const { misdated, counted } = misdatedFetch('Fri, 01 Jan 2100 00:00:00 GMT', () => isLying);
+  const { sync } = await openDevice(t.context.vault, createUser(), { fetch: misdated });
+  const id = await sync.create({ data: { a: 1 } });
+  await sync.sync();
+  isLying = false;
+  await set(sync, id, { a: 2 });
+  t.like(await sync.sync(), { sent: 1 });
+  await set(sync, id, { a: 3 });
+  counted.writes = 0;
+  t.like(await sync.sync(), { sent: 1 });
+  t.is(counted.writes, 1);
+});

@@ -1,0 +1,59 @@
+import test from 'ava';
+import { createDeviceKey, type DeviceKey } from '../../../client/keys/device-key.ts';
+import type { VaultSession } from '../../../client/session.ts';
+import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import type { SyncStore } from '../../../client/sync/store.ts';
+import { startReadyVault } from '../../vault.ts';
+import { connect, createUser } from '../user.ts';
+
+const vault = await startReadyVault();
+test.after.always(() => vault.stop());
+
+/** The objects of the session's user on a device, opened by the device's own key. */
+async function openOn(session: VaultSession, device: DeviceKey, store: SyncStore) {
+  const keys = await session.envelopes.openMasterKeysWithDevice(device);
+  return session.sync({ ...keys, deviceId: device.deviceId, schemaVersion: 1, store });
+}
+
+test('two devices share an object, hear of its changes, and read it after a rekey', async (t) => {
+  const { session, credentials, masterKey } = await createUser(vault);
+  const [laptop, phone] = [createDeviceKey(), createDeviceKey()];
+  await session.devices.add({ ...laptop, name: 'Laptop', platform: 'Firefox' });
+  await session.devices.add({ ...phone, name: 'Phone', platform: 'Android' });
+  const onPhone = await connect(vault).login({ ...credentials, deviceId: phone.deviceId });
+
+  const store = createMemoryStore();
+  const here = await openOn(session, laptop, store);
+  const there = await openOn(onPhone, phone, createMemoryStore());
+  const hearing = new AbortController();
+  const { signal } = hearing;
+  const events = onPhone.syncEvents({ deviceId: phone.deviceId, signal });
+  t.like((await events.next()).value, { type: 'ready' });
+
+  const data = { title: 'Lease', parties: { landlord: 'Ada', tenant: 'Bob' } };
+  const id = await here.create({ data });
+  await here.sync();
+  const { deviceId } = laptop;
+  const heard = { type: 'change', objectId: id, version: 1, deleted: false, deviceId };
+  t.like((await events.next()).value, heard);
+  hearing.abort();
+  await there.sync();
+  t.deepEqual((await there.get(id))?.data, data);
+
+  const draft = await session.draftRekey({ password: credentials.password });
+  await draft.confirm(draft.words);
+  const renewed = await openOn(session, laptop, store);
+  t.deepEqual((await renewed.get(id))?.data, data);
+  await renewed.change(id, (lease) => ({ ...lease, title: 'Lease of 2027' }));
+  await renewed.sync();
+
+  const again = await connect(vault).login({ ...credentials, deviceId: phone.deviceId });
+  const after = await openOn(again, phone, createMemoryStore());
+  await after.sync();
+  t.deepEqual((await after.get(id))?.data, { ...data, title: 'Lease of 2027' });
+  const phoneId = phone.deviceId;
+  const outdated = { masterKey, deviceId: phoneId, schemaVersion: 1, store: createMemoryStore() };
+  const old = await again.sync(outdated);
+  await old.sync();
+  await t.throwsAsync(old.get(id), { code: 'invalid_leaf' });
+});

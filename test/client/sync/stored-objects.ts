@@ -1,0 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import type { StoredObject } from '../../../client/sync/stored-object.ts';
+
+/** An object as the vault has it, with nothing queued. */
+export const objectOf = (text: string, objectId: string = randomUUID()): StoredObject => ({
+  objectId,
+  server: { version: 1, data: { text } },
+  queue: [],
+});

@@ -1,0 +1,276 @@
+import anyTest, { type TestFn } from 'ava';
+import { createSql, type Sql } from '../../uploads/sql.ts';
+import type { TestVault } from '../../vault.ts';
+import { gather } from '../collect.ts';
+import { recordingFetch } from '../recording-fetch.ts';
+import { createUser, dataOf, openDevice, set, shareObject, startRulesVault } from './devices.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+
+test.before(async (t) => {
+  const vault = await startRulesVault();
+  t.context = { vault, sql: createSql(vault) };
+});
+test.after.always((t) => t.context.vault.stop());
+
+test('what is made, changed and removed offline reaches the other devices, in their order', async (t) => {
+  const { one, two, id } = await shareObject(t.context.vault, { a: { x: 1, y: null }, e: {} });
+  t.deepEqual(await dataOf(two.sync, id), { a: { x: 1, y: null }, e: {} });
+  const seen: string[] = [];
+  const end = one.sync.subscribe((ids) => seen.push(...ids));
+  await set(two.sync, id, { b: ['new', null] });
+  await two.sync.change(id, ({ b, e }) => ({ b, e }));
+  t.like(await two.sync.get(id), { version: 1, isPending: true });
+  t.like(await two.sync.sync(), { sent: 1, conflicts: 0 });
+  t.like(await one.sync.sync(), { received: 1, sent: 0 });
+  t.deepEqual(await dataOf(one.sync, id), { b: ['new', null], e: {} });
+  t.deepEqual(seen, [id]);
+  end();
+
+  await one.sync.remove(id);
+  t.deepEqual(one.sync.list(), []);
+  t.is(await one.sync.get(id), undefined);
+  await t.throwsAsync(one.sync.remove(id), { instanceOf: RangeError });
+  await t.throwsAsync(set(one.sync, id, {}), { instanceOf: RangeError });
+  await one.sync.sync();
+  await two.sync.sync();
+  t.deepEqual(two.sync.list(), []);
+  t.deepEqual(seen, [id]);
+});
+
+test('the vault sees names and public fields, and a change sends only what differs', async (t) => {
+  const data = { title: 'secret', a: { x: 'secret', y: 1 }, tags: ['t'] };
+  const { one, two, id } = await shareObject(t.context.vault, data, {}, 'note');
+  const before = (await one.raw.get(`/v1/sync/${id}`)).body['data'] as Record<string, unknown>;
+  t.deepEqual(Object.keys(before).toSorted(), ['$type', 'a', 'tags', 'title']);
+  t.deepEqual(before['tags'], ['t']);
+  t.false(JSON.stringify(before).includes('secret'));
+  t.is((await two.sync.get(id))?.objectType, 'note');
+
+  await two.sync.change(id, (data) => ({ ...data, a: { x: 'other', y: 1 } }));
+  await two.sync.sync();
+  const after = (await one.raw.get(`/v1/sync/${id}`)).body['data'] as Record<string, unknown>;
+  const y = (of: Record<string, unknown>) => (of['a'] as Record<string, unknown>)['y'];
+  t.is(y(after), y(before));
+  t.is(after['title'], before['title']);
+
+  await set(two.sync, id, { title: 'else' });
+  await set(two.sync, id, { title: 'secret' });
+  t.deepEqual(two.sync.pending(), [], 'what is changed back is not sent');
+});
+
+test('an application asks only of what is JSON and has names that the vault takes', async (t) => {
+  const { sync } = await openDevice(t.context.vault, createUser());
+  const bad: unknown[] = [undefined, [], { a: undefined }, { a: Number.NaN }, { a: [new Date()] }];
+  const circle: Record<string, unknown> = {};
+  circle['a'] = [circle];
+  const names = [
+    { $type: 'x' },
+    JSON.parse('{"__proto__":1}'),
+    { 'a\0': 1 },
+    { a: { '\ud800': 1 } },
+    JSON.parse('{"a":[{"__proto__":1}]}'),
+    circle,
+  ];
+  for (const data of [...bad, ...(names as unknown[])]) {
+    const creation = sync.create({ data: data as Record<string, unknown> });
+    await t.throwsAsync(creation, { instanceOf: TypeError });
+  }
+  t.deepEqual(sync.pending(), []);
+});
+
+test('an answer that is lost, and a client that crashes then, make one version', async (t) => {
+  let isLost = false;
+  const lossy: typeof globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (isLost && init?.method === 'POST') throw new TypeError('the answer is lost');
+    return response;
+  };
+  const { vault, sql } = t.context;
+  const { one, two, id } = await shareObject(vault, { a: 1 }, { fetch: lossy });
+  isLost = true;
+  await set(two.sync, id, { a: 2 });
+  const other = await two.sync.create({ data: { b: 1 } });
+  await t.throwsAsync(two.sync.sync(), { code: 'network_error' });
+  await set(two.sync, id, { a: 3 });
+  await set(one.sync, id, { c: 1 });
+  await one.sync.sync();
+  isLost = false;
+  const revived = await two.reopen();
+  t.deepEqual(await dataOf(revived, id), { a: 3 });
+  // Meanwhile the vault has forgotten the request of the creation.
+  await sql(
+    `delete from sync_requests where request_id in
+     (select sync_request_id from sync_history where object_id = $1)`,
+    [other],
+  );
+  t.like(await revived.sync(), { sent: 3, conflicts: 0 });
+  t.deepEqual(revived.pending(), []);
+  t.deepEqual(await dataOf(revived, id), { a: 3, c: 1 });
+  const versions = await sql(
+    `select object_id = $1 as first, version from sync_history
+     where object_id in ($1, $2) order by 1 desc, 2`,
+    [id, other],
+  );
+  t.deepEqual(
+    versions.map(({ first, version }) => [first, version]),
+    [
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [true, 4],
+      [false, 1],
+    ],
+  );
+});
+
+test('what the vault refuses is kept aside until it is mended, and the rest goes on', async (t) => {
+  const { sync } = await openDevice(t.context.vault, createUser());
+  const large = await sync.create({ data: { a: 'x'.repeat(600_000) } });
+  const small = await sync.create({ data: { a: 1 } });
+  t.like(await sync.sync(), { sent: 1 });
+  t.like(await sync.get(small), { version: 1, isPending: false });
+  t.like(sync.pending(), [
+    { objectId: large, kind: 'create', refusal: { code: 'data_too_large' } },
+  ]);
+  t.like(await sync.sync(), { sent: 0 });
+  await sync.change(large, () => ({ a: 'small' }));
+  t.like(await sync.sync(), { sent: 1 });
+  t.deepEqual(sync.pending(), []);
+  await sync.change(large, () => ({ a: 'x'.repeat(600_000) }));
+  await sync.sync();
+  await sync.discard(large);
+  t.deepEqual(await dataOf(sync, large), { a: 'small' });
+});
+
+test('a change that is refused on its way keeps back nothing that was done meanwhile', async (t) => {
+  let meanwhile = async () => {};
+  const slow: typeof globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.status === 400) await meanwhile();
+    return response;
+  };
+  const { vault } = t.context;
+  const { one, two, id } = await shareObject(vault, { a: 'a', b: 'b' }, { fetch: slow });
+  const tooLarge = 'x'.repeat(600_000);
+  const once = (act: () => Promise<unknown>) => {
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await act();
+    };
+  };
+  once(() => set(two.sync, id, { a: 'mended' }));
+  await set(two.sync, id, { a: tooLarge, b: 'changed' });
+  t.like(await two.sync.sync(), { sent: 1 });
+  t.deepEqual(two.sync.pending(), []);
+  t.deepEqual(await dataOf(two.sync, id), { a: 'mended', b: 'changed' });
+
+  once(() => set(two.sync, id, { c: 1 }));
+  await set(two.sync, id, { a: tooLarge });
+  await two.sync.sync();
+  t.like(two.sync.pending(), [{ refusal: { code: 'data_too_large' } }]);
+  await one.sync.sync();
+  await set(one.sync, id, { a: 'of the other' });
+  await one.sync.sync();
+  await two.sync.sync();
+  await set(two.sync, id, { a: 'small' });
+  await two.sync.sync();
+  t.deepEqual(two.sync.pending(), []);
+  t.deepEqual(await dataOf(two.sync, id), { a: 'small', b: 'changed', c: 1 });
+
+  once(() => two.sync.remove(id));
+  await set(two.sync, id, { a: tooLarge });
+  t.like(await two.sync.sync(), { sent: 1 });
+  t.deepEqual([two.sync.pending(), two.sync.list()], [[], []]);
+  await one.sync.sync();
+  t.deepEqual(one.sync.list(), []);
+
+  const unborn = await two.sync.create({ data: { a: tooLarge } });
+  once(() => two.sync.remove(unborn));
+  t.like(await two.sync.sync(), { sent: 0 });
+  t.deepEqual([two.sync.pending(), two.sync.list()], [[], []]);
+});
+
+test('a clock that is hours wrong writes the time of the vault, with and without its Date', async (t) => {
+  const { vault, sql } = t.context;
+  const undated: typeof globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const headers = new Headers(response.headers);
+    headers.delete('date');
+    return new Response(response.body, { status: response.status, headers });
+  };
+  for (const [hours, fetch] of [
+    [-30, globalThis.fetch],
+    [7, globalThis.fetch],
+    [7, undated],
+  ] as const) {
+    const now = () => new Date(Date.now() + hours * 3_600_000);
+    const { sync } = await openDevice(vault, createUser(), { now, fetch });
+    const id = await sync.create({ data: { a: 1 } });
+    await sync.sync();
+    await sync.change(id, () => ({ a: 2 }));
+    t.like(await sync.sync(), { sent: 1 });
+    const [row] = await sql(
+      'select changed_at - recorded_at as late from sync_history where object_id = $1 and version = 2',
+      [id],
+    );
+    const late = JSON.stringify(row?.['late']);
+    t.false(/hours|minutes|days/.test(late), late);
+  }
+});
+
+test('an object that does not open keeps nothing else back', async (t) => {
+  const { one, two, id } = await shareObject(t.context.vault, { a: 1 });
+  await one.raw.write({ objectId: id, version: 2, baseVersion: 1, delta: { a: 'in the clear' } });
+  await set(two.sync, id, { a: 2 });
+  const other = await two.sync.create({ data: { a: 1 } });
+  t.like(await two.sync.sync(), { received: 1, sent: 1 });
+  t.like(two.sync.pending(), [{ objectId: id, refusal: { code: 'invalid_leaf' } }]);
+  await two.sync.discard(id);
+  await t.throwsAsync(two.sync.get(id), { code: 'invalid_leaf' });
+  t.deepEqual(await dataOf(two.sync, other), { a: 1 });
+});
+
+test('a schema version or a device that the vault refuses leaves all in the queue', async (t) => {
+  const { vault, sql } = t.context;
+  const device = await openDevice(vault, createUser(), { schemaVersion: 99 });
+  await device.sync.create({ data: { a: 1 } });
+  await t.throwsAsync(device.sync.sync(), { code: 'schema_version_unsupported' });
+  const updated = await device.reopen({ schemaVersion: 1 });
+  const { deviceId } = device.raw;
+  await sql('update devices set revoked_at = now() where device_id = $1', [deviceId]);
+  await t.throwsAsync(updated.sync(), { code: 'device_blacklisted' });
+  await sql('update devices set revoked_at = null where device_id = $1', [deviceId]);
+  t.is(updated.pending().length, 1);
+  t.like(await updated.sync(), { sent: 1 });
+});
+
+test('one synchronisation runs at a time, and what is asked for meanwhile runs after it', async (t) => {
+  const { fetch, sent } = recordingFetch();
+  const { sync } = await openDevice(t.context.vault, createUser(), { fetch });
+  await sync.create({ data: { a: 1 } });
+  const first = sync.sync();
+  await sync.create({ data: { b: 1 } });
+  const reports = await Promise.all([first, sync.sync(), sync.sync()]);
+  t.is(reports[1], reports[2]);
+  t.is(sent.filter(({ method }) => method === 'POST').length, 2);
+  t.deepEqual(sync.pending(), []);
+});
+
+test('history and export tell of every version, the data in plaintext', async (t) => {
+  const { one, two, id } = await shareObject(t.context.vault, { a: 1 }, {}, 'note');
+  await set(two.sync, id, { a: 2 });
+  await two.sync.sync();
+  const history = await gather(one.sync.history(id));
+  const devices = [one.raw.deviceId, two.raw.deviceId];
+  t.deepEqual(
+    history.map(({ version, deviceId }) => [version, deviceId]),
+    devices.map((deviceId, index) => [index + 1, deviceId]),
+  );
+  const record = await one.sync.export(id);
+  t.like(record, { objectId: id, objectType: 'note', version: 2, data: { a: 2 } });
+  t.deepEqual(
+    record.history.map(({ deviceId }) => deviceId),
+    devices,
+  );
+});

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { encodeBase64 } from '../../../client/bytes/base64.ts';
+import { ClientError } from '../../../client/client-error.ts';
+import { createFileHeader } from '../../../client/files/header.ts';
+import { createDocumentKey, wrapDocumentKey } from '../../../client/keys/document-key.ts';
+import { replayRecords } from '../../../client/uploads/resume.ts';
+import type { ResumeRecord, StartRecord } from '../../../client/uploads/resume.ts';
+import { isResumable, isStale, openSavedUpload } from '../../../client/uploads/saved-upload.ts';
+import { VaultError } from '../../../client/vault-error.ts';
+
+const masterKey = createDocumentKey();
+const documentKey = createDocumentKey();
+const header = await createFileHeader(documentKey);
+const start: StartRecord = {
+  type: 'start',
+  version: 2,
+  idempotencyKey: randomUUID(),
+  wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, documentKey)),
+  header: encodeBase64(header.encoded),
+  plaintextSize: 10,
+  encryptedSize: 110,
+  partSize: 1_048_576,
+  totalParts: 2,
+};
+const part = (number: number, sha256 = `digest ${number}`): ResumeRecord => ({
+  type: 'part',
+  number,
+  sha256,
+});
+
+test('a journal tells which parts are fixed and which have arrived', (t) => {
+  const state = replayRecords([start, part(1), part(2), { type: 'sent', number: 2 }, part(1)]);
+  t.deepEqual(
+    [...(state?.digests ?? [])],
+    [
+      [1, 'digest 1'],
+      [2, 'digest 2'],
+    ],
+  );
+  t.deepEqual([...(state?.sent ?? [])], [2]);
+  t.is(state?.storagePath, undefined);
+});
+
+test('a journal tells which session the file goes to, if it was told', (t) => {
+  const sessionId = randomUUID();
+  t.is(replayRecords([start])?.sessionId, undefined);
+  t.is(replayRecords([start, { type: 'created', sessionId }])?.sessionId, sessionId);
+});
+
+test('a journal tells where a completed upload lies', (t) => {
+  const completed: ResumeRecord = { type: 'completed', storagePath: 'there/file.bin' };
+  t.is(replayRecords([start, part(1), completed])?.storagePath, 'there/file.bin');
+});
+
+test('a journal that contradicts itself is not followed', (t) => {
+  t.is(replayRecords([]), undefined);
+  t.is(replayRecords([part(1)]), undefined);
+  t.is(replayRecords([start, part(1), start]), undefined);
+  t.is(replayRecords([start, part(1), part(1, 'another digest')]), undefined);
+});
+
+test('a saved upload opens for its user and a file of its size alone', async (t) => {
+  const state = replayRecords([start]) ?? t.fail();
+  const opened = await openSavedUpload(state, { masterKey, plaintextSize: 10 });
+  t.deepEqual(opened?.documentKey, documentKey);
+  t.deepEqual(opened?.header, header);
+
+  t.is(await openSavedUpload(state, { masterKey, plaintextSize: 11 }), undefined);
+  const otherUser = { masterKey: createDocumentKey(), plaintextSize: 10 };
+  t.is(await openSavedUpload(state, otherUser), undefined);
+});
+
+test('a saved upload whose header was exchanged is not followed', async (t) => {
+  const other = await createFileHeader(createDocumentKey());
+  for (const header of [encodeBase64(other.encoded), 'AAAA', 'A']) {
+    const state = replayRecords([{ ...start, header }]) ?? t.fail();
+    t.is(await openSavedUpload(state, { masterKey, plaintextSize: 10 }), undefined);
+  }
+});
+
+test('an upload goes on with its own session alone, and only one that is not over', (t) => {
+  const state = replayRecords([start]) ?? t.fail();
+  const session = { status: 'IN_PROGRESS', uploadedParts: 0, totalParts: 2 };
+  t.true(isResumable(state, session));
+  t.true(isResumable(state, { ...session, status: 'COMPLETED' }));
+  t.false(isResumable(state, { ...session, status: 'ABORTED' }));
+  t.false(isResumable(state, { ...session, totalParts: 3 }));
+});
+
+test('an upload starts afresh if its session is gone or its file changed, and for nothing else', (t) => {
+  const answer = (status: number, code: string) =>
+    new VaultError(status, new Headers(), { message: '', code }, new Date());
+  t.true(isStale(answer(404, 'not_found')));
+  t.true(isStale(answer(410, 'session_expired')));
+  t.true(isStale(answer(409, 'part_conflict')));
+  t.true(isStale(new ClientError('source_changed')));
+
+  t.false(isStale(answer(409, 'part_in_progress')));
+  t.false(isStale(answer(401, 'token_expired')));
+  t.false(isStale(answer(503, 'service_unavailable')));
+  t.false(isStale(new ClientError('network_error')));
+  t.false(isStale(new Error('disk full')));
+});

@@ -1,0 +1,87 @@
+import test, { type ExecutionContext } from 'ava';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
+import { createStatementNames } from '../../app/db/statement-names.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
+
+/** With a single connection. */
+async function open(t: ExecutionContext) {
+  const { settings, ownerUrl, ...database } = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
+  t.teardown(() => db.close());
+  return { db, ownerUrl };
+}
+
+const totals = (tx: Tx) => tx.selectFrom('audit_totals').where('slot', '>=', 0);
+const readSlots = (tx: Tx) => totals(tx).select(['slot', 'sealed']).execute();
+const readAll = (tx: Tx) => totals(tx).selectAll().execute();
+
+async function preparedTexts(db: Database): Promise<string[]> {
+  const { rows } = await db.asService((tx) =>
+    sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(tx),
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+test('what is asked again and again is prepared once, with its parameters apart', async (t) => {
+  const { db } = await open(t);
+  for (let n = 0; n < 10; n += 1) await db.asService(readSlots);
+  t.deepEqual(await preparedTexts(db), [
+    'select "slot", "sealed" from "audit_totals" where "slot" >= $1',
+  ]);
+});
+
+test('a statement with a long list in it is not prepared, as each length is another one', async (t) => {
+  const { db } = await open(t);
+  const slots = Array.from({ length: 100 }, (_, index) => index);
+  const readMany = (tx: Tx) => totals(tx).select('slot').where('slot', 'in', slots).execute();
+  for (let n = 0; n < 6; n += 1) await db.asService(readMany);
+  t.deepEqual(await preparedTexts(db), []);
+});
+
+test('a statement that fails again and again fails for what it says, and so does none after it', async (t) => {
+  const { db } = await open(t);
+  const insertTwice = (tx: Tx) =>
+    tx.insertInto('audit_totals').values({ slot: 1_000, sealed: 0 }).execute();
+  await db.asService(insertTwice);
+  for (let n = 0; n < 6; n += 1) {
+    await t.throwsAsync(db.asService(insertTwice), { message: /audit_totals_pkey/ });
+  }
+  t.true((await db.asService(readSlots)).some(({ slot }) => slot === 1_000));
+});
+
+test('a migration may change a table that a running app has read', async (t) => {
+  const { db, ownerUrl } = await open(t);
+  const read = async (tx: Tx) => [await readSlots(tx), await readAll(tx)];
+  for (let n = 0; n < 6; n += 1) await db.asService(read);
+  const owner = new Client(ownerUrl);
+  await owner.connect();
+  await owner.query('alter table audit_totals add column note text');
+  await owner.end();
+  const [slots, all] = await db.asService(read);
+  t.deepEqual(
+    all?.map(({ slot, sealed }) => ({ slot, sealed })),
+    slots?.map(({ slot, sealed }) => ({ slot, sealed })),
+  );
+});
+
+test('a statement is named at its third use, and keeps its name', (t) => {
+  const nameOf = createStatementNames();
+  t.deepEqual(
+    [1, 2, 3, 4].map(() => nameOf('select $1', 1)),
+    [undefined, undefined, 's1', 's1'],
+  );
+});
+
+test('of statements without end a limited number has names', (t) => {
+  const nameOf = createStatementNames();
+  const names = new Set<string | undefined>();
+  for (let n = 0; n < 2_000; n += 1) {
+    for (let use = 0; use < 3; use += 1) names.add(nameOf(`select $1 + ${n}`, 1));
+  }
+  names.delete(undefined);
+  t.is(names.size, 200);
+});

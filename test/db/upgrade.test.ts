@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import type { Client } from 'pg';
+import { connectOwner, migrate } from '../../app/db/migrate.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { testStack } from '../stack.ts';
+import { connectAs } from './two-tenants.ts';
+
+/** A database as an earlier release left it, and a superuser's connection, who sees all rows. */
+async function databaseAt(t: ExecutionContext, migration: string) {
+  const { postgres } = testStack();
+  const name = `upgrade_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name);
+  t.teardown(() => dropDatabase(postgres, name));
+  const { owner, admin } = databaseUrls(postgres, name);
+  const orm = await connectOwner(owner);
+  await orm.migrator.up({ to: migration });
+  await orm.close();
+  const client = await connectAs(admin);
+  t.teardown(() => client.end());
+  return { owner, client };
+}
+
+async function upgrade(t: ExecutionContext, owner: string): Promise<void> {
+  const ran = await Promise.all([migrate(owner), migrate(owner)]);
+  t.is(ran.filter(({ length }) => length > 0).length, 1);
+  const orm = await connectOwner(owner);
+  t.teardown(() => orm.close());
+  t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
+}
+
+async function addEntries(client: Client, userId: string): Promise<void> {
+  await client.query(
+    `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+       canonical, state, hash, signature, key_id, sealed_at)
+     select gen_random_uuid(), $1, 'default', 'document', n % 10, n / 10, 'document.created', '{}',
+       'SEALED', 'h', 's', 'audit-2', now()
+     from generate_series(10, 109) n`,
+    [userId],
+  );
+  await client.query(
+    `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+       canonical, state)
+     values (gen_random_uuid(), $1, 'default', 'account', 'a', 1, 'account.activated', '{}', 'PENDING'),
+       (gen_random_uuid(), $1, 'default', 'account', 'a', 2, 'auth.login', '{}', 'DEAD')`,
+    [userId],
+  );
+  await client.query(
+    `insert into audit_dead_letters (entry_id, reason, attempts)
+     select id, 'not_canonical', 5 from audit_entries where state = 'DEAD'`,
+  );
+  await client.query(
+    `insert into audit_sequences (user_id, tenant_id, resource_type, resource_id, last_seq)
+     select user_id, tenant_id, resource_type, resource_id, max(seq) from audit_entries
+     group by user_id, tenant_id, resource_type, resource_id`,
+  );
+}
+
+test('the log, its keys, accounts and envelopes of the release before are taken over', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0004Documents');
+  const userId = randomUUID();
+  await client.query(
+    `insert into signing_keys (key_id, purpose, algorithm, public_key, generation)
+     values ('audit-1', 'audit', 'a', 'p1', 1), ('audit-2', 'audit', 'a', 'p2', 2),
+       ('token-1', 'token', 'a', 'p3', 1)`,
+  );
+  await addEntries(client, userId);
+  await client.query(
+    `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)
+     values ($1, 'default', 'ada@example.com', 'ACTIVE', 'standard', '{user}', '{}')`,
+    [userId],
+  );
+  await client.query(
+    `insert into credentials (account_id, salt, verifier) values ($1, 'salt', 'verifier')`,
+    [userId],
+  );
+  await client.query(
+    `insert into key_envelopes (id, user_id, tenant_id, kind, encrypted_envelope)
+     values (gen_random_uuid(), $1, 'default', 'MASTER', 'wrapped')`,
+    [userId],
+  );
+  const entries = `select id, resource_type, resource_id, seq, canonical, state, hash, signature,
+    key_id, sealed_at, created_at from audit_entries order by id`;
+  const before = (await client.query(entries)).rows;
+
+  await upgrade(t, owner);
+
+  t.is(before.length, 102);
+  t.deepEqual((await client.query(entries)).rows, before);
+  const { rows: keys } = await client.query(
+    `select key_id, state, activated_at = registered_at as from_start,
+       retired_at is not null as is_retired from signing_keys order by key_id`,
+  );
+  t.deepEqual(keys, [
+    { key_id: 'audit-1', state: 'RETIRED', from_start: true, is_retired: true },
+    { key_id: 'audit-2', state: 'ACTIVE', from_start: true, is_retired: false },
+    { key_id: 'token-1', state: 'ACTIVE', from_start: true, is_retired: false },
+  ]);
+  const one = async (query: string) => (await client.query(query)).rows[0] as unknown;
+  t.deepEqual(await one('select sum(sealed)::int as sealed from audit_totals'), { sealed: 100 });
+  t.deepEqual(await one('select count(*)::int as count from audit_sequences'), { count: 11 });
+  t.deepEqual(await one('select status, attempts from audit_dead_letters'), {
+    status: 'PENDING',
+    attempts: 5,
+  });
+  t.deepEqual(await one('select method, salt, verifier from credentials'), {
+    method: 'password',
+    salt: 'salt',
+    verifier: 'verifier',
+  });
+  t.deepEqual(await one('select kind, encrypted_envelope, device_id from key_envelopes'), {
+    kind: 'MASTER',
+    encrypted_envelope: 'wrapped',
+    device_id: null,
+  });
+});
+
+test('documents of before there were versions become their first versions', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0003Access');
+  await client.query(
+    `insert into documents (id, user_id, tenant_id, storage_key, object_version, file_size, file_hash,
+       encrypted_metadata, status, sealed_at, proof_id)
+     select gen_random_uuid(), gen_random_uuid(), 'default', 'key-' || n, 'v', n, 'hash-' || n, 'm',
+       'SEALED', now(), gen_random_uuid()
+     from generate_series(1, 3) n`,
+  );
+  await upgrade(t, owner);
+  const { rows } = await client.query(
+    `select v.version, v.storage_key, v.file_hash, v.file_size::int, v.status
+     from document_versions v join documents d on d.id = v.document_id and d.user_id = v.user_id
+     order by v.storage_key`,
+  );
+  t.deepEqual(
+    rows,
+    [1, 2, 3].map((n) => ({
+      version: 1,
+      storage_key: `key-${n}`,
+      file_hash: `hash-${n}`,
+      file_size: n,
+      status: 'SEALED',
+    })),
+  );
+});
+
+test('of a table whose row-level security is in force a migration cannot overlook rows', async (t) => {
+  const { owner } = await databaseAt(t, 'Migration0004Documents');
+  const orm = await connectOwner(owner);
+  t.teardown(() => orm.close());
+  await t.throwsAsync(orm.em.getConnection().execute('select count(*) from documents'), {
+    message: /row-level security/,
+  });
+});
+
+test('after the migrations every table is under row-level security again, the owner included', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0001Tables');
+  await migrate(owner);
+  const { rows } = await client.query(
+    `select relname from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'migrations'
+       and not (relrowsecurity and relforcerowsecurity)`,
+  );
+  t.deepEqual(rows, []);
+});

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { DEFAULT_RETRY } from '../../client/http/retry.ts';
+import { testStack } from '../stack.ts';
+import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';
+import { startLoad, type LoadReport } from './load.ts';
+import { rounds, seed, seededRandom } from './rounds.ts';
+import { createAccount, logIn, type Account } from './user.ts';
+import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+
+const users = 3;
+const outageMs = Number(process.env['OUTAGE_SECONDS'] || 2) * 1000;
+/** A certification waits this long for its signature. */
+const certificationWaitMs = 5_000;
+/** So that every refusal is seen. */
+const retry = { ...DEFAULT_RETRY, attempts: 1 };
+const random = seededRandom(seed);
+
+test('a killed signer loses no entry, doubles none, and stops only logins and certifications', async (t) => {
+  t.timeout(60_000 + rounds * (outageMs + 60_000));
+  t.log(`SEED=${seed} ROUNDS=${rounds} OUTAGE_SECONDS=${outageMs / 1000}`);
+  await using vault = await startVaultProcesses(testStack());
+  const accounts = await Promise.all(Array.from({ length: users }, () => createAccount(vault)));
+  for (let round = 0; round < rounds; round++) await killSigner(t, vault, accounts);
+});
+
+async function killSigner(t: ExecutionContext, vault: VaultProcesses, accounts: Account[]) {
+  const people = await Promise.all(accounts.map((account) => logIn(vault, account, { retry })));
+  const load = startLoad(vault.baseUrl, people, random);
+  const { report } = load;
+  try {
+    await delay(500 + 1_000 * random());
+    await vault.signer.kill();
+    const before = structuredClone(report);
+    await delay(outageMs);
+    const after = structuredClone(report);
+    await vault.signer.start();
+    t.true(after.succeeded.store > before.succeeded.store, 'documents are stored meanwhile');
+    t.true(after.succeeded.read > before.succeeded.read, 'and read');
+    t.true(after.postponed.login > before.postponed.login, 'logins are told to come again');
+    if (outageMs > certificationWaitMs) t.true(after.postponed.certify > 0, 'certifications too');
+    await delay(500 + 1_000 * random());
+  } finally {
+    await load.stop();
+  }
+  t.deepEqual(report.failures, []);
+  t.true(report.succeeded.certify > 0);
+
+  const entries = await untilSealed(vault);
+  t.log(summary(report, entries));
+  await assertNoViolation(t, vault);
+  await assertProofsVerify(t, vault);
+  const logins = await query<{ id: string }>(
+    vault,
+    "select resource_id as id from audit_entries where action = 'auth.login'",
+  );
+  const recorded = new Set(logins.map(({ id }) => id));
+  const unrecorded = report.loginIds.filter((id) => !recorded.has(id));
+  t.deepEqual(unrecorded, [], 'each login has its entry');
+}
+
+function summary({ succeeded, postponed }: LoadReport, entries: number): string {
+  const list = (counts: object) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${String(count)}`)
+      .join(', ');
+  return `succeeded: ${list(succeeded)}; 503: ${list(postponed)}; entries sealed so far: ${entries}`;
+}

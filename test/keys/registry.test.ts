@@ -1,0 +1,209 @@
+import { createHash, randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { createAuditTrail } from '../../app/audit/trail.ts';
+import { openDatabase } from '../../app/db/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { until } from '../../app/dev/until.ts';
+import { createKeyRegistry } from '../../app/keys/registry.ts';
+import { verifyProof } from '../../client/proofs/proof.ts';
+import { askOpenssl } from '../audit/openssl.ts';
+import { getJson } from '../http/send.ts';
+import { testStack } from '../stack.ts';
+import {
+  createOwnToken,
+  readRecord,
+  startKeysVault,
+  startOwnKeysVault,
+  type KeysVault,
+  type ListedKey,
+} from './keys-vault.ts';
+
+let keys: KeysVault;
+
+test.before(async () => {
+  keys = await startKeysVault();
+});
+test.after.always(() => keys.stop());
+
+/** Waits until the record of every key is signed. */
+function untilRecorded({ list }: Pick<KeysVault, 'list'>): Promise<ListedKey[]> {
+  return until(
+    async () => {
+      const listed = await list();
+      return listed.length > 0 && listed.every(({ record }) => record !== null) && listed;
+    },
+    { what: 'the records of the keys', timeoutMs: 15_000 },
+  );
+}
+
+test('the registry names every key with the fingerprint to compare', async (t) => {
+  const listed = await keys.list();
+  t.deepEqual([...new Set(listed.map(({ purpose }) => purpose))].sort(), ['audit', 'token']);
+  for (const { keyId, publicKey, fingerprint, ...key } of listed) {
+    const der = Buffer.from(publicKey, 'base64');
+    t.is(fingerprint, createHash('sha256').update(der).digest('hex'));
+    t.is(keyId, fingerprint.slice(0, 32));
+    t.deepEqual(Object.keys(key).sort(), [
+      'activatedAt',
+      'algorithm',
+      'generation',
+      'purpose',
+      'record',
+      'registeredAt',
+      'retiredAt',
+      'state',
+      'vouchedBy',
+    ]);
+  }
+  const { headers } = await getJson(`${keys.vault.baseUrl}/v1/audit/keys`);
+  t.is(headers.get('cache-control'), 'public, max-age=30');
+});
+
+test('a key’s record proves to OpenSSL which key it is', async (t) => {
+  for (const key of await untilRecorded(keys)) {
+    const { record } = key;
+    if (record === null) throw new Error('it was there');
+    t.is(await askOpenssl(record), 'Verified OK');
+    const { action, resource, data } = readRecord(record);
+    t.is(action, 'key.created');
+    t.like(resource, { type: 'key', id: key.keyId });
+    const { purpose, publicKey, fingerprint, generation, algorithm } = key;
+    t.like(data, { purpose, publicKey, fingerprint, generation, algorithm });
+  }
+});
+
+test('a first key vouches for itself, and for its successor', async (t) => {
+  const own = await startOwnKeysVault(t);
+  const first = await own.activeKey('audit');
+  const recorded = (await untilRecorded(own)).find(({ keyId }) => keyId === first.keyId);
+  t.is(recorded?.record?.hsmKeyId, first.keyId);
+  t.is(recorded?.vouchedBy, null);
+  const second = await own.create('audit');
+  t.is(second.record?.hsmKeyId, first.keyId);
+  t.is(second.vouchedBy, first.keyId);
+  t.is(second.record?.publicKey, first.publicKey);
+  await own.activate(second.keyId);
+  const third = await own.create('token');
+  t.is(third.record?.hsmKeyId, second.keyId);
+  const trustedKeys = [first.fingerprint, second.fingerprint];
+  for (const { record } of await own.list()) t.true(verifyProof(record, { trustedKeys }).valid);
+});
+
+test('the app’s log names the fingerprints of the keys that sign', async (t) => {
+  const lines = keys.vault.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const logged = lines
+    .filter(({ msg }) => msg === 'the keys that sign')
+    .map((line) => line['keys']);
+  const active = [await keys.activeKey('audit'), await keys.activeKey('token')].map(
+    ({ purpose, keyId, fingerprint }) => ({ purpose, keyId, fingerprint }),
+  );
+  t.deepEqual(logged, [active]);
+});
+
+test('of a token with two generations the newer signs, and the older never did', async (t) => {
+  const token = await createOwnToken();
+  await token.signer.client.createKey('audit');
+  await token.signer.client.createKey('token');
+  const own = await startOwnKeysVault(t, {}, token);
+  const listed = await untilRecorded(own);
+  const states = listed.map(({ purpose, generation, state, activatedAt, retiredAt }) => ({
+    key: `${purpose}-${generation}`,
+    state,
+    wasActive: activatedAt !== null,
+    isRetired: retiredAt !== null,
+  }));
+  const older = { state: 'RETIRED', wasActive: false, isRetired: true };
+  const newer = { state: 'ACTIVE', wasActive: true, isRetired: false };
+  t.deepEqual(states, [
+    { key: 'audit-1', ...older },
+    { key: 'token-1', ...older },
+    { key: 'audit-2', ...newer },
+    { key: 'token-2', ...newer },
+  ]);
+  const newest = await own.activeKey('audit');
+  t.deepEqual([...new Set(listed.map(({ record }) => record?.hsmKeyId))], [newest.keyId]);
+  const { keys: set } = (await getJson(`${own.vault.baseUrl}/.well-known/jwks.json`)).body as {
+    keys: { kid: string }[];
+  };
+  t.deepEqual(
+    set.map(({ kid }) => kid),
+    [(await own.activeKey('token')).keyId],
+  );
+});
+
+test('a rival of the same number is not registered, and keeps the registered key from nothing', async (t) => {
+  const own = await startOwnKeysVault(t);
+  const { keyId } = await own.create('audit');
+  await own.fixture.operate('make', 'audit', '2');
+  await own.fixture.operate('make', 'audit', '3');
+  await own.activate(keyId);
+  t.is((await own.activeKey('audit')).keyId, keyId);
+  await own.create('token');
+  const audit = (await own.list()).filter(({ purpose }) => purpose === 'audit');
+  t.deepEqual(
+    audit.map(({ generation, state }) => [generation, state]),
+    [
+      [1, 'RETIRED'],
+      [2, 'ACTIVE'],
+      [3, 'CREATED'],
+    ],
+  );
+});
+
+test('processes that find the same keys at once register each once, with one entry', async (t) => {
+  const { client } = keys.signer;
+  const db = await openOwnDatabase(t);
+  const registries = Array.from({ length: 8 }, () => createRegistry(db, client));
+  await Promise.all(registries.map((registry) => registry.sync()));
+  await client.createKey('audit');
+  await client.createKey('token');
+  await Promise.all(registries.map((registry) => registry.sync()));
+
+  const { rows, entries } = await db.asService(async (tx) => ({
+    rows: await tx.selectFrom('signing_keys').selectAll().execute(),
+    entries: await tx.selectFrom('audit_entries').select(['id', 'resource_id']).execute(),
+  }));
+  t.is(rows.length, 4);
+  t.deepEqual(
+    rows.map(({ key_id, record_id }) => `${key_id} ${record_id}`).sort(),
+    entries.map(({ id, resource_id }) => `${resource_id} ${id}`).sort(),
+  );
+});
+
+test('keys of another token are taken for nobody’s', async (t) => {
+  const other = await createOwnToken();
+  t.teardown(() => other.remove());
+  const db = await openOwnDatabase(t);
+  await createRegistry(db, keys.signer.client).sync();
+  const registry = createRegistry(db, other.signer.client);
+  await t.throwsAsync(registry.sync(), { message: /^the token holds another key (audit|token)-1/ });
+  const known = new Set((await keys.signer.client.listKeys()).map(({ keyId }) => keyId));
+  t.true((await registry.list()).every(({ keyId }) => known.has(keyId)));
+});
+
+async function openOwnDatabase(t: ExecutionContext) {
+  const { postgres, templateDatabase } = testStack();
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name, templateDatabase);
+  const { app: url, service: serviceUrl } = databaseUrls(postgres, name);
+  const db = await openDatabase({ url, serviceUrl, poolSize: 10 });
+  t.teardown(async () => {
+    await db.close();
+    await dropDatabase(postgres, name);
+  });
+  return db;
+}
+
+/** The registry as a process of its own has it. */
+function createRegistry(
+  db: Awaited<ReturnType<typeof openDatabase>>,
+  signer: Parameters<typeof createKeyRegistry>[0]['signer'],
+) {
+  const clock = () => new Date();
+  const audit = createAuditTrail({
+    clock,
+    isBacklogFull: () => false,
+    onCommitted: () => undefined,
+  });
+  return createKeyRegistry({ db, signer, audit, clock });
+}

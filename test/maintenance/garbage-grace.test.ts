@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test from 'ava';
+import { loadConfig } from '../../app/config.ts';
+import { createObjectStore } from '../../app/storage/create-store.ts';
+import { storeDirectory } from '../uploads/stored-files.ts';
+import { nothing, storeUnknown } from './garbage.ts';
+import { startMaintenanceVault } from './maintenance-vault.ts';
+
+test('an upload that was just opened is no garbage for a day', async (t) => {
+  const careful = await startMaintenanceVault();
+  t.teardown(() => careful.stop());
+  const store = await createObjectStore(careful.vault.config.storage);
+  t.teardown(() => store.close());
+  const mark = `marks/${randomUUID()}.json`;
+  for (const key of [undefined, mark]) await storeUnknown(store, { key });
+  await storeUnknown(store, { completed: true });
+  const kept = await storeUnknown(store, {
+    key: mark.replace('marks/', 'marks/0'),
+    completed: true,
+  });
+  t.deepEqual(await careful.counts('collect-garbage'), nothing);
+  await ageStored(storeDirectory(careful.vault), 23.9);
+  t.deepEqual(await careful.counts('collect-garbage'), nothing);
+  await ageStored(storeDirectory(careful.vault), 24);
+  t.deepEqual(await careful.counts('collect-garbage'), {
+    ...nothing,
+    abortedUploads: 2,
+    deletedObjects: 1,
+  });
+  t.truthy(await store.stat(kept.key), 'what is no file of ours stays');
+});
+
+/** Everything in a filesystem store was made so many hours ago. */
+async function ageStored(directory: string, hours: number): Promise<void> {
+  const createdAt = new Date(Date.now() - hours * 3_600_000).toISOString();
+  for (const name of await readdir(directory, { recursive: true })) {
+    if (!/(upload|manifest)\.json$/.test(name)) continue;
+    const file = path.join(directory, name);
+    const record = JSON.parse(await readFile(file, 'utf8')) as object;
+    await writeFile(file, JSON.stringify({ ...record, createdAt }));
+  }
+}
+
+test('in production there is a grace period', (t) => {
+  const load = (NODE_ENV: string, hours: string) => () =>
+    loadConfig({
+      NODE_ENV,
+      MAINTENANCE_GARBAGE_GRACE_HOURS: hours,
+      DATABASE_URL: 'postgresql://a@db/vault',
+      DATABASE_SERVICE_URL: 'postgresql://b@db/vault',
+      REDIS_URL: 'redis://cache',
+      STORAGE_DIRECTORY: '/objects',
+      SIGNER_SOCKET_PATH: '/run/signer.sock',
+      MAIL_DIRECTORY: '/mail',
+    });
+  t.throws(load('production', '0'), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0/ });
+  t.is(load('production', '1')().maintenance.garbageGraceHours, 1);
+  t.is(load('test', '0')().maintenance.garbageGraceHours, 0);
+  for (const hours of ['-1', '1.5', 'jam']) {
+    t.throws(load('production', hours), { message: /MAINTENANCE_GARBAGE_GRACE_HOURS: / });
+  }
+});

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { loadConfig } from '../../app/config.ts';
+import { openDatabase } from '../../app/db/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { until } from '../../app/dev/until.ts';
+import { createMarkObjects, type MarkObjects } from '../../app/marks/mark-objects.ts';
+import { startServices, type Services } from '../../app/services.ts';
+import { createObjectStore } from '../../app/storage/create-store.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { eventOf } from '../audit/entries.ts';
+import { withoutLimits } from '../limits/without-limits.ts';
+import { testStack } from '../stack.ts';
+import { storeObject } from '../storage/stored.ts';
+import { createSql, type Sql } from '../uploads/sql.ts';
+
+/** What one is started from; each may be of another moment. */
+export interface Parts {
+  /** A database to copy. */
+  readonly database: string;
+  /** A directory to copy; an empty store where it is undefined. */
+  readonly store: string | undefined;
+  /** The socket of the signer on the token. */
+  readonly token: string;
+}
+
+/** Copies of the parts, and vaults that are started on them. */
+export interface DrillVault {
+  readonly sql: Sql;
+  readonly database: string;
+  readonly storeDirectory: string;
+  readonly objects: MarkObjects;
+  /** An object of which no row knows. */
+  store(key: string, text?: string): Promise<void>;
+  /** For processes of their own. */
+  readonly environment: Record<string, string>;
+  /** Rejects with StartRefused. */
+  start(settings?: Record<string, string>): Promise<RunningVault>;
+}
+
+export interface RunningVault {
+  readonly services: Services;
+  readonly logLines: readonly string[];
+  /** Entries of a resource of its own; resolves once they are signed. */
+  seal(count: number): Promise<void>;
+  /** The same, signed or not. */
+  append(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type Teardown = Pick<ExecutionContext, 'teardown'>;
+
+export async function createDrillVault(t: Teardown, parts: Parts): Promise<DrillVault> {
+  const { postgres, redisUrl } = testStack();
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-drill-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const storeDirectory = path.join(directory, 'objects');
+  if (parts.store !== undefined) await cp(parts.store, storeDirectory, { recursive: true });
+  const database = `drill_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, database, parts.database);
+  t.teardown(() => dropDatabase(postgres, database));
+  const databases = databaseUrls(postgres, database);
+  const environment = {
+    NODE_ENV: 'test',
+    PORT: '0',
+    HTTP_PUBLIC_URL: 'http://vault.test',
+    DATABASE_URL: databases.app,
+    DATABASE_SERVICE_URL: databases.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DIRECTORY: storeDirectory,
+    SIGNER_SOCKET_PATH: parts.token,
+    MAIL_DIRECTORY: directory,
+    KEYS_PUBLISH_SECONDS: '0',
+    MAINTENANCE_GARBAGE_GRACE_HOURS: '0',
+    ...withoutLimits,
+  };
+  const sql = createSql({ databases });
+  const store = await createObjectStore({ driver: 'filesystem', directory: storeDirectory });
+  t.teardown(() => store.close());
+  return {
+    sql,
+    database,
+    storeDirectory,
+    objects: createMarkObjects(store),
+    store: async (key, text = 'bytes') => void (await storeObject(store, [Buffer.from(text)], key)),
+    environment,
+    start: async (settings = {}) => {
+      const running = await startOn({ ...environment, ...settings }, sql);
+      t.teardown(() => running.stop());
+      return running;
+    },
+  };
+}
+
+async function startOn(environment: Record<string, string>, sql: Sql): Promise<RunningVault> {
+  const config = loadConfig(environment);
+  const logLines: string[] = [];
+  const log = createLog('info', { write: (line) => void logLines.push(line) });
+  const services = await startServices(config, log);
+  const db = await openDatabase(config.database);
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  const append = async (count: number) => {
+    for (let number = 0; number < count; number += 1) {
+      await db.asUser(owner, (tx) => services.audit.append(tx, eventOf(owner, owner.userId)));
+    }
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    services,
+    logLines,
+    append,
+    async seal(count) {
+      await append(count);
+      await untilAllSealed(sql);
+    },
+    stop: () => (stopped ??= Promise.all([services.stop(), db.close()]).then(() => undefined)),
+  };
+}
+
+export async function untilAllSealed(sql: Sql): Promise<void> {
+  const unsealed = `select 1 from audit_entries where state <> 'SEALED'`;
+  await until(async () => (await sql(unsealed)).length === 0, {
+    what: 'every signature',
+    timeoutMs: 20_000,
+  });
+}

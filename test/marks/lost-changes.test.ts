@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import type { Caller } from '../../app/http/caller.ts';
+import { StartRefused } from '../../app/marks/start-refused.ts';
+import { Cursor } from '../../app/sync/cursor.ts';
+import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
+import { testStack } from '../stack.ts';
+import {
+  createDrillVault,
+  untilAllSealed,
+  type DrillVault,
+  type RunningVault,
+} from './drill-vault.ts';
+
+const test = anyTest as TestFn<OwnToken>;
+
+test.before(async (t) => {
+  t.context = await createOwnToken();
+});
+test.after.always((t) => t.context.remove());
+
+/** A user with a device, the same in every copy of the database. */
+const userId = randomUUID();
+const deviceId = randomUUID();
+const sessionId = randomUUID();
+const caller: Caller = {
+  userId,
+  tenantId: 'default',
+  plan: 'standard',
+  roles: ['user'],
+  scopes: ['sync:read', 'sync:write'],
+  sessionId,
+  issuer: 'http://vault.test',
+  expiresAt: new Date(Date.now() + 3_600_000),
+};
+
+async function addDevice({ sql }: DrillVault): Promise<void> {
+  await sql(`insert into devices (user_id, tenant_id, device_id) values ($1, 'default', $2)`, [
+    userId,
+    deviceId,
+  ]);
+  await sql(
+    `insert into login_sessions (id, user_id, tenant_id, device_id, last_used_at, expires_at)
+     values ($1, $2, 'default', $3, now(), now() + interval '1 day')`,
+    [sessionId, userId, deviceId],
+  );
+}
+
+async function createObjects({ services }: RunningVault, count: number): Promise<string[]> {
+  const author = { caller, deviceId, serverId: randomUUID(), syncRequestId: undefined };
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (const objectId of ids) await services.synchronization.create(author, { objectId, data: {} });
+  return ids;
+}
+
+async function readOn({ services }: RunningVault, cursor: string) {
+  const page = { since: Cursor.parse(cursor), includeDeleted: false, limit: 100 };
+  const { objects, nextCursor } = await services.syncReading.list({ caller, deviceId }, page);
+  return { ids: objects.map(({ objectId }) => objectId), cursor: nextCursor };
+}
+
+async function epochOf({ sql }: DrillVault): Promise<string> {
+  const [row] = await sql('select epoch from sync_epochs');
+  return String(row?.['epoch']);
+}
+
+test('each restore that is accepted begins an epoch, and a device that was ahead skips nothing', async (t) => {
+  const { SIGNER_SOCKET_PATH: token } = t.context.fixture.environment;
+  const template = { database: testStack().templateDatabase, store: undefined, token };
+  const original = await createDrillVault(t, template);
+  await addDevice(original);
+  const before = await original.start();
+  const kept = await createObjects(before, 2);
+  await untilAllSealed(original.sql);
+  await before.stop();
+  const parts = { database: original.database, store: original.storeDirectory, token };
+  const backup = await createDrillVault(t, parts);
+  const later = await original.start();
+  await createObjects(later, 2);
+  await untilAllSealed(original.sql);
+  const ahead = await readOn(later, '0');
+  await later.stop();
+  t.is(ahead.cursor, '4', 'the first epoch has no name');
+
+  const epochs = new Set<string>();
+  for (const _restore of ['one', 'another of the same backup']) {
+    const drill = await createDrillVault(t, { ...parts, database: backup.database });
+    const refusal = await t.throwsAsync(drill.start(), { instanceOf: StartRefused });
+    t.is(await epochOf(drill), '');
+    const [, markId = ''] = /RESTORE_ACCEPT_MARK=(\S+)/.exec(refusal?.message ?? '') ?? [];
+    const settings = { RESTORE_ACCEPT_MARK: markId };
+    // The second process finds the restore accepted.
+    const vaults = [await drill.start(settings), await drill.start(settings)] as const;
+    const [vault, replica] = vaults;
+    const written = await createObjects(vault, 2);
+    const epoch = await until(() => epochOf(drill), { what: 'the epoch', timeoutMs: 10_000 });
+    epochs.add(epoch);
+    for (const running of vaults) {
+      const read = await readOn(running, ahead.cursor);
+      t.deepEqual(read, { ids: [...kept, ...written], cursor: `${epoch}.4` });
+    }
+    const more = await createObjects(replica, 1);
+    t.deepEqual(await readOn(vault, `${epoch}.4`), { ids: more, cursor: `${epoch}.5` });
+    await untilAllSealed(drill.sql);
+    await Promise.all(vaults.map((running) => running.stop()));
+    const [{ entry } = {}] = await drill.sql(
+      `select canonical::json->'data'->>'epoch' as entry from audit_entries where action = 'vault.restored'`,
+    );
+    t.is(entry, epoch);
+    const next = await drill.start();
+    t.like(await readOn(next, `${epoch}.5`), { ids: [], cursor: `${epoch}.5` });
+    await next.stop();
+    t.is(await epochOf(drill), epoch);
+  }
+  t.is(epochs.size, 2);
+});

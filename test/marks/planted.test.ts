@@ -1,0 +1,93 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import { v7 as uuidv7 } from 'uuid';
+import type { AuditProof } from '../../app/audit/proof.ts';
+import { markKey } from '../../app/marks/mark-key.ts';
+import { createMarkText } from '../../app/marks/mark.ts';
+import { StartRefused } from '../../app/marks/start-refused.ts';
+import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
+import { testStack } from '../stack.ts';
+import { createDrillVault } from './drill-vault.ts';
+
+const test = anyTest as TestFn<
+  OwnToken & { newVault: () => Parameters<typeof createDrillVault>[1] }
+>;
+
+test.before(async (t) => {
+  const token = await createOwnToken();
+  const newVault = () => ({
+    database: testStack().templateDatabase,
+    store: undefined,
+    token: token.fixture.environment.SIGNER_SOCKET_PATH,
+  });
+  t.context = { ...token, newVault };
+});
+test.after.always((t) => t.context.remove());
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const spki = publicKey.export({ format: 'der', type: 'spki' });
+
+/** By a key of nobody's, well formed in everything else. */
+function plant(id: string, sealed: number): AuditProof {
+  const state = { sealed, newestEntryId: id, keyIds: [] };
+  const text = Buffer.from(createMarkText(id, state, new Date()));
+  return {
+    id,
+    entryCanonical: text.toString(),
+    entryHash: createHash('sha3-256').update(text).digest('hex'),
+    hsmSignature: sign('sha3-256', text, privateKey).toString('base64'),
+    hsmKeyId: createHash('sha256').update(spki).digest('hex').slice(0, 32),
+    publicKey: spki.toString('base64'),
+  };
+}
+
+const later = (hours: number) => uuidv7({ msecs: Date.now() + hours * 3_600_000 });
+
+test('planted marks do not stop a vault that has one of its own, and are told', async (t) => {
+  const drill = await createDrillVault(t, t.context.newVault());
+  const vault = await drill.start();
+  await vault.seal(3);
+  await vault.stop();
+  const [own = ''] = await drill.objects.list();
+  const proof = await drill.objects.read(own);
+  if (proof === undefined) throw new Error('the vault made no mark');
+  const forged = plant(later(1), 1_000);
+  await drill.objects.write(forged);
+  // With the name of a registered key; its own under a later id; a text that it did not sign.
+  await drill.objects.write({
+    ...plant(later(2), 1_000),
+    hsmKeyId: proof.hsmKeyId,
+    publicKey: proof.publicKey,
+  });
+  await drill.objects.write({ ...proof, id: later(3) });
+  await drill.store(markKey(later(3)), JSON.stringify(proof));
+  await drill.objects.write({
+    ...proof,
+    id: later(4),
+    entryCanonical: proof.entryCanonical.replace('"sealed":', '"sealed":9'),
+  });
+  for (let number = 5; number < 25; number += 1) await drill.store(markKey(later(number)));
+
+  const again = await drill.start();
+  await again.seal(2);
+  await again.stop();
+  t.is(again.services.admission.admitted?.markIds[0], own);
+  const warning = again.logLines.find((line) => line.includes('marks that no key of ours signed'));
+  t.like(JSON.parse(warning ?? '{}'), { level: 'warn', count: 25 });
+  const third = await drill.start();
+  t.not(third.services.admission.admitted?.markIds[0], own);
+});
+
+test('in the store of a new vault planted marks are told from its own, and can be accepted', async (t) => {
+  const drill = await createDrillVault(t, t.context.newVault());
+  const { id } = plant(later(1), 1_000);
+  await drill.objects.write(plant(id, 1_000));
+  const error = await t.throwsAsync(drill.start(), { instanceOf: StartRefused });
+  t.regex(error.message, /: the database and the token lack the key of all 1 marks/);
+  t.notRegex(error.message, /sealed entries/);
+  const vault = await drill.start({ RESTORE_ACCEPT_MARK: id });
+  await vault.seal(2);
+  await vault.stop();
+  const next = await drill.start();
+  t.is(next.services.admission.admitted?.restoration, undefined);
+});

@@ -1,0 +1,160 @@
+import { createHash, createPublicKey } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import test from 'ava';
+import { createTokenFixture } from './token-fixture.ts';
+import type { TokenFixture } from './token-fixture.ts';
+
+type Failure = { code: number; stdout: string; stderr: string };
+
+async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
+  const fixture = await createTokenFixture();
+  try {
+    await use(fixture);
+  } finally {
+    await fixture.remove();
+  }
+}
+
+async function failureOf(run: Promise<string>): Promise<Failure> {
+  return run.then(
+    (output) => Promise.reject(new Error(`it did not fail: ${output}`)),
+    (error: Failure) => error,
+  );
+}
+
+function labelOf({ purpose, generation }: { purpose: string; generation: number }): string {
+  return `${purpose}-${generation}`;
+}
+
+test.serial('several inits at once make one token and one key of each purpose', (t) =>
+  withFixture(async (fixture) => {
+    const outputs = await Promise.all([1, 2, 3].map(() => fixture.tool('init')));
+    for (const line of ['initialised token', 'key audit-1', 'key token-1', 'key mac-1'])
+      t.is(outputs.filter((output) => output.includes(line)).length, 1, line);
+    t.deepEqual((await fixture.keys()).map(labelOf), ['audit-1', 'token-1']);
+    t.true((await fixture.tool('self-test')).includes('ok mac'));
+  }),
+);
+
+test.serial('several keygens at once give every key a label of its own, without gaps', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    await Promise.all(
+      ['audit', 'audit', 'audit', 'token', 'token'].map((each) => fixture.tool(`keygen ${each}`)),
+    );
+    t.deepEqual((await fixture.keys()).map(labelOf), [
+      'audit-1',
+      'audit-2',
+      'audit-3',
+      'audit-4',
+      'token-1',
+      'token-2',
+      'token-3',
+    ]);
+  }),
+);
+
+test.serial('who made a key of the same number as another takes it back and makes the next', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    await fixture.operate('contest', 'audit');
+    t.deepEqual((await fixture.keys()).map(labelOf), ['audit-1', 'audit-2', 'audit-3', 'token-1']);
+    t.notRegex(await fixture.tool('self-test'), /FAILED/);
+  }),
+);
+
+test.serial('list and export-public show the same key, by id and by label', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    for (const key of await fixture.keys()) {
+      const spki = Buffer.from(key.publicKey, 'base64');
+      t.is(key.fingerprint, createHash('sha256').update(spki).digest('hex'));
+      t.is(key.keyId, key.fingerprint.slice(0, 32));
+      const pem = await fixture.tool(`export-public ${key.keyId}`);
+      t.deepEqual(createPublicKey(pem).export({ type: 'spki', format: 'der' }), spki);
+      t.is(await fixture.tool(`export-public ${labelOf(key)}`), pem);
+    }
+  }),
+);
+
+test.serial('self-test finds what is wrong with a token, key by key', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    await fixture.tool('keygen audit');
+    t.is(
+      await fixture.tool('self-test'),
+      'ok log in\nok audit-1\nok audit-2\nok token-1\nok mac\n',
+    );
+    await fixture.operate('destroy', 'public', 'audit-1');
+    await fixture.operate('make', 'token', '1');
+    await fixture.operate('destroy', 'secret', 'mac-1');
+    const { code, stdout } = await failureOf(fixture.tool('self-test'));
+    t.is(code, 1);
+    const lines = stdout.trim().split('\n');
+    t.deepEqual(
+      lines.map((line) => line.split(':')[0]),
+      [
+        'ok log in',
+        'FAILED audit-1',
+        'ok audit-2',
+        'FAILED token-1',
+        'FAILED token-1',
+        'FAILED mac',
+      ],
+    );
+  }),
+);
+
+test.serial('self-test says so when it cannot log in, and shows no PIN', (t) =>
+  withFixture(async (fixture) => {
+    const without = await failureOf(fixture.tool('self-test'));
+    t.is(without.code, 1);
+    t.is(without.stdout, 'FAILED log in: no token is labelled probatio test\n');
+    await fixture.tool('init');
+    await writeFile(fixture.environment.SIGNER_PIN_FILE, 'not-the-right-pin');
+    const { code, stdout, stderr } = await failureOf(fixture.tool('self-test'));
+    t.is(code, 1);
+    t.is(stdout, 'FAILED log in: C_Login: CKR_PIN_INCORRECT\n');
+    t.is(stderr, '');
+  }),
+);
+
+for (const command of ['--help', 'keygen -h']) {
+  test.serial(`"${command}" prints the usage and does nothing`, (t) =>
+    withFixture(async (fixture) => {
+      t.regex(await fixture.tool(command), /^usage: node signer\/cli\.ts <command>/);
+    }),
+  );
+}
+
+const misuses = [
+  '',
+  'frobnicate',
+  'toString',
+  'keygen',
+  'keygen mac',
+  'keygen audit token',
+  'list x',
+];
+for (const command of [...misuses, 'export-public', 'self-test now']) {
+  test.serial(`"${command}" is answered with the usage and nothing is done`, (t) =>
+    withFixture(async (fixture) => {
+      const { code, stdout, stderr } = await failureOf(fixture.tool(command));
+      t.is(code, 2);
+      t.is(stdout, '');
+      t.regex(stderr, /^\S.*\n\nusage: node signer\/cli\.ts <command>/);
+    }),
+  );
+}
+
+test.serial('a key that is not there, and a library that is none, are told in one line', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    const missing = await failureOf(fixture.tool('export-public audit-7'));
+    t.is(missing.code, 1);
+    t.is(missing.stderr, 'the token holds no key audit-7\n');
+    const none = await failureOf(fixture.tool('list', { SIGNER_LIBRARY: '/dev/null' }));
+    t.is(none.code, 1);
+    t.is(none.stderr.trim().split('\n').length, 1, none.stderr);
+  }),
+);

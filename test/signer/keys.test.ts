@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import test from 'ava';
+import { SignerRefused, SignerUnavailable } from '../../signer/signer-error.ts';
+import { sampleText } from './sample-entry.ts';
+import { countOf } from './signer-metrics.ts';
+import { createTokenFixture, startSigner, until } from './token-fixture.ts';
+import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+
+let fixture: TokenFixture;
+/** Two signers on one token, as two pods have. */
+let signer: RunningSigner;
+let other: RunningSigner;
+
+test.before(async () => {
+  fixture = await createTokenFixture();
+  await fixture.tool('init');
+  const SIGNER_SOCKET_PATH = `${fixture.directory}/other.sock`;
+  [signer, other] = await Promise.all([
+    startSigner(fixture),
+    startSigner(fixture, { SIGNER_SOCKET_PATH }),
+  ]);
+});
+
+test.after.always(async () => {
+  await Promise.all([signer?.stop(), other?.stop()]);
+  await fixture?.remove();
+});
+
+function sampleClaims(): Record<string, unknown> {
+  const iat = Math.floor(Date.now() / 1000);
+  return { iss: 'a', sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
+}
+
+/** How often the token was looked at meanwhile: each look probes a session once. */
+async function watchLooks(work: () => Promise<void>) {
+  const keyId = await signer.keyId('audit');
+  await untilReported(keyId);
+  const before = countOf(await signer.metrics(), 'C_GetSessionInfo');
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  await untilReported(keyId);
+  return { seconds, looks: countOf(await signer.metrics(), 'C_GetSessionInfo') - before };
+}
+
+/** Of the calls so far: they are reported in their order, and a moment later. */
+async function untilReported(keyId: string): Promise<void> {
+  const signed = countOf(await signer.metrics(), 'C_Sign');
+  await signWith.audit(signer, keyId);
+  await until(async () => countOf(await signer.metrics(), 'C_Sign') > signed);
+}
+
+async function succeeds(call: () => Promise<unknown>): Promise<boolean> {
+  return call().then(
+    () => true,
+    () => false,
+  );
+}
+
+const signWith = {
+  audit: ({ client }: RunningSigner, keyId: string) => client.seal(keyId, [sampleText()]),
+  token: ({ client }: RunningSigner, keyId: string) =>
+    client.signToken({ keyId, typ: 'at+jwt', claims: sampleClaims() }),
+};
+
+for (const purpose of ['audit', 'token'] as const) {
+  test.serial(
+    `a new ${purpose} key is the next generation, and old and new both sign`,
+    async (t) => {
+      const old = await signer.keyId(purpose);
+      const key = await signer.client.createKey(purpose);
+      t.like(key, { purpose, generation: 2 });
+      t.is(key.keyId, hash('sha256', Buffer.from(key.publicKey, 'base64')).slice(0, 32));
+      t.deepEqual(
+        (await signer.client.listKeys()).filter((listed) => listed.keyId === key.keyId),
+        [key],
+      );
+      for (const keyId of [old, key.keyId])
+        await t.notThrowsAsync(signWith[purpose](signer, keyId));
+    },
+  );
+
+  test.serial(`a ${purpose} key that another signer made signs too`, async (t) => {
+    const { keyId } = await signer.client.createKey(purpose);
+    await until(() => succeeds(() => signWith[purpose](other, keyId)));
+    t.true((await other.client.listKeys()).some((key) => key.keyId === keyId));
+  });
+
+  test.serial(`a missing ${purpose} key is looked for once a second at most`, async (t) => {
+    const { seconds, looks } = await watchLooks(async () => {
+      const calls = Array.from({ length: 20 }, () => signWith[purpose](signer, '0'.repeat(32)));
+      for (const call of calls) {
+        const error = await t.throwsAsync(call, { instanceOf: SignerUnavailable });
+        t.is(error?.code, 'key_missing');
+      }
+    });
+    t.true(looks <= 1 + seconds, `${looks} looks in ${seconds} s`);
+  });
+
+  test.serial(`the ${purpose} key signs nothing of another purpose`, async (t) => {
+    const wrong = purpose === 'audit' ? 'token' : 'audit';
+    const call = signWith[wrong](signer, await signer.keyId(purpose));
+    const error = await t.throwsAsync(call, { instanceOf: SignerRefused });
+    t.is(error?.code, 'not_permitted');
+  });
+}
+
+test.serial('keys made by several signers at once each have a number of their own', async (t) => {
+  const before = (await fixture.keys()).filter(({ purpose }) => purpose === 'audit').length;
+  const made = await Promise.all(
+    [signer, other, signer, other, signer].map(({ client }) => client.createKey('audit')),
+  );
+  const generations = made.map(({ generation }) => generation).sort((a, b) => a - b);
+  t.deepEqual(
+    generations,
+    made.map((_, index) => before + 1 + index),
+  );
+  for (const { keyId } of made) await until(() => succeeds(() => signWith.audit(signer, keyId)));
+});
+
+test.serial('MACs stay those of the oldest key', async (t) => {
+  const before = await signer.client.mac('decoy');
+  await fixture.operate('make', 'mac', '2');
+  const SIGNER_SOCKET_PATH = `${fixture.directory}/third.sock`;
+  const third = await startSigner(fixture, { SIGNER_SOCKET_PATH });
+  t.deepEqual(await third.client.mac('decoy'), before);
+  await third.stop();
+});

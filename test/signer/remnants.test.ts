@@ -1,0 +1,112 @@
+import test from 'ava';
+import { sampleText } from './sample-entry.ts';
+import { countOf } from './signer-metrics.ts';
+import { createTokenFixture, startSigner, until } from './token-fixture.ts';
+import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+
+/** What signers that were killed at the worst moment leave in a token, and what grows with its age. */
+async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
+  const fixture = await createTokenFixture();
+  try {
+    await fixture.tool('init');
+    await use(fixture);
+  } finally {
+    await fixture.remove();
+  }
+}
+
+async function withSigner(
+  fixture: TokenFixture,
+  use: (signer: RunningSigner) => Promise<void>,
+): Promise<void> {
+  const signer = await startSigner(fixture);
+  try {
+    await use(signer);
+  } finally {
+    await signer.stop();
+  }
+}
+
+async function seals({ client }: RunningSigner, keyId: string): Promise<boolean> {
+  return 'hash' in ((await client.seal(keyId, [sampleText()]))[0] ?? {});
+}
+
+for (const purpose of ['audit', 'token'] as const) {
+  test.serial(`half a pair of ${purpose} keys is not listed and holds up no other`, (t) =>
+    withFixture(async (fixture) => {
+      await fixture.operate('make', purpose, '2', '4');
+      await fixture.operate('destroy', 'public', `${purpose}-3`);
+      await fixture.operate('destroy', 'private', `${purpose}-4`);
+      await withSigner(fixture, async ({ client }) => {
+        const generations = async () =>
+          (await client.listKeys())
+            .filter((key) => key.purpose === purpose)
+            .map(({ generation }) => generation);
+        t.deepEqual(await generations(), [1, 2]);
+        // A public half alone was never a key, so its number is free.
+        t.is((await client.createKey(purpose)).generation, 4);
+        t.is((await client.createKey(purpose)).generation, 5);
+        t.deepEqual(await generations(), [1, 2, 4, 5]);
+      });
+    }),
+  );
+}
+
+test.serial('a number that two dead signers left to two keys is passed over, once for all', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.operate('make', 'audit', '2');
+    await fixture.operate('make', 'audit', '2');
+    await withSigner(fixture, async (signer) => {
+      const contestedIds = async () =>
+        (await signer.client.listKeys())
+          .flatMap(({ keyId, contested }) => (contested ? [keyId] : []))
+          .sort();
+      const before = await contestedIds();
+      t.is(before.length, 2);
+      const { keyId, generation, contested } = await signer.client.createKey('audit');
+      t.deepEqual({ generation, contested }, { generation: 3, contested: false });
+      t.is((await signer.client.createKey('audit')).generation, 4);
+      t.deepEqual(await contestedIds(), before);
+      for (const each of [...before, keyId]) t.true(await seals(signer, each));
+    });
+  }),
+);
+
+test.serial('a number that is used up is not given again, though the token lost its key', (t) =>
+  withFixture(async (fixture) => {
+    t.regex(await fixture.tool('keygen audit 4'), /"generation":5/);
+    await withSigner(fixture, async ({ client }) => {
+      t.is((await client.createKey('audit', { after: 7 })).generation, 8);
+      t.is((await client.createKey('audit', { after: 2 })).generation, 9);
+    });
+  }),
+);
+
+test.serial('a key that is destroyed under a signer is listed no more once it was asked for', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.operate('make', 'audit', '2');
+    await withSigner(fixture, async (signer) => {
+      const keyId = await signer.keyId('audit');
+      t.true(await seals(signer, keyId));
+      for (const half of ['private', 'public']) await fixture.operate('destroy', half, 'audit-2');
+      await t.throwsAsync(signer.client.seal(keyId, [sampleText()]));
+      await until(async () =>
+        (await signer.client.listKeys()).every((listed) => listed.keyId !== keyId),
+      );
+    });
+  }),
+);
+
+test.serial('the keys of a token are read in a few searches and one call a half', (t) =>
+  withFixture(async (fixture) => {
+    const generations = 40;
+    await fixture.operate('make', 'audit', '2', String(generations));
+    await withSigner(fixture, async (signer) => {
+      await until(async () => countOf(await signer.metrics(), 'C_FindObjects') > 0);
+      const metrics = await signer.metrics();
+      t.is((await signer.client.listKeys()).length, generations + 1);
+      t.is(countOf(metrics, 'C_GetAttributeValue'), 2 * (generations + 1) + 1);
+      t.is(countOf(metrics, 'C_FindObjects'), 5);
+    });
+  }),
+);

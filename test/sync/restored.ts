@@ -1,0 +1,39 @@
+import { runCli } from '../cli/run-cli.ts';
+import type { Sql } from '../uploads/sql.ts';
+import type { TestVault } from '../vault.ts';
+
+const tables = ['sync_objects', 'sync_history', 'sync_counters', 'sync_requests'];
+
+/** Puts back what a backup had of one user's objects. */
+export type Restore = () => Promise<void>;
+
+/** Backs up a user's objects, as they are now. */
+export async function backUpObjects(sql: Sql, userId: string): Promise<Restore> {
+  const backups = await Promise.all(
+    tables.map(async (table) => {
+      const [row] = await sql(
+        `select coalesce(json_agg(t), '[]')::text as rows from ${table} t where user_id = $1`,
+        [userId],
+      );
+      return { table, rows: String(row?.['rows']) };
+    }),
+  );
+  return async () => {
+    for (const { table, rows } of backups) {
+      await sql(`delete from ${table} where user_id = $1`, [userId]);
+      await sql(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
+        rows,
+      ]);
+    }
+  };
+}
+
+/** What an operator does once a backup is back. Answers the epoch that it begins. */
+export async function tellRestored({ databases }: TestVault): Promise<string> {
+  const { code, stdout, stderr } = await runCli(['restored'], {
+    DATABASE_SERVICE_URL: databases.service,
+  });
+  const [, epoch] = /^cursors are of epoch ([0-9a-f]{16}) from now on\n$/.exec(stdout) ?? [];
+  if (code !== 0 || epoch === undefined) throw new Error(stdout + stderr);
+  return epoch;
+}

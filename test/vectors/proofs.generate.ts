@@ -1,0 +1,45 @@
+/**
+ * Makes proofs/cases.json and proofs/keys.json, of keys that are made for them alone: the same
+ * bytes each time. Run: node test/vectors/proofs.generate.ts
+ */
+import { writeFile } from 'node:fs/promises';
+import { entryCases } from './proofs/entry-cases.ts';
+import { fileCases } from './proofs/file-cases.ts';
+import { keyCases } from './proofs/key-cases.ts';
+import { memberCases } from './proofs/member-cases.ts';
+import { signatureCases } from './proofs/signature-cases.ts';
+import { keys, type CorpusKey } from './proofs/signing.ts';
+import { sizeCases } from './proofs/size-cases.ts';
+
+/** The two files by their names. */
+export function generateCorpus(): Record<'cases.json' | 'keys.json', string> {
+  const cases = [fileCases, memberCases, entryCases, signatureCases, keyCases, sizeCases].flat();
+  const names = cases.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`two cases have the name ${twice}`);
+  return {
+    'cases.json': format(cases),
+    'keys.json': format({
+      /** To be trusted. */
+      audit: [keys.first, keys.second].map(withoutSecret),
+      /** In the vault's registry too, but no key for entries. */
+      token: [keys.token].map(withoutSecret),
+      /** In no registry. */
+      unknown: [keys.unknown].map(withoutSecret),
+    }),
+  };
+}
+
+function withoutSecret({ keyId, publicKey }: CorpusKey) {
+  return { keyId, publicKey };
+}
+
+function format(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+if (import.meta.main) {
+  for (const [name, text] of Object.entries(generateCorpus())) {
+    await writeFile(new URL(`proofs/${name}`, import.meta.url), text);
+  }
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { readVectors } from '../../client/vectors.ts';
+import { ProofCase } from './case.ts';
+
+const PublicKey = z.strictObject({ keyId: z.string(), publicKey: z.string() });
+const CorpusKeys = z.strictObject({
+  audit: z.array(PublicKey),
+  token: z.array(PublicKey),
+  unknown: z.array(PublicKey),
+});
+
+/** The proofs with the verdict that each deserves, and the keys they are judged by. */
+export async function readCorpus() {
+  return {
+    cases: await readVectors('proofs/cases.json', z.array(ProofCase)),
+    keys: await readVectors('proofs/keys.json', CorpusKeys),
+  };
+}
