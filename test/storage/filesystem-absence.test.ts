@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -9,7 +11,7 @@ import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../app/storage/object-hash.ts';
 import { partBytes, testBytes } from './bytes.ts';
 import { everythingThrows, fillStore } from './every-operation.ts';
-import { readObject, storeObject, throwsCode } from './stored.ts';
+import { openUpload, putBytes, readObject, storeObject, throwsCode } from './stored.ts';
 
 const run = promisify(execFile);
 
@@ -55,6 +57,30 @@ for (const [what, lose] of Object.entries(losses)) {
     await store.completeMultipart(key, uploadId, [contents.part]);
   });
 }
+
+test('a store that has a file where a directory was is unavailable', async (t) => {
+  for (const name of ['uploads', 'objects', 'scratch']) {
+    const directory = await newDirectory(t);
+    const store = await open(directory);
+    await rm(join(directory, name), { recursive: true });
+    await writeFile(join(directory, name), '');
+    await throwsCode(t, store.ping(), 'storage_unavailable');
+  }
+});
+
+test('an upload that is away for a moment has not ended', async (t) => {
+  const directory = await newDirectory(t);
+  const store = await open(directory);
+  const upload = await openUpload(store);
+  const uploads = join(directory, 'uploads');
+  await rename(uploads, `${uploads}-aside`);
+  const body = new Readable({ read: () => undefined });
+  const sent = store.putPart({ ...upload, partNumber: 1, size: 1_000 }, body);
+  // The body is let go once the part's file could not be opened.
+  body.once('pause', () => renameSync(`${uploads}-aside`, uploads));
+  await throwsCode(t, sent, 'storage_unavailable');
+  await putBytes(store, upload, 1, testBytes(1_000, 1));
+});
 
 test('a read whose store goes away fails as unavailable', async (t) => {
   const directory = await newDirectory(t);

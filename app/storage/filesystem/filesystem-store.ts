@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertObjectKey } from '../object-key.ts';
 import type { GetOptions, ObjectStore, OpenObject } from '../object-store.ts';
@@ -8,7 +8,7 @@ import { StorageError } from '../storage-error.ts';
 import type { StorageErrorCode } from '../storage-error.ts';
 import { completeUpload } from './complete-upload.ts';
 import { writeDurably } from './durable.ts';
-import { toStorageError } from './file-error.ts';
+import { hasErrno, toStorageError } from './file-error.ts';
 import { createLayout } from './layout.ts';
 import { listObjects, listUploads } from './list-directories.ts';
 import type { UploadRecord } from './list-directories.ts';
@@ -58,6 +58,19 @@ export async function createFilesystemStore(
   function inStore<T>(work: Promise<T>, missing: StorageErrorCode): Promise<T> {
     return work.catch(async (error: unknown) => {
       throw await explain(error, missing);
+    });
+  }
+
+  /** An upload that is there after all was away for a moment, with its store. */
+  async function explainUpload(error: unknown, directory: string): Promise<StorageError> {
+    const failure = await explain(error, 'upload_not_found');
+    if (failure.code !== 'upload_not_found' || !(await exists(directory))) return failure;
+    return new StorageError('storage_unavailable', { cause: error });
+  }
+
+  function inUpload<T>(work: Promise<T>, directory: string): Promise<T> {
+    return work.catch(async (error: unknown) => {
+      throw await explainUpload(error, directory);
     });
   }
 
@@ -128,23 +141,20 @@ export async function createFilesystemStore(
         return await writePart(path, part, body, options);
       } catch (error) {
         options?.signal?.throwIfAborted();
-        throw await explain(error, 'upload_not_found');
+        throw await explainUpload(error, path);
       }
     },
 
-    completeMultipart: (key, uploadId, parts) =>
-      inStore(
-        completeUpload(
-          layout.uploadDirectory(key, uploadId),
-          layout.objectDirectory(key),
-          key,
-          parts,
-        ),
-        'upload_not_found',
-      ),
+    async completeMultipart(key, uploadId, parts) {
+      const path = layout.uploadDirectory(key, uploadId);
+      const object = layout.objectDirectory(key);
+      return inUpload(completeUpload(path, object, key, parts), path);
+    },
 
-    findLostParts: (key, uploadId, parts) =>
-      inStore(findLostParts(layout.uploadDirectory(key, uploadId), parts), 'upload_not_found'),
+    async findLostParts(key, uploadId, parts) {
+      const path = layout.uploadDirectory(key, uploadId);
+      return inUpload(findLostParts(path, parts), path);
+    },
 
     abortMultipart: (key, uploadId) => remove(layout.uploadDirectory(key, uploadId)),
 
@@ -172,4 +182,14 @@ export async function createFilesystemStore(
 
     async close() {},
   };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return false;
+    throw toStorageError(error, 'storage_unavailable');
+  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StorageError } from '../storage-error.ts';
 import { syncDirectory, writeDurably } from './durable.ts';
@@ -34,7 +34,8 @@ export function createStoreIdentity(
     const record = await findJson<StoreRecord>(join(layout.identity, identityName));
     seen ??= record?.id;
     if (!record || record.id !== seen) throw new StorageError('storage_unavailable');
-    await Promise.all(directories.map((path) => access(path)));
+    const found = await Promise.all(directories.map((path) => stat(path)));
+    if (!found.every((entry) => entry.isDirectory())) throw new StorageError('storage_unavailable');
   }
 
   async function create(): Promise<void> {
