@@ -41,6 +41,7 @@ export async function touch(tx: Tx, owner: Owner, device: Device, now: Date): Pr
 
 interface Device {
   readonly deviceId: string;
+  readonly version: number;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
 }
@@ -58,7 +59,12 @@ export function assertActive<D extends Device>(
 export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: string) {
   return tx
     .selectFrom('devices')
-    .select(['device_id as deviceId', 'last_used_at as lastUsedAt', 'revoked_at as revokedAt'])
+    .select([
+      'device_id as deviceId',
+      'version',
+      'last_used_at as lastUsedAt',
+      'revoked_at as revokedAt',
+    ])
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('device_id', '=', deviceId);

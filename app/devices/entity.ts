@@ -14,6 +14,8 @@ export const Device = defineEntity({
     deviceId: p.uuid().primary(),
     /** Name and platform, encrypted by the client, base64. */
     encryptedInfo: p.text().nullable(),
+    /** Of that. */
+    version: p.integer().default(1),
     createdAt: createdAt(),
     lastUsedAt: timestamp().nullable(),
     revokedAt: timestamp().nullable(),

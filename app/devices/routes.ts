@@ -1,4 +1,4 @@
-import { withETag } from '../http/precondition.ts';
+import { parseIfMatch, withETag } from '../http/precondition.ts';
 import { route, type Route } from '../http/route.ts';
 import type { DeviceEnvelopes } from './envelopes.ts';
 import {
@@ -83,16 +83,27 @@ export function createDeviceRoutes({ deviceEnvelopes, devices }: DeviceRoutesOpt
       method: 'put',
       path: '/v1/crypto/keys/devices/:deviceId',
       tag,
-      summary: 'Another name of a device, encrypted by the client',
+      summary:
+        'Another name of a device whose version is sent as If-Match, encrypted by the client',
       access,
       params: DeviceId,
       body: DeviceChange,
       status: 200,
       response: DeviceView,
       noStore: true,
-      errors: ['device_blacklisted', 'not_found', 'audit_backlog_full'],
-      handler: ({ caller, params, body, request }) =>
-        devices.change(caller, params.deviceId, body.encryptedInfo, request.serverId),
+      errors: [
+        'invalid_request',
+        'device_blacklisted',
+        'not_found',
+        'precondition_required',
+        'precondition_failed',
+        'audit_backlog_full',
+      ],
+      handler: ({ caller, params, body, request, reply }) => {
+        const ifMatch = parseIfMatch(request.headers['if-match']);
+        const change = { ...body, ifMatch, requestId: request.serverId };
+        return withETag(reply, devices.change(caller, params.deviceId, change));
+      },
     }),
     route({
       method: 'delete',

@@ -46,6 +46,8 @@ export const DevicePage = z.strictObject({ limit: Limit, cursor: Uuid.optional()
 export const DeviceView = z.strictObject({
   deviceId: Uuid,
   encryptedInfo: z.string().nullable(),
+  /** Of the description; the entity tag is its. */
+  version: z.int(),
   lastUsedAt: Timestamp.nullable(),
   createdAt: Timestamp,
 });

@@ -8,11 +8,18 @@ import type { Database, Owner, Tx } from '../db/database.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
+import { assertIfMatch, type IfMatch } from '../http/precondition.ts';
 import { holdActive } from './active-device.ts';
 import type { DeviceView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
 
 type View = z.input<typeof DeviceView>;
+
+interface Change {
+  readonly encryptedInfo: string;
+  readonly ifMatch: IfMatch | undefined;
+  readonly requestId: string;
+}
 
 /** The devices of a user that have not been revoked. */
 export interface Devices {
@@ -21,8 +28,8 @@ export interface Devices {
     caller: Caller,
     page: { limit: number; cursor?: string | undefined },
   ): Promise<{ devices: View[]; cursor: string | undefined }>;
-  /** Throws not_found or device_blacklisted. */
-  change(caller: Caller, deviceId: string, encryptedInfo: string, requestId: string): Promise<View>;
+  /** Throws not_found, device_blacklisted, precondition_required or precondition_failed. */
+  change(caller: Caller, deviceId: string, change: Change): Promise<View>;
   /**
    * For good, whatever the state of the audit backlog: its envelope is gone and its sessions end
    * everywhere within 5 s; those of other issuers stay bound to it, and are refused for that. Again,
@@ -63,13 +70,14 @@ export function createDevices(options: DevicesOptions): Devices {
         return { devices, cursor: rows.length > limit ? devices.at(-1)?.deviceId : undefined };
       }),
 
-    async change(caller, deviceId, encryptedInfo, requestId) {
+    async change(caller, deviceId, { encryptedInfo, ifMatch, requestId }) {
       audit.assertWritable();
       return db.asUser(caller, async (tx) => {
-        await holdActive(tx, caller, deviceId, 'not_found');
+        const { version } = await holdActive(tx, caller, deviceId, 'not_found');
+        assertIfMatch(ifMatch, version);
         const row = await tx
           .updateTable('devices')
-          .set({ encrypted_info: encryptedInfo })
+          .set({ encrypted_info: encryptedInfo, version: version + 1 })
           .where('user_id', '=', caller.userId)
           .where('tenant_id', '=', caller.tenantId)
           .where('device_id', '=', deviceId)
@@ -145,6 +153,7 @@ function removeEnvelope(tx: Tx, { userId, tenantId }: Owner, deviceId: string) {
 interface Row {
   readonly device_id: string;
   readonly encrypted_info: string | null;
+  readonly version: number;
   readonly last_used_at: Date | null;
   readonly created_at: Date;
 }
@@ -153,6 +162,7 @@ function toView(row: Row): View {
   return {
     deviceId: row.device_id,
     encryptedInfo: row.encrypted_info,
+    version: row.version,
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
   };

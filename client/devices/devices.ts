@@ -23,6 +23,8 @@ const PATH = '/v1/crypto/keys/devices';
 const DeviceItem = z.object({
   deviceId: z.uuid(),
   encryptedInfo: z.string().nullable(),
+  /** Of its description. */
+  version: z.int(),
   lastUsedAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
 });
@@ -53,7 +55,7 @@ export interface Devices {
   add(device: DeviceKey & DeviceLabel): Promise<void>;
   /** Those that were not revoked, by id. */
   list(options?: { pageSize?: number }): AsyncGenerator<Device, void, void>;
-  /** VaultError not_found or device_blacklisted. */
+  /** VaultError not_found or device_blacklisted; precondition_failed where another renames it just now. */
   rename(deviceId: string, label: DeviceLabel): Promise<void>;
   /**
    * For good: its envelope goes and its sessions end, this one too if it is its own; it throws
@@ -139,12 +141,15 @@ export function createDevices({
     },
 
     async rename(deviceId, label) {
-      const { publicKey } = (await find(list(), deviceId)) ?? {};
+      const { publicKey, version } = (await find(list(), deviceId)) ?? {};
       const { masterKey } = await envelopes.openKeyring();
       const keys = { masterKey, deviceId };
       const encryptedInfo = await encryptDeviceInfo(keys, { ...label, publicKey });
       wipe(masterKey);
-      await http.send({ method: 'PUT', path: devicePath(deviceId), json: { encryptedInfo } });
+      // Of one that is not listed the server says why.
+      const headers = { 'if-match': version === undefined ? '*' : `"${version}"` };
+      const path = devicePath(deviceId);
+      await http.send({ method: 'PUT', path, headers, json: { encryptedInfo } });
     },
 
     async revoke(deviceId, reason) {

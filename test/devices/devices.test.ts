@@ -111,12 +111,14 @@ test('devices are listed page by page, with what their client says of them', asy
 test('what a client says of a device can be changed, and is 1 KiB of base64 at most', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
+  const headers = { 'If-Match': '"1"' };
   const change = (json: unknown, id = deviceId) =>
-    ask(vault, token, 'PUT', `/devices/${id}`, { json });
+    ask(vault, token, 'PUT', `/devices/${id}`, { json, headers });
   const encryptedInfo = randomBytes(1024).toString('base64');
   const changed = await change({ encryptedInfo });
   t.is(changed.status, 200);
-  t.like(changed.body, { deviceId, encryptedInfo });
+  t.like(changed.body, { deviceId, encryptedInfo, version: 2 });
+  t.is(changed.headers.get('etag'), '"2"');
   const refused = { status: 400, code: 'validation_failed' };
   for (const bad of ['', 'jam', 'AB==', randomBytes(1025).toString('base64'), 7, null]) {
     assertError(t, await change({ encryptedInfo: bad }), refused, String(bad));
@@ -131,6 +133,26 @@ test('what a client says of a device can be changed, and is 1 KiB of base64 at m
     ['device.registered', 'device.changed'],
   );
   t.false(vault.logLines.join('').includes(encryptedInfo));
+});
+
+test('who changes a device names the version they read, and of fifty at once one does', async (t) => {
+  const { token } = await createOwner(vault);
+  const deviceId = await createDevice(vault, token);
+  const change = (headers = {}) => {
+    const json = { encryptedInfo: anyInfo() };
+    return ask(vault, token, 'PUT', `/devices/${deviceId}`, { json, headers });
+  };
+  assertError(t, await change(), { status: 428, code: 'precondition_required' });
+  const many = await Promise.all(Array.from({ length: 50 }, () => change({ 'If-Match': '"1"' })));
+  t.deepEqual(countStatuses(many), { 200: 1, 412: 49 });
+  const stale = { status: 412, code: 'precondition_failed' };
+  assertError(t, await change({ 'If-Match': '"1"' }), stale);
+  assertError(t, await change({ 'If-Match': 'W/"2"' }), stale);
+  assertError(t, await change({ 'If-Match': '2' }), { status: 400, code: 'invalid_request' });
+  const { body } = await ask(vault, token, 'GET', '/devices');
+  t.like((body as unknown[])[0], { deviceId, version: 2 });
+  t.is((await change({ 'If-Match': '*' })).status, 200);
+  t.is((await entriesOf(vault, deviceId)).length, 3);
 });
 
 test('the use of a device is recorded once a minute', async (t) => {

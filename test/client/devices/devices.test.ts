@@ -87,6 +87,23 @@ test('the vault sees neither names nor keys of devices', async (t) => {
   for (const secret of secrets) t.false(sent.includes(secret));
 });
 
+test('a device that is renamed by two at once is named by one of them, and keeps its key', async (t) => {
+  const { deviceId } = await addDevice('Bracelet');
+  const names = ['Ring', 'Necklace'].map((name) => ({ name, platform: 'Firefox' }));
+  const renamed = await Promise.allSettled(
+    names.map((label) => session.devices.rename(deviceId, label)),
+  );
+  for (const one of renamed) {
+    if (one.status === 'rejected') t.is(one.reason.code, 'precondition_failed');
+  }
+  const listed = await gather(session.devices.list());
+  const { label, publicKey } = listed.find((one) => one.deviceId === deviceId) ?? {};
+  t.true(names.some(({ name }) => name === label?.name));
+  t.truthy(publicKey);
+  const unknown = session.devices.rename(crypto.randomUUID(), { name: 'Crown', platform: 'none' });
+  await t.throwsAsync(unknown, { code: 'not_found' });
+});
+
 test('a device whose answers are lost is added once', async (t) => {
   const broken = createBreakingLine();
   const retry = { ...DEFAULT_RETRY, baseDelaySeconds: 0.01 };
@@ -152,7 +169,13 @@ test('a vault that keeps entries or devices to itself is found out', async (t) =
   await session.devices.revoke(deviceId);
   const listed = (body: object) => [
     ...Object.values(body),
-    { deviceId, encryptedInfo: null, lastUsedAt: null, createdAt: new Date().toISOString() },
+    {
+      deviceId,
+      encryptedInfo: null,
+      version: 1,
+      lastUsedAt: null,
+      createdAt: new Date().toISOString(),
+    },
   ];
   await line.tamper('/v1/crypto/keys/devices', listed, async () => {
     t.deepEqual(await check(), [{ kind: 'listed_though_revoked', deviceId }]);
