@@ -1,3 +1,4 @@
+import { linkNextPage } from '../http/next-page.ts';
 import { route, type Route } from '../http/route.ts';
 import type { Entries } from './entries.ts';
 import { EntryList, EntryQuery } from './entry-schema.ts';
@@ -22,21 +23,9 @@ export function createEntryRoutes({ entries }: EntryRoutesOptions): Route[] {
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const page = await entries.list(caller, query);
-        if (page.cursor !== undefined) {
-          reply.set('Link', `<${linkTo({ ...query, cursor: page.cursor })}>; rel="next"`);
-        }
+        linkNextPage(reply, path, query, page.cursor);
         return page.entries;
       },
     }),
   ];
-}
-
-/** The same question, from another place on. */
-function linkTo(query: Readonly<Record<string, string | number | Date | undefined>>): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
-  }
-  return `${path}?${parameters.toString()}`;
 }

@@ -1,3 +1,4 @@
+import { linkNextPage } from '../http/next-page.ts';
 import { parseIfMatch, withETag } from '../http/precondition.ts';
 import { route, type Route } from '../http/route.ts';
 import type { DeviceEnvelopes } from './envelopes.ts';
@@ -72,10 +73,7 @@ export function createDeviceRoutes({ deviceEnvelopes, devices }: DeviceRoutesOpt
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const page = await devices.list(caller, query);
-        if (page.cursor !== undefined) {
-          const next = `/v1/crypto/keys/devices?limit=${query.limit}&cursor=${page.cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, '/v1/crypto/keys/devices', query, page.cursor);
         return page.devices;
       },
     }),

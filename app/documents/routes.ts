@@ -1,4 +1,5 @@
 import { untilHangUp } from '../http/hang-up.ts';
+import { linkNextPage } from '../http/next-page.ts';
 import { etagOf } from '../http/precondition.ts';
 import { route, type Route } from '../http/route.ts';
 import { mayRead, mayWrite } from './access.ts';
@@ -59,10 +60,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const page = await documents.list(caller, query);
-        if (page.cursor !== undefined) {
-          const next = `/v1/documents?limit=${query.limit}&cursor=${page.cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, '/v1/documents', query, page.cursor);
         return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
       },
     }),

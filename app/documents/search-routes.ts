@@ -1,3 +1,4 @@
+import { linkNextPage } from '../http/next-page.ts';
 import { route, type Route } from '../http/route.ts';
 import { mayRead } from './access.ts';
 import { DocumentList, DocumentPage } from './schema.ts';
@@ -27,10 +28,7 @@ export function createSearchRoutes({ documentSearch }: SearchRoutesOptions): Rou
       errors: [],
       handler: async ({ caller, query, body, reply }) => {
         const page = await documentSearch.find(caller, body, query);
-        if (page.cursor !== undefined) {
-          const next = `${path}?limit=${query.limit}&cursor=${page.cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, path, query, page.cursor);
         return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
       },
     }),

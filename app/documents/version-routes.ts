@@ -1,4 +1,5 @@
 import { untilHangUp } from '../http/hang-up.ts';
+import { linkNextPage } from '../http/next-page.ts';
 import { route, type Route } from '../http/route.ts';
 import { mayRead, mayWrite } from './access.ts';
 import type { DocumentProofs } from './document-proofs.ts';
@@ -63,10 +64,7 @@ export function createVersionRoutes(options: VersionRoutesOptions): Route[] {
       errors: ['not_found'],
       handler: async ({ caller, params, query, reply }) => {
         const { versions, cursor } = await documentVersions.list(caller, params.id, query);
-        if (cursor !== undefined) {
-          const next = `/v1/documents/${params.id}/versions?limit=${query.limit}&cursor=${cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, `/v1/documents/${params.id}/versions`, query, cursor);
         return versions;
       },
     }),

@@ -1,5 +1,6 @@
 import { mayRead, mayWrite } from '../documents/access.ts';
 import { DocumentId } from '../documents/schema.ts';
+import { linkNextPage } from '../http/next-page.ts';
 import { route, type Route } from '../http/route.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
@@ -56,10 +57,7 @@ export function createSharingRoutes({ recipients, sharing }: SharingRoutesOption
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const { documents, cursor } = await sharing.listReceived(caller, query);
-        if (cursor !== undefined) {
-          const next = `/v1/documents/shared?limit=${query.limit}&cursor=${cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, '/v1/documents/shared', query, cursor);
         return documents;
       },
     }),
@@ -99,10 +97,7 @@ export function createSharingRoutes({ recipients, sharing }: SharingRoutesOption
       errors: ['not_found'],
       handler: async ({ caller, params, query, reply }) => {
         const { shares, cursor } = await sharing.list(caller, params.id, query);
-        if (cursor !== undefined) {
-          const next = `/v1/documents/${params.id}/shares?limit=${query.limit}&cursor=${cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, `/v1/documents/${params.id}/shares`, query, cursor);
         return shares;
       },
     }),

@@ -2,6 +2,7 @@ import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/gu
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { RequestInfo } from '../http/request.ts';
+import { linkNextPage } from '../http/next-page.ts';
 import { route, type Route } from '../http/route.ts';
 import { Uuid } from '../http/wire.ts';
 import type { Author } from './history.ts';
@@ -125,10 +126,7 @@ export function createSyncRoutes(options: SyncRoutesOptions): Route[] {
         const { params, query, reply } = input;
         const { objectId } = params;
         const { history, cursor } = await syncReading.history(toReader(input), objectId, query);
-        if (cursor !== undefined) {
-          const next = `/v1/sync/${objectId}/history?limit=${query.limit}&cursor=${cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, `/v1/sync/${objectId}/history`, query, cursor);
         return { objectId, history };
       },
     }),

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts';
+import { linkNextPage } from '../../http/next-page.ts';
 import { route, type Route } from '../../http/route.ts';
 import { Uuid } from '../../http/wire.ts';
 import type { LoginSessions } from './login-sessions.ts';
@@ -64,10 +65,7 @@ export function createSessionRoutes(options: SessionRoutesOptions): Route[] {
       errors: [],
       handler: async ({ caller, query, reply }) => {
         const { sessions, cursor } = await loginSessions.list(caller, query);
-        if (cursor !== undefined) {
-          const next = `/v1/auth/sessions?limit=${query.limit}&cursor=${cursor}`;
-          reply.set('Link', `<${next}>; rel="next"`);
-        }
+        linkNextPage(reply, '/v1/auth/sessions', query, cursor);
         return sessions;
       },
     }),
