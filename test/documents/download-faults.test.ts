@@ -11,7 +11,7 @@ import { bytesOf, complete, MiB, minPart, openSession, putPart } from '../upload
 import { objectDirectory, partFile, storeDirectory } from '../uploads/stored-files.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createDocument, storeDocument } from './documents.ts';
-import { codeOf, countOpenObjects, download } from './downloads.ts';
+import { codeOf, countOpenFiles, download } from './downloads.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; api: Api }>;
 const run = promisify(execFile);
@@ -107,17 +107,18 @@ async function ask({ baseUrl }: TestVault, { token }: Api, id: string) {
   return socket;
 }
 
-const noneOpen = (vault: TestVault) => async () => (await countOpenObjects(vault)) === 0;
+const noneOpen = (vault: TestVault, key: string) => async () =>
+  (await countOpenFiles(vault, key)) === 0;
 
 onLinux('a client that hangs up in the middle leaves nothing open', async (t) => {
   const { vault, api } = t.context;
-  const { id } = await storeDocument(t, api, bytesOf(64 * MiB));
+  const { id, fileKey } = await storeDocument(t, api, bytesOf(64 * MiB));
   const socket = await ask(vault, api, id);
   // More is not read: the file is far larger than what sockets hold.
   await once(socket, 'readable');
-  t.is(await countOpenObjects(vault), 1);
+  t.is(await countOpenFiles(vault, fileKey), 1);
   socket.destroy();
-  await until(noneOpen(vault), { what: 'the file to be closed', timeoutMs: 10_000 });
+  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 10_000 });
   t.is(logged(vault, damage), 0);
   t.is(logged(vault, 'request failed'), 0);
 });
@@ -135,7 +136,7 @@ onLinux('a client that hangs up before the first byte leaves nothing open', asyn
   const isOver = () => vault.logLines.some((line) => line.includes('"aborted":true'));
   await until(isOver, { what: 'the request to end', timeoutMs: 10_000 });
   await writer.close();
-  await until(noneOpen(vault), { what: 'the file to be closed', timeoutMs: 10_000 });
+  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 10_000 });
   t.is(logged(vault, damage), 0);
   t.is(logged(vault, 'request failed'), 0);
 });

@@ -1,7 +1,6 @@
 import { readdir, readlink } from 'node:fs/promises';
-import path from 'node:path';
 import type { Api } from '../uploads/api.ts';
-import { storeDirectory } from '../uploads/stored-files.ts';
+import { objectDirectory } from '../uploads/stored-files.ts';
 import type { TestVault } from '../vault.ts';
 
 export interface Downloaded {
@@ -30,12 +29,12 @@ export function codeOf({ bytes }: Downloaded): unknown {
   return (JSON.parse(bytes.toString()) as { code: unknown }).code;
 }
 
-/** How many files of the vault's objects this process has open. Linux. */
-export async function countOpenObjects(vault: TestVault): Promise<number> {
-  const objects = path.join(storeDirectory(vault), 'objects');
+/** How many files of the object under a key this process has open. Linux. */
+export async function countOpenFiles(vault: TestVault, key: string): Promise<number> {
+  const directory = `${objectDirectory(vault, key)}/`;
   const targets = await Promise.all(
     // Others may be closed at this moment.
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
-  return targets.filter((target) => target.startsWith(objects)).length;
+  return targets.filter((target) => target.startsWith(directory)).length;
 }

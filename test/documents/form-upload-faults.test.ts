@@ -130,5 +130,9 @@ test('an upload that is ended from elsewhere refuses the form', async (t) => {
   const { status, body } = await form.answer;
   t.is(status, 409);
   t.is(body.code, 'session_closed');
+  await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
+    what: 'the parts to go',
+    timeoutMs: 10_000,
+  });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
 });

@@ -8,7 +8,7 @@ import { createLayout } from '../../app/storage/filesystem/layout.ts';
 import { manifestName, uploadName } from '../../app/storage/filesystem/manifest.ts';
 import type { Answer, Api } from '../uploads/api.ts';
 import type { Sql } from '../uploads/sql.ts';
-import { storeDirectory } from '../uploads/stored-files.ts';
+import { isThere, storeDirectory } from '../uploads/stored-files.ts';
 import type { TestVault } from '../vault.ts';
 import { documentAt } from './documents.ts';
 
@@ -103,9 +103,13 @@ export async function findRemains(vault: TestVault, sql: Sql, { caller }: Api) {
 
 /** How many directories of the store are not a mark's, by the record in them. */
 async function countStored(directory: string, record: string): Promise<number> {
-  const names = await readdir(directory);
-  const records = await Promise.all(
-    names.map((name) => readFile(path.join(directory, name, record), 'utf8').catch(() => '')),
+  const paths = (await readdir(directory)).map((name) => path.join(directory, name));
+  const areOthers = await Promise.all(
+    paths.map(async (stored) => {
+      const text = await readFile(path.join(stored, record), 'utf8').catch(() => undefined);
+      // A mark may be completed or removed at this moment, its directory with it.
+      return text === undefined ? isThere(stored) : !text.includes('"key":"marks/');
+    }),
   );
-  return records.filter((text) => !text.includes('"key":"marks/')).length;
+  return areOthers.filter(Boolean).length;
 }

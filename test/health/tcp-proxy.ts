@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { nextPort } from '../../app/dev/free-port.ts';
 import { until } from '../../app/dev/until.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */
@@ -61,7 +61,7 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
 /** Below the ports that systems hand out: nobody is given this one while the proxy is closed. */
 async function listenAnywhere(server: Server): Promise<number> {
   for (;;) {
-    const port = randomInt(20_000, 32_000);
+    const port = nextPort();
     if (await listen(server, port)) return port;
   }
 }

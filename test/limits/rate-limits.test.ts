@@ -55,15 +55,23 @@ test('a refusal says in whole seconds when the window ends', async (t) => {
 });
 
 test('once the window has ended the limit is whole again, whatever was refused meanwhile', async (t) => {
-  const { limits } = startReplica(t, ownRedis.url, { count: 2, seconds: 2 });
+  const { limits, redis } = startReplica(t, `${ownRedis.url}/1`, { count: 2, seconds: 60 });
   const address = someAddress();
+  const refusedFor = async () =>
+    (await refusal(limits.consume('challenge-address', address)))?.retryAfterSeconds ?? 0;
   t.is(await admitted(limits, 'challenge-address', address, 50), 2);
-  const waits: number[] = [];
+  const waits = [await refusedFor()];
+  t.true(
+    waits.every((seconds) => seconds > 30 && seconds <= 60),
+    String(waits),
+  );
+  // As if almost all of it had passed.
+  const [key = ''] = await redis.keys('*');
+  await redis.pexpire(key, 2_000);
   await until(
     async () => {
-      const refused = await refusal(limits.consume('challenge-address', address));
-      waits.push(refused?.retryAfterSeconds ?? 0);
-      return !refused;
+      waits.push(await refusedFor());
+      return waits.at(-1) === 0;
     },
     { what: 'the end of the window', timeoutMs: 10_000 },
   );
@@ -71,7 +79,7 @@ test('once the window has ended the limit is whole again, whatever was refused m
     waits,
     waits.toSorted((one, other) => other - one),
   );
-  t.true(waits.length > 1 && waits.slice(0, -1).every((seconds) => seconds >= 1));
+  t.true(waits.slice(0, -1).every((seconds) => seconds >= 1));
   t.is(await admitted(limits, 'challenge-address', address, 50), 1);
 });
 
@@ -107,7 +115,8 @@ test('a limit that is off admits everything', async (t) => {
 });
 
 test('Redis keeps no address and no e-mail in clear, and nothing for ever', async (t) => {
-  const { limits, redis } = startReplica(t, ownRedis.url, tenAnHour);
+  // A database of its own: what is listed must not end before it is looked at.
+  const { limits, redis } = startReplica(t, `${ownRedis.url}/2`, tenAnHour);
   const email = 'somebody.in-clear@mail.example';
   for (const address of ['203.0.113.77', '2001:db8:abcd:ef01::1']) {
     await limits.consume('register-address', address);

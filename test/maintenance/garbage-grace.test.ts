@@ -4,7 +4,8 @@ import path from 'node:path';
 import test from 'ava';
 import { loadConfig } from '../../app/config.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import { storeDirectory } from '../uploads/stored-files.ts';
+import { createLayout, type Layout } from '../../app/storage/filesystem/layout.ts';
+import { isThere, storeDirectory } from '../uploads/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
 import { startMaintenanceVault } from './maintenance-vault.ts';
 
@@ -14,16 +15,22 @@ test('an upload that was just opened is no garbage for a day', async (t) => {
   const store = await createObjectStore(careful.vault.config.storage);
   t.teardown(() => store.close());
   const mark = `marks/${randomUUID()}.json`;
-  for (const key of [undefined, mark]) await storeUnknown(store, { key });
-  await storeUnknown(store, { completed: true });
+  const unknown = [
+    await storeUnknown(store, {}),
+    await storeUnknown(store, { key: mark }),
+    await storeUnknown(store, { completed: true }),
+  ];
   const kept = await storeUnknown(store, {
     key: mark.replace('marks/', 'marks/0'),
     completed: true,
   });
+  const layout = createLayout(storeDirectory(careful.vault));
+  const age = (hours: number) =>
+    Promise.all([...unknown, kept].map((stored) => ageStored(layout, stored, hours)));
   t.deepEqual(await careful.counts('collect-garbage'), nothing);
-  await ageStored(storeDirectory(careful.vault), 23.9);
+  await age(23.9);
   t.deepEqual(await careful.counts('collect-garbage'), nothing);
-  await ageStored(storeDirectory(careful.vault), 24);
+  await age(24);
   t.deepEqual(await careful.counts('collect-garbage'), {
     ...nothing,
     abortedUploads: 2,
@@ -32,11 +39,17 @@ test('an upload that was just opened is no garbage for a day', async (t) => {
   t.truthy(await store.stat(kept.key), 'what is no file of ours stays');
 });
 
-/** Everything in a filesystem store was made so many hours ago. */
-async function ageStored(directory: string, hours: number): Promise<void> {
+/** It was opened, and completed if it is an object, so many hours ago. */
+async function ageStored(
+  layout: Layout,
+  { key, uploadId }: { key: string; uploadId: string },
+  hours: number,
+): Promise<void> {
+  const upload = layout.uploadDirectory(key, uploadId);
+  const directory = (await isThere(upload)) ? upload : layout.objectDirectory(key);
   const createdAt = new Date(Date.now() - hours * 3_600_000).toISOString();
-  for (const name of await readdir(directory, { recursive: true })) {
-    if (!/(upload|manifest)\.json$/.test(name)) continue;
+  for (const name of await readdir(directory)) {
+    if (!name.endsWith('.json')) continue;
     const file = path.join(directory, name);
     const record = JSON.parse(await readFile(file, 'utf8')) as object;
     await writeFile(file, JSON.stringify({ ...record, createdAt }));

@@ -13,6 +13,7 @@ import { createWakeSignal } from '../../app/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
+import { untilThere } from './empty-outbox.ts';
 
 test('a worker killed between doing and erasing leaves the message to the next, under its id', async (t) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-outbox-'));
@@ -22,6 +23,7 @@ test('a worker killed between doing and erasing leaves the message to the next, 
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
   const db = await openDatabase({ url, serviceUrl, poolSize: 2 });
   t.teardown(() => db.close());
+  await untilThere(db);
   const outbox = createOutbox({ onCommitted: () => undefined });
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('a')));
 

@@ -12,9 +12,21 @@ export async function emptyOutbox(t: ExecutionContext) {
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
   const db = await openDatabase({ url, serviceUrl, poolSize: 4 });
   t.teardown(() => db.close());
+  await untilThere(db);
   const outbox = createOutbox({ onCommitted: () => undefined });
   return { db, outbox, proxy: database.proxy };
 }
+
+/** Whoever connects to a new database first waits longest, and may have to try again. */
+export const untilThere = (db: Database) =>
+  until(
+    () =>
+      Promise.all([db.ping(), db.asService(async () => undefined)]).then(
+        () => true,
+        () => false,
+      ),
+    { what: 'the database', timeoutMs: 60_000 },
+  );
 
 export const count = (db: Database) =>
   db.asService(async (tx) => (await tx.selectFrom('outbox').select('id').execute()).length);

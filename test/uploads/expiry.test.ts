@@ -4,7 +4,9 @@ import { until } from '../../app/dev/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { findUnused, removeUnused } from '../../app/uploads/unused-uploads.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
+import { connectAs } from '../db/two-tenants.ts';
 import { certify, createDocument, storeDocument } from '../documents/documents.ts';
+import { untilHashed } from '../documents/rows.ts';
 import {
   entriesOf,
   startMaintenanceVault,
@@ -181,15 +183,25 @@ test.serial(
 test.serial('while a document is being made of an upload, the upload stays', async (t) => {
   const { vault, sql, counts } = t.context;
   const api = await createApi(vault);
-  const { fileKey } = await upload(t, api, bytesOf(5));
+  const { fileKey, sessionId } = await upload(t, api, bytesOf(5));
+  await untilHashed(sql, sessionId);
   const paused = await pauseAt(vault, 'insert on document_versions');
-  await age(t.context, api, '23 hours 59 minutes 57 seconds');
+  const holder = await connectAs(vault.databases.admin);
+  await holder.query('begin');
+  await holder.query('select 1 from upload_sessions where id = $1 for update', [sessionId]);
   const making = createDocument(api, fileKey);
   await untilWaiting(vault, 1);
-  const isOver = `select 1 from upload_sessions
-    where storage_key = $1 and completed_at < now() - interval '24 hours 1 second'`;
-  await until(async () => (await sql(isOver, [fileKey])).length === 1, {
-    what: 'the day to end',
+  // The day ends after the upload was found and before it is held.
+  await holder.query(
+    "update upload_sessions set completed_at = now() - interval '24 hours 1 second' where id = $1",
+    [sessionId],
+  );
+  await holder.query('commit');
+  await holder.end();
+  const atInsert = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`;
+  await until(async () => (await sql(atInsert)).length === 1, {
+    what: 'the document to be inserted',
     timeoutMs: 20_000,
   });
   t.deepEqual(await counts('expire-uploads'), nothing);

@@ -51,6 +51,16 @@ function claims(sql: Sql, sessionId: string) {
   return sql('select * from upload_parts where session_id = $1', [sessionId]);
 }
 
+/** Resolves once the vault has noticed that the client of a request to this path is gone. */
+async function untilAborted(vault: TestVault, path: string): Promise<void> {
+  const isAborted = (line: string) =>
+    line.includes(`"path":"${path}"`) && line.includes('"aborted":true');
+  await until(() => vault.logLines.some(isAborted), {
+    what: 'the end of the request',
+    timeoutMs: 10_000,
+  });
+}
+
 test('a part in flight is not received twice', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
@@ -93,13 +103,9 @@ test('a connection that breaks in a part that is recorded changes nothing', asyn
   const sessionId = await openSession(t, api, bytes.length);
   await putPart(api, sessionId, 1, bytes);
   const before = await claims(sql, sessionId);
-  const lines = vault.logLines.length;
   const part = startPart(vault, api, partPath(sessionId), { 'content-length': 1000 });
   part.request.write(bytes.subarray(0, 500), () => part.request.destroy());
-  await until(() => vault.logLines.slice(lines).some((line) => line.includes('"aborted":true')), {
-    what: 'the end of the request',
-    timeoutMs: 10_000,
-  });
+  await untilAborted(vault, partPath(sessionId));
   t.deepEqual(await claims(sql, sessionId), before);
   t.is((await complete(api, sessionId)).status, 200);
 });
@@ -155,9 +161,16 @@ test('a living request keeps its claim, and one that lost it records nothing', a
     },
     { what: 'the renewal of the claim', timeoutMs: 15_000, intervalMs: 250 },
   );
-  await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
   const other = bytesOf(1000);
-  const winner = await putPart(api, sessionId, 1, other);
+  const winner = await until(
+    async () => {
+      // The living request may renew it before the other one comes.
+      await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
+      const answer = await putPart(api, sessionId, 1, other);
+      return answer.body.code !== 'part_in_progress' && answer;
+    },
+    { what: 'the claim to be taken over', timeoutMs: 10_000 },
+  );
   t.is(winner.status, 200);
   part.request.end(bytes.subarray(500));
   const loser = await part.answer;
@@ -180,19 +193,16 @@ test('a client that is gone before its part is claimed leaves no claim behind', 
 
   const part = startPart(vault, api, partPath(sessionId), { 'content-length': 1000 });
   part.request.write(bytes.subarray(0, 500));
+  const { rows } = await blocker.query('select pg_backend_pid() as pid');
   const isWaiting = async () =>
     (
-      await sql(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
+      await sql('select 1 from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))', [
+        rows[0].pid,
+      ])
     ).length > 0;
   await until(isWaiting, { what: 'the request to wait for the session', timeoutMs: 10_000 });
-  const lines = vault.logLines.length;
   part.request.destroy();
-  await until(() => vault.logLines.slice(lines).some((line) => line.includes('"aborted":true')), {
-    what: 'the end of the connection',
-    timeoutMs: 10_000,
-  });
+  await untilAborted(vault, partPath(sessionId));
   await blocker.query('commit');
   await until(async () => !(await isWaiting()), { what: 'the claim', timeoutMs: 10_000 });
 

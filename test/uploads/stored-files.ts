@@ -45,7 +45,12 @@ export function objectDirectory(vault: TestVault, key: string): string {
 }
 
 export function hasObject(vault: TestVault, key: string): Promise<boolean> {
-  return stat(objectDirectory(vault, key)).then(
+  return isThere(objectDirectory(vault, key));
+}
+
+/** Whether there is anything of this name. */
+export function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
     () => true,
     () => false,
   );
