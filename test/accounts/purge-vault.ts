@@ -57,7 +57,7 @@ export function countsOf({ body }: JsonAnswer): PurgeCounts {
   return { purgedAccounts, removedAuditTraces, removedEmails };
 }
 
-/** Somebody who has registered and not validated, with a mail sent and an entry sealed. */
+/** Somebody who has registered and not validated; nothing of it is under way any more. */
 export interface PendingAccount {
   readonly account: TestAccount;
   readonly userId: string;
@@ -69,6 +69,7 @@ export async function registerOnly({ vault, sql }: PurgeVault): Promise<PendingA
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);
   const userId = await findUserId(sql, account.email);
+  await untilDelivered(sql, account.email);
   await untilSealed(sql);
   return { account, userId, token: mail?.token ?? '' };
 }
@@ -78,8 +79,19 @@ export async function findUserId(sql: Sql, email: string): Promise<string> {
   return String(row?.['id']);
 }
 
+/** A mail that has arrived is a message of the outbox for a moment more. */
+function untilDelivered(sql: Sql, email: string): Promise<boolean> {
+  const promised =
+    "select 1 from outbox where $1 in (payload::json ->> 'email', payload::json ->> 'to')";
+  return until(async () => (await sql(promised, [email])).length === 0, {
+    what: 'every message about the address to be done',
+    timeoutMs: 30_000,
+  });
+}
+
+/** Those that the sealer has in hand are not sealed yet. */
 export function untilSealed(sql: Sql): Promise<boolean> {
-  const unsealed = "select 1 from audit_entries where state = 'PENDING' and claimed_until is null";
+  const unsealed = "select 1 from audit_entries where state = 'PENDING'";
   return until(async () => (await sql(`${unsealed} limit 1`)).length === 0, {
     what: 'every entry to be sealed',
     timeoutMs: 30_000,
