@@ -64,7 +64,13 @@ export interface PendingAccount {
   readonly token: string;
 }
 
-export async function registerOnly({ vault, sql }: PurgeVault): Promise<PendingAccount> {
+export async function registerOnly({
+  vault,
+  sql,
+}: {
+  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
+  readonly sql: Sql;
+}): Promise<PendingAccount> {
   const account = inventAccount();
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);
@@ -99,7 +105,7 @@ export function untilSealed(sql: Sql): Promise<boolean> {
 }
 
 /** Lets the tokens of an account end, a moment ago. */
-export async function expire({ sql }: PurgeVault, userId: string): Promise<void> {
+export async function expire({ sql }: Pick<PurgeVault, 'sql'>, userId: string): Promise<void> {
   await sql(
     "update registrations set expires_at = now() - interval '1 second' where account_id = $1",
     [userId],
