@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -6,14 +7,31 @@ import { createServer } from 'node:net';
 const lowest = 20_000;
 const highest = 32_000;
 
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on at this moment, and that no other call here or in
+ * another process answers while this process lives: its owner may let it go for a while.
+ */
+export async function freePort(pick = () => randomInt(lowest, highest)): Promise<number> {
   for (;;) {
+    const port = pick();
     try {
-      return await probe('127.0.0.1', randomInt(lowest, highest));
+      await claim(port);
+      return await probe('127.0.0.1', port);
     } catch (error) {
       if (!isTaken(error)) throw error;
     }
+  }
+}
+
+/** Takes the UDP port of the same number, which nobody needs: by that the next caller knows. */
+async function claim(port: number): Promise<void> {
+  const socket = createSocket('udp4').unref();
+  try {
+    socket.bind(port, '127.0.0.1');
+    await once(socket, 'listening');
+  } catch (error) {
+    socket.close();
+    throw error;
   }
 }
 

@@ -1,0 +1,23 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import test from 'ava';
+import { freePort } from '../../app/dev/free-port.ts';
+
+/** Looks at this port first, and then at any. */
+function first(port: number): () => number {
+  const ports = [port];
+  return () => ports.pop() ?? 0;
+}
+
+test('a port that somebody listens on is passed over', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  t.not(await freePort(first(port)), port);
+});
+
+test('a port is answered once, also while nobody listens on it', async (t) => {
+  const port = await freePort();
+  t.not(await freePort(first(port)), port);
+});
