@@ -1,30 +1,37 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { threadId } from 'node:worker_threads';
 
 /** Below the ports that systems hand out by themselves: one that is let go stays free for its owner. */
 const lowest = 20_000;
 const highest = 32_000;
 
-/** Where this thread begins, so that those of one process, of which each uses a few, do not meet. */
-const first = process.pid * 7_919 + threadId * 100;
-let tried = 0;
-
-/** A port that this thread has not tried yet, and that no other is likely to try at this moment. */
-export function nextPort(): number {
-  const port = lowest + ((first + tried) % (highest - lowest));
-  tried += 1;
-  return port;
-}
-
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on at this moment, and that no other call here or in
+ * another process answers while this process lives: its owner may let it go for a while.
+ */
+export async function freePort(pick = () => randomInt(lowest, highest)): Promise<number> {
   for (;;) {
+    const port = pick();
     try {
-      return await probe('127.0.0.1', nextPort());
+      await claim(port);
+      return await probe('127.0.0.1', port);
     } catch (error) {
       if (!isTaken(error)) throw error;
     }
+  }
+}
+
+/** Takes the UDP port of the same number, which nobody needs: by that the next caller knows. */
+async function claim(port: number): Promise<void> {
+  const socket = createSocket('udp4').unref();
+  try {
+    socket.bind(port, '127.0.0.1');
+    await once(socket, 'listening');
+  } catch (error) {
+    socket.close();
+    throw error;
   }
 }
 

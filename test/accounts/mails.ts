@@ -3,6 +3,8 @@ import path from 'node:path';
 import { until } from '../../app/dev/until.ts';
 import type { TestVault } from '../vault.ts';
 
+type Mailing = Pick<TestVault, 'mailDirectory'>;
+
 export interface Mail {
   readonly subject: string;
   readonly text: string;
@@ -12,7 +14,7 @@ export interface Mail {
 }
 
 /** The mails sent to an address so far, oldest first. */
-export async function mailsTo({ mailDirectory }: TestVault, email: string): Promise<Mail[]> {
+export async function mailsTo({ mailDirectory }: Mailing, email: string): Promise<Mail[]> {
   const names = (await readdir(mailDirectory)).filter((name) => name.endsWith('.eml')).sort();
   const texts = await Promise.all(
     names.map((name) => readFile(path.join(mailDirectory, name), 'utf8')),
@@ -28,7 +30,7 @@ export async function mailsTo({ mailDirectory }: TestVault, email: string): Prom
 }
 
 /** The address's validation mails, once there are at least `count`. */
-export function validationMails(vault: TestVault, email: string, count: number): Promise<Mail[]> {
+export function validationMails(vault: Mailing, email: string, count: number): Promise<Mail[]> {
   return until(
     async () => {
       const mails = (await mailsTo(vault, email)).filter(({ token }) => token !== undefined);

@@ -2,38 +2,43 @@ import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { openDatabase } from '../../app/db/database.ts';
 import { selectExpired, start } from '../../app/accounts/expired-accounts.ts';
-import {
-  countsOf,
-  expire,
-  insertExpired,
-  registerOnly,
-  startPurgeVault,
-  type PurgeVault,
-} from './purge-vault.ts';
+import { peakMemoryBytes } from '../faults/process-figures.ts';
+import { startVaultProcesses } from '../faults/vault-processes.ts';
+import { send } from '../http/send.ts';
+import { createKeyFile } from '../internal/key-file.ts';
+import { testStack } from '../stack.ts';
+import { createSql } from '../uploads/sql.ts';
+import { countsOf, expire, insertExpired, registerOnly, startPurgeVault } from './purge-vault.ts';
 
 const mebibyte = 2 ** 20;
 const accounts = 10_000;
 const slackBytes = 128 * mebibyte;
 
-async function startContext(t: ExecutionContext): Promise<PurgeVault> {
-  const context = await startPurgeVault();
-  t.teardown(() => context.stop());
-  return context;
+/** The app as a process of its own: this one's memory is that of other tests as well. */
+async function startProcess(t: ExecutionContext) {
+  const keys = await createKeyFile();
+  t.teardown(() => keys.remove());
+  const settings = { NODE_ENV: 'test', INTERNAL_API_KEYS_FILE: keys.path };
+  const vault = await startVaultProcesses(testStack(), { settings });
+  t.teardown(() => vault[Symbol.asyncDispose]());
+  const headers = { 'X-Internal-Api-Key': keys.admin };
+  const purge = () => send('POST', `${vault.baseUrl}/v1/auth/purge/expired`, { headers });
+  return { vault, sql: createSql(vault), purge };
 }
 
 test.serial('ten thousand accounts are purged, and memory does not grow with them', async (t) => {
-  const context = await startContext(t);
-  const { sql, purge } = context;
+  const context = await startProcess(t);
+  const { vault, sql, purge } = context;
   const real = await Promise.all(Array.from({ length: 10 }, () => registerOnly(context)));
   for (const { userId } of real) await expire(context, userId);
   const unsent = accounts - real.length;
   await insertExpired(sql, unsent);
 
-  const peakBefore = process.resourceUsage().maxRSS * 1024;
+  const peakBefore = peakMemoryBytes(vault.app.pid);
   const begin = performance.now();
   const answer = await purge();
   const seconds = (performance.now() - begin) / 1000;
-  const growth = process.resourceUsage().maxRSS * 1024 - peakBefore;
+  const growth = peakMemoryBytes(vault.app.pid) - peakBefore;
   t.log(`${seconds.toFixed(1)} s, ${Math.round(growth / mebibyte)} MiB more at the peak`);
 
   t.is(answer.status, 200, answer.text);
@@ -74,7 +79,8 @@ function nodesOf(node: PlanNode): PlanNode[] {
 test.serial(
   'the few expired accounts are found without a scan of the many active ones',
   async (t) => {
-    const { vault, sql } = await startContext(t);
+    const { vault, sql, stop } = await startPurgeVault();
+    t.teardown(stop);
     await insertExpired(sql, 100);
     await sql(
       `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)

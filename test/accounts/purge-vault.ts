@@ -57,18 +57,25 @@ export function countsOf({ body }: JsonAnswer): PurgeCounts {
   return { purgedAccounts, removedAuditTraces, removedEmails };
 }
 
-/** Somebody who has registered and not validated, with a mail sent and an entry sealed. */
+/** Somebody who has registered and not validated; nothing of it is under way any more. */
 export interface PendingAccount {
   readonly account: TestAccount;
   readonly userId: string;
   readonly token: string;
 }
 
-export async function registerOnly({ vault, sql }: PurgeVault): Promise<PendingAccount> {
+export async function registerOnly({
+  vault,
+  sql,
+}: {
+  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
+  readonly sql: Sql;
+}): Promise<PendingAccount> {
   const account = inventAccount();
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);
   const userId = await findUserId(sql, account.email);
+  await untilDelivered(sql, account.email);
   await untilSealed(sql);
   return { account, userId, token: mail?.token ?? '' };
 }
@@ -78,8 +85,19 @@ export async function findUserId(sql: Sql, email: string): Promise<string> {
   return String(row?.['id']);
 }
 
+/** A mail that has arrived is a message of the outbox for a moment more. */
+function untilDelivered(sql: Sql, email: string): Promise<boolean> {
+  const promised =
+    "select 1 from outbox where $1 in (payload::json ->> 'email', payload::json ->> 'to')";
+  return until(async () => (await sql(promised, [email])).length === 0, {
+    what: 'every message about the address to be done',
+    timeoutMs: 30_000,
+  });
+}
+
+/** Those that the sealer has in hand are not sealed yet. */
 export function untilSealed(sql: Sql): Promise<boolean> {
-  const unsealed = "select 1 from audit_entries where state = 'PENDING' and claimed_until is null";
+  const unsealed = "select 1 from audit_entries where state = 'PENDING'";
   return until(async () => (await sql(`${unsealed} limit 1`)).length === 0, {
     what: 'every entry to be sealed',
     timeoutMs: 30_000,
@@ -87,7 +105,7 @@ export function untilSealed(sql: Sql): Promise<boolean> {
 }
 
 /** Lets the tokens of an account end, a moment ago. */
-export async function expire({ sql }: PurgeVault, userId: string): Promise<void> {
+export async function expire({ sql }: Pick<PurgeVault, 'sql'>, userId: string): Promise<void> {
   await sql(
     "update registrations set expires_at = now() - interval '1 second' where account_id = $1",
     [userId],

@@ -31,7 +31,7 @@ export function inventAccount(email = `${randomUUID()}@example.org`): TestAccoun
   };
 }
 
-export function register({ baseUrl }: TestVault, account: TestAccount) {
+export function register({ baseUrl }: Pick<TestVault, 'baseUrl'>, account: TestAccount) {
   return postJson(`${baseUrl}/v1/auth/register`, {
     email: account.email,
     salt: account.saltHex,

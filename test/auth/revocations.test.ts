@@ -25,13 +25,14 @@ async function startTestVault(t: ExecutionContext, settings: NodeJS.ProcessEnv =
   return vault;
 }
 
-/** Where the vault's rows and objects are, for another vault on the same ones. */
+/** Where the vault's rows, objects and mails are, for another vault on the same ones. */
 function sameBackends(vault: TestVault) {
   const { databases } = vault;
   return {
     DATABASE_URL: databases.app,
     DATABASE_SERVICE_URL: databases.service,
     STORAGE_DIRECTORY: storeDirectory(vault),
+    MAIL_DIRECTORY: vault.mailDirectory,
   };
 }
 

@@ -122,7 +122,8 @@ test('a connection that is lost before the commit is told, and nothing was store
   t.deepEqual(await db.asService(readSlots), []);
 });
 
-test('work that never ends gives its connection back', async (t) => {
+// Alone: what other tests do in this thread would be time in which its transactions do nothing.
+test.serial('work that never ends gives its connection back', async (t) => {
   const { db } = await openBehindProxy(t, { idleMs: 300 });
   const never = new Promise<never>(() => undefined);
   await t.throwsAsync(

@@ -25,10 +25,12 @@ test('a process that ignores its stop signal is killed after the grace', async (
   const child = await spawnGuarded(script(source), { onLine: (line) => lines.push(line) });
   await until(() => lines.includes('listening'), { what: 'the script', timeoutMs: 20_000 });
 
+  const stopping = child.stop();
+  await until(() => lines.includes('ignored'), { what: 'the stop signal', timeoutMs: 20_000 });
   const exit = await child.stop({ graceMs: 200 });
 
   t.is(exit.signal, 'SIGKILL');
-  t.true(lines.includes('ignored'));
+  t.deepEqual(await stopping, exit);
   t.false(isAlive(child.pid));
 });
 

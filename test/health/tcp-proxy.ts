@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { nextPort } from '../../app/dev/free-port.ts';
-import { until } from '../../app/dev/until.ts';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { freePort } from '../../app/dev/free-port.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */
 export interface TcpProxy extends AsyncDisposable {
@@ -34,7 +33,9 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
       socket.pipe(other);
     }
   });
-  const port = await listenAnywhere(server);
+  const port = await freePort();
+  const open = async () => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  await open();
 
   async function close(): Promise<void> {
     if (!server.listening) return;
@@ -46,33 +47,10 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
   return {
     url: Object.assign(new URL(serviceUrl), { host: `127.0.0.1:${port}` }).href,
     close,
-    async open() {
-      // Another test may be trying the port at this moment.
-      const free = () => listen(server, port);
-      await until(free, { what: `port ${port}`, timeoutMs: 20_000 });
-    },
+    open,
     stall() {
       for (const socket of sockets) socket.unpipe().pause();
     },
     [Symbol.asyncDispose]: close,
   };
-}
-
-/** Below the ports that systems hand out: nobody is given this one while the proxy is closed. */
-async function listenAnywhere(server: Server): Promise<number> {
-  for (;;) {
-    const port = nextPort();
-    if (await listen(server, port)) return port;
-  }
-}
-
-/** Whether the port was free. */
-async function listen(server: Server, port: number): Promise<boolean> {
-  try {
-    await once(server.listen(port, '127.0.0.1'), 'listening');
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
-    throw error;
-  }
 }

@@ -13,6 +13,8 @@ export interface RawAnswer {
 export interface RawOptions {
   /** Half-closes the connection after the last byte. */
   readonly end?: boolean;
+  /** Takes all that comes until the server closes the connection for the answer. */
+  readonly untilClosed?: boolean;
 }
 
 /** A socket to the server of `baseUrl`, for what fetch would refuse to send. */
@@ -27,7 +29,7 @@ export async function openSocket(baseUrl: string): Promise<Socket> {
 export async function exchange(
   baseUrl: string,
   bytes: string | Buffer,
-  { end = false }: RawOptions = {},
+  { end = false, untilClosed = false }: RawOptions = {},
 ): Promise<RawAnswer> {
   const socket = await openSocket(baseUrl);
   try {
@@ -35,20 +37,23 @@ export async function exchange(
     socket.on('error', () => undefined);
     socket.write(bytes);
     if (end) socket.end();
-    return await readAnswer(socket);
+    return await readAnswer(socket, { untilClosed });
   } finally {
     socket.destroy();
   }
 }
 
 /** Reads one answer with a Content-Length, or up to the end of the connection without one. */
-export function readAnswer(socket: Socket): Promise<RawAnswer> {
+export function readAnswer(
+  socket: Socket,
+  { untilClosed = false }: Pick<RawOptions, 'untilClosed'> = {},
+): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   let received = Buffer.alloc(0);
   const limit = setTimeout(() => reject(new Error('no answer came')), limitMs);
   const onData = (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
-    const answer = parseAnswer(received, false);
+    const answer = untilClosed ? undefined : parseAnswer(received, false);
     if (answer !== undefined) resolve(answer);
   };
   const onClose = () => {

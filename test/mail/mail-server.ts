@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { freePort } from '../../app/dev/free-port.ts';
 
 export const user = 'the vault';
 export const password = 'p@ss/w:rd #1';
@@ -55,22 +55,20 @@ export async function startMailServer(settings: SMTPServerOptions): Promise<Mail
       ...settings,
     }).on('error', () => undefined);
 
-  let server = create();
-  async function listen(port: number): Promise<number> {
+  const port = await freePort();
+  let server: SMTPServer;
+  async function open(): Promise<void> {
+    server = create();
     server.listen(port, '127.0.0.1');
     await once(server.server, 'listening');
-    return (server.server.address() as AddressInfo).port;
   }
-  const port = await listen(0);
+  await open();
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
   return {
     host: `127.0.0.1:${port}`,
     deliveries,
     close,
-    async open() {
-      server = create();
-      await listen(port);
-    },
+    open,
     [Symbol.asyncDispose]: close,
   };
 }

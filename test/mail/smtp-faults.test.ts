@@ -114,7 +114,8 @@ async function rawServer(t: ExecutionContext, onConnection: (socket: Socket) => 
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?timeoutSeconds=1`;
 }
 
-test('a server that takes connections and says nothing fails the delivery', async (t) => {
+// One after the other: each must get as far as it is to fail within seconds.
+test.serial('a server that takes connections and says nothing fails the delivery', async (t) => {
   const mailer = await mailerFor(t, await rawServer(t, () => undefined));
   await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
     name: 'Error',
@@ -122,7 +123,7 @@ test('a server that takes connections and says nothing fails the delivery', asyn
   });
 });
 
-test('a server that falls silent after the message fails the delivery', async (t) => {
+test.serial('a server that falls silent after the message fails the delivery', async (t) => {
   let ended = 0;
   const onData: SMTPServerOptions['onData'] = (stream) => {
     stream.on('end', () => (ended += 1)).resume();

@@ -33,7 +33,8 @@ export async function startReplica(
     REDIS_URL: redisUrl,
     STORAGE_DIRECTORY: storeDirectory(vault),
     SIGNER_SOCKET_PATH: signerSocketPath,
-    MAIL_DIRECTORY: storeDirectory(vault),
+    // Either may send what either promised.
+    MAIL_DIRECTORY: vault.mailDirectory,
     ...withoutLimits,
     ...settings,
   });

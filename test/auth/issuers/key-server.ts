@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { JWK } from 'jose';
+import { freePort } from '../../../app/dev/free-port.ts';
 
 /** An issuer's key set over HTTP, on loopback, that a test changes, breaks and takes away. */
 export interface KeyServer {
@@ -24,8 +24,9 @@ export async function startKeyServer(): Promise<KeyServer> {
     requests += 1;
     listener(request, response);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await freePort();
+  const open = async () => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  await open();
   return {
     url: `http://127.0.0.1:${port}/keys`,
     get requests() {
@@ -44,8 +45,6 @@ export async function startKeyServer(): Promise<KeyServer> {
       server.closeAllConnections();
       await closed;
     },
-    async open() {
-      await once(server.listen(port, '127.0.0.1'), 'listening');
-    },
+    open,
   };
 }
