@@ -28,8 +28,10 @@ export async function pauseAt(
 /** Resolves once `count` of the vault's transactions wait for a lock. */
 export async function untilWaiting(vault: TestVault, count: number): Promise<void> {
   const sql = createSql(vault);
+  // Workers of the vault wait for each other as well, but for a moment.
   const waiting = `
-    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      and query_start < clock_timestamp() - interval '50 milliseconds'`;
   await until(async () => (await sql(waiting)).length === count, {
     what: `${count} transactions to wait`,
     timeoutMs: 20_000,
