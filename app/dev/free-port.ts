@@ -6,14 +6,36 @@ import { createServer } from 'node:net';
 const lowest = 20_000;
 const highest = 32_000;
 
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on at this moment. Nobody else is given it while this
+ * process, or this thread, lives: its owner takes seconds to listen, or is killed and started again.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
+    const port = randomInt(lowest, highest);
+    const claim = await claimPort(port);
+    if (claim === undefined) continue;
     try {
-      return await probe('127.0.0.1', randomInt(lowest, highest));
+      return await probe('127.0.0.1', port);
     } catch (error) {
+      claim[Symbol.dispose]();
       if (!isTaken(error)) throw error;
     }
+  }
+}
+
+/** A name that only one can have, and that goes with its holder; undefined if another one has it. */
+async function claimPort(port: number): Promise<Disposable | undefined> {
+  // Elsewhere a name would be a file, which stays.
+  if (process.platform !== 'linux') return { [Symbol.dispose]() {} };
+  const claim = createServer().listen(`\0probatio-port-${port}`);
+  try {
+    await once(claim, 'listening');
+    claim.unref();
+    return { [Symbol.dispose]: () => void claim.close() };
+  } catch (error) {
+    if (isTaken(error)) return undefined;
+    throw error;
   }
 }
 

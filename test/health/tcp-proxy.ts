@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from '../../app/dev/free-port.ts';
 import { until } from '../../app/dev/until.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */
@@ -47,7 +47,7 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
     url: Object.assign(new URL(serviceUrl), { host: `127.0.0.1:${port}` }).href,
     close,
     async open() {
-      // Another test may be trying the port at this moment.
+      // Where ports cannot be claimed another test may be trying this one.
       const free = () => listen(server, port);
       await until(free, { what: `port ${port}`, timeoutMs: 20_000 });
     },
@@ -58,10 +58,10 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
   };
 }
 
-/** Below the ports that systems hand out: nobody is given this one while the proxy is closed. */
+/** At a port that nobody is given while the proxy is closed. */
 async function listenAnywhere(server: Server): Promise<number> {
   for (;;) {
-    const port = randomInt(20_000, 32_000);
+    const port = await freePort();
     if (await listen(server, port)) return port;
   }
 }
