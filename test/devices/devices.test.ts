@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
 import { assertError } from '../http/error-body.ts';
+import { manyAtOnce } from '../http/many-at-once.ts';
 import { createApi } from '../uploads/api.ts';
 import { countStatuses } from '../uploads/files.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
@@ -21,6 +22,8 @@ test.after.always(() => vault.stop());
 const notFound = { status: 404, code: 'not_found' };
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const anyInfo = () => randomBytes(40).toString('base64');
+
+// Tests that take all connections to Postgres run one after the other, before all others.
 
 test('the envelope of a device comes back as it was given', async (t) => {
   const { token } = await createOwner(vault);
@@ -42,15 +45,13 @@ test('the envelope of a device comes back as it was given', async (t) => {
   t.regex(String(createdAt), time);
 });
 
-test('a device is registered once, however many try at once', async (t) => {
+test.serial('a device is registered once, however many try at once', async (t) => {
   const { token, userId } = await createOwner(vault);
   const deviceId = randomUUID();
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, () =>
-      ask(vault, token, 'POST', '/device-envelope', {
-        json: { deviceId, encryptedEnvelope: anyEnvelope() },
-      }),
-    ),
+  const answers = await manyAtOnce(50, () =>
+    ask(vault, token, 'POST', '/device-envelope', {
+      json: { deviceId, encryptedEnvelope: anyEnvelope() },
+    }),
   );
   t.deepEqual(countStatuses(answers), { 201: 1, 409: 49 });
   const conflict = { status: 409, code: 'envelope_exists' };
@@ -135,7 +136,7 @@ test('what a client says of a device can be changed, and is 1 KiB of base64 at m
   t.false(vault.logLines.join('').includes(encryptedInfo));
 });
 
-test('who changes a device names the version they read, and of fifty at once one does', async (t) => {
+test.serial('who changes a device names the version they read, and of fifty at once one does', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const change = (headers = {}) => {
@@ -143,7 +144,7 @@ test('who changes a device names the version they read, and of fifty at once one
     return ask(vault, token, 'PUT', `/devices/${deviceId}`, { json, headers });
   };
   assertError(t, await change(), { status: 428, code: 'precondition_required' });
-  const many = await Promise.all(Array.from({ length: 50 }, () => change({ 'If-Match': '"1"' })));
+  const many = await manyAtOnce(50, () => change({ 'If-Match': '"1"' }));
   t.deepEqual(countStatuses(many), { 200: 1, 412: 49 });
   const stale = { status: 412, code: 'precondition_failed' };
   assertError(t, await change({ 'If-Match': '"1"' }), stale);
@@ -196,7 +197,7 @@ test('a user has 100 devices at most, of which revoked ones are none', async (t)
   t.is((await ask(vault, token, 'POST', '/device-envelope', { json })).status, 201);
 });
 
-test('however many devices are registered at once, a user has 100 at most', async (t) => {
+test.serial('however many devices are registered at once, a user has 100 at most', async (t) => {
   const { token, userId } = await createOwner(vault);
   await sql(
     `insert into devices (user_id, tenant_id, device_id)
@@ -207,7 +208,7 @@ test('however many devices are registered at once, a user has 100 at most', asyn
     const json = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
     return ask(vault, token, 'POST', '/device-envelope', { json });
   };
-  const answers = await Promise.all(Array.from({ length: 20 }, register));
+  const answers = await manyAtOnce(20, register);
   t.is(answers.filter(({ status }) => status === 201).length, 2);
   for (const answer of answers.filter(({ status }) => status !== 201)) {
     assertError(t, answer, { status: 429, code: 'quota_exceeded' });

@@ -77,7 +77,7 @@ test('a revocation needs no body, and takes no other', async (t) => {
   t.is((await ask(vault, token, 'DELETE', `/devices/${deviceId}`)).status, 204);
 });
 
-test('of revocations at once one is recorded', async (t) => {
+test.serial('of revocations at once one is recorded', async (t) => {
   const { token } = await createOwner(vault);
   await createDevice(vault, token);
   const deviceId = await createDevice(vault, token);

@@ -22,6 +22,8 @@ import {
   logInAt,
 } from './owner.ts';
 
+// Tests with a vault of their own run one after the other, before all others.
+
 let vault: TestVault;
 
 test.before(async () => {
@@ -137,7 +139,7 @@ test('a session that revokes its own device is over at once', async (t) => {
   assertError(t, await tryToken(vault, token), invalidToken);
 });
 
-test('a login under way as its device is revoked opens no session', async (t) => {
+test.serial('a login under way as its device is revoked opens no session', async (t) => {
   const own = await startReadyVault();
   t.teardown(() => own.stop());
   const { token, account, userId } = await createOwner(own);
@@ -158,7 +160,7 @@ test('a login under way as its device is revoked opens no session', async (t) =>
   t.is(sessions.length, 1);
 });
 
-test('a session that was just ended registers no device', async (t) => {
+test.serial('a session that was just ended registers no device', async (t) => {
   const own = await startReadyVault();
   t.teardown(() => own.stop());
   const { token, userId } = await createOwner(own);
@@ -197,7 +199,7 @@ async function startTrusting(t: ExecutionContext) {
   return { trusting, sign };
 }
 
-test('sessions of other issuers are bound by their names', async (t) => {
+test.serial('sessions of other issuers are bound by their names', async (t) => {
   const { trusting, sign } = await startTrusting(t);
   const session = await sign({ sid: 'a' });
   const deviceId = await createDevice(trusting, session);
@@ -225,7 +227,7 @@ test('sessions of other issuers are bound by their names', async (t) => {
   assertError(t, await logInAt(trusting, account, deviceId), unknown);
 });
 
-test('users of other issuers have no credentials here', async (t) => {
+test.serial('users of other issuers have no credentials here', async (t) => {
   const { trusting, sign } = await startTrusting(t);
   const denied = { status: 403, code: 'access_denied' };
   const json = {

@@ -7,6 +7,7 @@ import { createKeyForms } from '../../app/envelopes/key-form.ts';
 import { createEnvelopes } from '../../app/envelopes/service.ts';
 import { anyEnvelope, ask, createOwner } from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';
+import { manyAtOnce } from '../http/many-at-once.ts';
 import { countStatuses } from '../uploads/files.ts';
 import { createSql } from '../uploads/sql.ts';
 import { startReadyVault, type TestVault } from '../vault.ts';
@@ -17,6 +18,8 @@ test.before(async () => {
   vault = await startReadyVault();
 });
 test.after.always(() => vault.stop());
+
+// Tests that take all connections to Postgres run one after the other, before all others.
 
 const replace = (token: string, path: string, json: object, ifMatch?: string) =>
   ask(vault, token, 'PUT', path, {
@@ -67,7 +70,7 @@ for (const [path, wrappingKey] of [
     );
   });
 
-  test(`of replacements at once one wins: ${path}`, async (t) => {
+  test.serial(`of replacements at once one wins: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
     await ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } });
     const changes = Array.from({ length: 20 }, () => ({ encryptedEnvelope: anyEnvelope() }));
@@ -77,12 +80,10 @@ for (const [path, wrappingKey] of [
     t.like((await ask(vault, token, 'GET', path)).body, { ...winner, version: 2 });
   });
 
-  test(`of creations at once one wins: ${path}`, async (t) => {
+  test.serial(`of creations at once one wins: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () =>
-        ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } }),
-      ),
+    const answers = await manyAtOnce(50, () =>
+      ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } }),
     );
     t.deepEqual(countStatuses(answers), { 201: 1, 409: 49 });
   });

@@ -36,7 +36,6 @@ interface Listening {
 interface FeedOptions {
   readonly since?: number | string;
   readonly lastEventId?: number | string;
-  readonly token?: string;
 }
 
 /** Opens a feed; the test's end hangs up. */
@@ -48,11 +47,11 @@ export async function openFeed(
 ): Promise<FeedReader> {
   const hangUp = new AbortController();
   t.teardown(() => hangUp.abort());
-  const { since, lastEventId, token = device.api.token } = options;
+  const { since, lastEventId } = options;
   const query = since === undefined ? '' : `?since=${since}`;
   const response = await fetch(`${baseUrl}/v1/sync/events${query}`, {
     headers: {
-      authorization: `Bearer ${token}`,
+      authorization: `Bearer ${device.api.token}`,
       'x-device-id': device.deviceId,
       ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
     },

@@ -30,16 +30,17 @@ test.serial('documents are found by their keywords, however they are written', a
     (await storeBytes(user, 1, { keywords })).document.id;
   const invoice = await store('Rechnung', 'Müller  GmbH');
   const contract = await store('Vertrag', 'Müller GmbH');
-  const note = await store('Notiz');
+  const note = await store('Kurze Notiz');
 
   t.deepEqual(await search({ all: [' müller\tgmbh '] }), [contract, invoice]);
   t.deepEqual(await search({ all: ['Müller GmbH', 'VERTRAG'] }), [contract]);
-  t.deepEqual(await search({ any: ['notiz', 'rechnung'] }), [note, invoice]);
-  t.deepEqual(await search({ all: ['Müller GmbH'], any: ['notiz', 'vertrag'] }), [contract]);
+  t.deepEqual(await search({ any: ['kurze notiz', 'rechnung'] }), [note, invoice]);
+  t.deepEqual(await search({ all: ['Müller GmbH'], any: ['kurze notiz', 'vertrag'] }), [contract]);
   t.deepEqual(await search({ all: ['müller'] }), []);
   await t.throwsAsync(search({}), { name: 'VaultError', code: 'validation_failed' });
   t.true(bodies.length > 0);
-  t.false(bodies.some((body) => /müller|vertrag|notiz/i.test(body)));
+  // A shorter word is in base64 by chance.
+  t.false(bodies.some((body) => /müller|vertrag|kurze notiz/i.test(body)));
 });
 
 test.serial('a search comes in pages, and all of them are read', async (t) => {

@@ -25,6 +25,14 @@ export interface User {
   readonly masterKey: Uint8Array<ArrayBuffer>;
 }
 
+let latest = 0;
+
+/** The time of all devices here. No two readings are alike: of two writes one is the later. */
+function readClock(): Date {
+  latest = Math.max(Date.now(), latest + 1);
+  return new Date(latest);
+}
+
 export const createUser = (): User => ({ userId: randomUUID(), masterKey: randomBytes(32) });
 
 export interface TestDevice {
@@ -45,12 +53,11 @@ export async function openDevice(
   const raw = await createDevice(vault, { userId });
   const store = createMemoryStore();
   const tokens = { current: async () => raw.api.token, renew: async () => raw.api.token, end() {} };
-  const open = ({ fetch = globalThis.fetch, ...others }: DeviceOptions) => {
-    const now = others.now ?? (() => new Date());
+  const open = ({ fetch = globalThis.fetch, now = readClock, ...others }: DeviceOptions) => {
     const inner = createHttp({ baseUrl: vault.baseUrl, fetch, retry: impatient, now });
     const http = createSessionHttp({ http: inner, tokens });
     const { deviceId } = raw;
-    return openSync({ http, masterKey, deviceId, schemaVersion: 1, store, ...others });
+    return openSync({ http, masterKey, deviceId, schemaVersion: 1, store, now, ...others });
   };
   return { raw, sync: await open(options), reopen: (other) => open({ ...options, ...other }) };
 }
