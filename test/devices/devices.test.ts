@@ -136,25 +136,28 @@ test('what a client says of a device can be changed, and is 1 KiB of base64 at m
   t.false(vault.logLines.join('').includes(encryptedInfo));
 });
 
-test.serial('who changes a device names the version they read, and of fifty at once one does', async (t) => {
-  const { token } = await createOwner(vault);
-  const deviceId = await createDevice(vault, token);
-  const change = (headers = {}) => {
-    const json = { encryptedInfo: anyInfo() };
-    return ask(vault, token, 'PUT', `/devices/${deviceId}`, { json, headers });
-  };
-  assertError(t, await change(), { status: 428, code: 'precondition_required' });
-  const many = await manyAtOnce(50, () => change({ 'If-Match': '"1"' }));
-  t.deepEqual(countStatuses(many), { 200: 1, 412: 49 });
-  const stale = { status: 412, code: 'precondition_failed' };
-  assertError(t, await change({ 'If-Match': '"1"' }), stale);
-  assertError(t, await change({ 'If-Match': 'W/"2"' }), stale);
-  assertError(t, await change({ 'If-Match': '2' }), { status: 400, code: 'invalid_request' });
-  const { body } = await ask(vault, token, 'GET', '/devices');
-  t.like((body as unknown[])[0], { deviceId, version: 2 });
-  t.is((await change({ 'If-Match': '*' })).status, 200);
-  t.is((await entriesOf(vault, deviceId)).length, 3);
-});
+test.serial(
+  'who changes a device names the version they read, and of fifty at once one does',
+  async (t) => {
+    const { token } = await createOwner(vault);
+    const deviceId = await createDevice(vault, token);
+    const change = (headers = {}) => {
+      const json = { encryptedInfo: anyInfo() };
+      return ask(vault, token, 'PUT', `/devices/${deviceId}`, { json, headers });
+    };
+    assertError(t, await change(), { status: 428, code: 'precondition_required' });
+    const many = await manyAtOnce(50, () => change({ 'If-Match': '"1"' }));
+    t.deepEqual(countStatuses(many), { 200: 1, 412: 49 });
+    const stale = { status: 412, code: 'precondition_failed' };
+    assertError(t, await change({ 'If-Match': '"1"' }), stale);
+    assertError(t, await change({ 'If-Match': 'W/"2"' }), stale);
+    assertError(t, await change({ 'If-Match': '2' }), { status: 400, code: 'invalid_request' });
+    const { body } = await ask(vault, token, 'GET', '/devices');
+    t.like((body as unknown[])[0], { deviceId, version: 2 });
+    t.is((await change({ 'If-Match': '*' })).status, 200);
+    t.is((await entriesOf(vault, deviceId)).length, 3);
+  },
+);
 
 test('the use of a device is recorded once a minute', async (t) => {
   const { token } = await createOwner(vault);
