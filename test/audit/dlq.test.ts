@@ -143,12 +143,18 @@ test('of retries and abandonments at once exactly one decides', async (t) => {
 test('what is not in the queue is not found, and what is no request of this API refused', async (t) => {
   const dead = await dlq.killOne();
   const { id } = dead;
-  const [sealed] = await dlq.sql(`select id from audit_entries where state = 'SEALED' limit 1`);
+  // Not those that other tests have brought back from the queue.
+  const neverDead = `select id from audit_entries e where state = 'SEALED' and not exists (
+    select from audit_dead_letters where entry_id = e.id) limit 1`;
+  const sealed = await until(async () => (await dlq.sql(neverDead))[0], {
+    what: 'a sealed entry',
+    timeoutMs: 20_000,
+  });
   for (const [method, path, status, code] of [
     ['POST', `${randomUUID()}/retry`, 404, 'not_found'],
     ['POST', `${randomUUID()}/abandon`, 404, 'not_found'],
-    ['POST', `${String(sealed?.['id'])}/retry`, 404, 'not_found'],
-    ['POST', `${String(sealed?.['id'])}/abandon`, 404, 'not_found'],
+    ['POST', `${String(sealed['id'])}/retry`, 404, 'not_found'],
+    ['POST', `${String(sealed['id'])}/abandon`, 404, 'not_found'],
     ['POST', 'jam/retry', 400, 'validation_failed'],
     ['POST', 'retry?batchSize=0', 400, 'validation_failed'],
     ['POST', 'retry?batchSize=201', 400, 'validation_failed'],

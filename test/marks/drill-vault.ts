@@ -7,6 +7,7 @@ import { loadConfig } from '../../app/config.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
 import { until } from '../../app/dev/until.ts';
+import { parseMarkText } from '../../app/marks/mark.ts';
 import { createMarkObjects, type MarkObjects } from '../../app/marks/mark-objects.ts';
 import { startServices, type Services } from '../../app/services.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
@@ -35,6 +36,11 @@ export interface DrillVault {
   readonly objects: MarkObjects;
   /** An object of which no row knows. */
   store(key: string, text?: string): Promise<void>;
+  /**
+   * Resolves once a mark says all that is sealed, and the database knows it: a vault that ends waits
+   * for its last mark for a moment only.
+   */
+  untilMarked(): Promise<void>;
   /** For processes of their own. */
   readonly environment: Record<string, string>;
   /** Rejects with StartRefused. */
@@ -80,11 +86,13 @@ export async function createDrillVault(t: Teardown, parts: Parts): Promise<Drill
   const sql = createSql({ databases });
   const store = await createObjectStore({ driver: 'filesystem', directory: storeDirectory });
   t.teardown(() => store.close());
+  const objects = createMarkObjects(store);
   return {
     sql,
     database,
     storeDirectory,
-    objects: createMarkObjects(store),
+    objects,
+    untilMarked: () => untilMarked(sql, objects),
     store: async (key, text = 'bytes') => void (await storeObject(store, [Buffer.from(text)], key)),
     environment,
     start: async (settings = {}) => {
@@ -126,4 +134,17 @@ export async function untilAllSealed(sql: Sql): Promise<void> {
     what: 'every signature',
     timeoutMs: 20_000,
   });
+}
+
+/** As if the pause between two marks were over. */
+const newestMark = `update audit_marks set written_at = now() - interval '5 seconds'
+  returning mark_id, (select sum(sealed)::int from audit_totals) as sealed`;
+
+async function untilMarked(sql: Sql, objects: MarkObjects): Promise<void> {
+  const isMarked = async () => {
+    const [{ mark_id: id, sealed } = {}] = await sql(newestMark);
+    const proof = await objects.read(String(id));
+    return proof !== undefined && parseMarkText(proof.entryCanonical)?.sealed === sealed;
+  };
+  await until(isMarked, { what: 'the mark', timeoutMs: 20_000, intervalMs: 100 });
 }

@@ -39,6 +39,7 @@ export async function makeBackups(): Promise<Backups> {
 
   const vault = await first.start();
   await vault.seal(5);
+  await first.untilMarked();
   await vault.stop();
   const older = await createDrillVault(t, {
     database: first.database,
@@ -55,6 +56,7 @@ export async function makeBackups(): Promise<Backups> {
   await untilAllSealed(first.sql);
   await keyRotation.activate(exchangedKeyId, { ...operator, predecessorLost: false });
   await untilAllSealed(first.sql);
+  await first.untilMarked();
   await later.stop();
 
   const configuration = inside('older.conf');

@@ -47,6 +47,7 @@ test('planted marks do not stop a vault that has one of its own, and are told', 
   const drill = await createDrillVault(t, t.context.newVault());
   const vault = await drill.start();
   await vault.seal(3);
+  await drill.untilMarked();
   await vault.stop();
   const [own = ''] = await drill.objects.list();
   const proof = await drill.objects.read(own);
@@ -70,6 +71,7 @@ test('planted marks do not stop a vault that has one of its own, and are told', 
 
   const again = await drill.start();
   await again.seal(2);
+  await drill.untilMarked();
   await again.stop();
   t.is(again.services.admission.admitted?.markIds[0], own);
   const warning = again.logLines.find((line) => line.includes('marks that no key of ours signed'));
@@ -87,6 +89,7 @@ test('in the store of a new vault planted marks are told from its own, and can b
   t.notRegex(error.message, /sealed entries/);
   const vault = await drill.start({ RESTORE_ACCEPT_MARK: id });
   await vault.seal(2);
+  await drill.untilMarked();
   await vault.stop();
   const next = await drill.start();
   t.is(next.services.admission.admitted?.restoration, undefined);
