@@ -18,7 +18,7 @@ const script = `
   trap '"$0" down; exit' TERM
   "$0" up || exit
   sleep infinity & wait`;
-const startLimitMs = 300_000;
+const startLimitMs = 900_000;
 
 export interface S3Lab extends AsyncDisposable {
   /** An empty bucket. */
