@@ -1,8 +1,8 @@
 import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/guard.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
-import type { RequestInfo } from '../http/request.ts';
 import { linkNextPage } from '../http/next-page.ts';
+import type { RequestInfo } from '../http/request.ts';
 import { route, type Route } from '../http/route.ts';
 import { Uuid } from '../http/wire.ts';
 import type { Author } from './history.ts';
