@@ -49,7 +49,7 @@ export interface Sharing {
   ): Promise<void>;
   /** What others share with the caller, newest first. */
   listReceived(caller: Caller, page: Page): Promise<ReceivedPage>;
-  /** Removes all that an owner gave, got and shared by, in the service's transaction. */
+  /** Ends all that an owner gave, got and shared by, in the service's transaction. */
   removeAll(tx: Tx, owner: Owner): Promise<RemovedSharing>;
 }
 
