@@ -34,6 +34,7 @@ export function createDeviceRoutes({ deviceEnvelopes, devices }: DeviceRoutesOpt
       body: DeviceKeyForm,
       status: 201,
       response: DeviceEnvelope,
+      hasETag: true,
       noStore: true,
       errors: [
         'invalid_key_length',
@@ -55,6 +56,7 @@ export function createDeviceRoutes({ deviceEnvelopes, devices }: DeviceRoutesOpt
       params: DeviceId,
       status: 200,
       response: DeviceEnvelopeView,
+      hasETag: true,
       noStore: true,
       errors: ['device_blacklisted', 'not_found'],
       handler: ({ caller, params, reply }) =>
@@ -88,6 +90,7 @@ export function createDeviceRoutes({ deviceEnvelopes, devices }: DeviceRoutesOpt
       body: DeviceChange,
       status: 200,
       response: DeviceView,
+      hasETag: true,
       noStore: true,
       errors: [
         'invalid_request',

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../errors.ts';
+import { limitIdle } from '../http/idle-body.ts';
 
 export interface FormFile {
   /** As sent; undefined where none was. */
@@ -99,11 +100,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
       room -= chunk.length;
       if (room < 0) fail(new AppError('file_too_large'));
     });
-    // Node would hang up on who has sent everything and waits for a slow answer.
-    request.once('end', () => request.setTimeout(0));
-    request.setTimeout(idleMs, () => {
-      request.destroy(new Error('the client stopped sending'));
-    });
+    limitIdle(request, idleMs);
     finished(request, { writable: false }, (cause) => {
       if (cause) fail(new AppError('incomplete_body', { cause }));
     });

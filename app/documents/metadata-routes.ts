@@ -21,6 +21,7 @@ export function createMetadataRoutes({ documentMetadata }: MetadataRoutesOptions
       body: ReplaceMetadata,
       status: 200,
       response: DocumentView,
+      hasETag: true,
       errors: [
         'invalid_request',
         'not_found',

@@ -74,6 +74,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       params: DocumentId,
       status: 200,
       response: DocumentView,
+      hasETag: true,
       errors: ['not_found'],
       handler: async ({ caller, params, reply }) => {
         const { document, revision } = await documents.get(caller, params.id);
@@ -107,7 +108,8 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       params: DocumentId,
       status: 204,
       response: undefined,
-      errors: ['not_found', 'document_sealed', 'audit_backlog_full'],
+      errors: ['not_found', 'audit_backlog_full'],
+      forbids: ['document_sealed'],
       handler: ({ caller, params, request }) =>
         documents.remove(caller, params.id, request.serverId),
     }),

@@ -13,7 +13,6 @@ import {
   loadDocument,
   lockDocument,
   ownerOf,
-  selectDocuments,
   toRevised,
   toView,
   type RevisedDocument,
@@ -21,6 +20,7 @@ import {
 } from './document-rows.ts';
 import { claimingFile, findFile, insertVersion, versionOf } from './file-claim.ts';
 import { insertKeywords } from './keyword-rows.ts';
+import { loadPage, type DocumentsPage } from './pages.ts';
 import type { CreateDocument, DocumentView } from './schema.ts';
 import { removeUnsealed } from './unsealed.ts';
 
@@ -38,11 +38,11 @@ export interface Documents {
     hangUp?: AbortSignal,
     idempotency?: Idempotency<View>,
   ): Promise<View>;
-  /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
+  /** Newest first; `cursor` is the last id of the page before. */
   list(
     caller: Caller,
     page: { limit: number; cursor?: string | undefined },
-  ): Promise<{ documents: View[]; cursor: string | undefined }>;
+  ): Promise<DocumentsPage>;
   /** Throws not_found. */
   get(caller: Caller, id: string): Promise<RevisedDocument>;
   /** Throws not_found, or document_sealed unless the caller is a probatio_admin. */
@@ -102,14 +102,15 @@ export function createDocuments(options: DocumentsOptions): Documents {
 
     list: (caller, { limit, cursor }) =>
       db.asUser(caller, async (tx) => {
-        let query = selectDocuments(tx)
-          .where('documents.user_id', '=', caller.userId)
-          .orderBy('documents.id', 'desc')
+        let query = tx
+          .selectFrom('documents')
+          .select('id')
+          .where('user_id', '=', caller.userId)
+          .orderBy('id', 'desc')
           .limit(limit + 1);
-        if (cursor !== undefined) query = query.where('documents.id', '<', cursor);
-        const rows = await query.execute();
-        const documents = rows.slice(0, limit).map(toView);
-        return { documents, cursor: rows.length > limit ? documents.at(-1)?.id : undefined };
+        if (cursor !== undefined) query = query.where('id', '<', cursor);
+        const ids = (await query.execute()).map(({ id }) => id);
+        return loadPage(tx, ids, limit);
       }),
 
     get: (caller, id) => db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),

@@ -65,6 +65,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       body: MasterKeyForm,
       status: 201,
       response: StoredEnvelope,
+      hasETag: true,
       noStore: true,
       errors: createErrors,
       handler: ({ caller, body, request, reply }) => {
@@ -80,6 +81,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       access,
       status: 200,
       response: EnvelopeView,
+      hasETag: true,
       noStore: true,
       errors: ['not_found'],
       handler: ({ caller, reply }) => withETag(reply, envelopes.get(caller, 'MASTER')),
@@ -93,6 +95,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       body: MasterKeyForm,
       status: 200,
       response: StoredEnvelope,
+      hasETag: true,
       noStore: true,
       errors: replaceErrors,
       handler: async ({ caller, body, request, reply }) => {
@@ -111,6 +114,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       body: RecoveryKeyForm,
       status: 201,
       response: StoredEnvelope,
+      hasETag: true,
       noStore: true,
       errors: [...createErrors, ...reauthErrors],
       handler: async (input) => {
@@ -127,6 +131,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       access: { ...access, orRecovery: true },
       status: 200,
       response: EnvelopeView,
+      hasETag: true,
       noStore: true,
       errors: ['not_found'],
       handler: ({ caller, reply }) => withETag(reply, envelopes.get(caller, 'RECOVERY')),
@@ -140,6 +145,7 @@ export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
       body: RecoveryKeyForm,
       status: 200,
       response: StoredEnvelope,
+      hasETag: true,
       noStore: true,
       errors: [...replaceErrors, ...reauthErrors],
       handler: async (input) => {

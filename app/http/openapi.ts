@@ -7,15 +7,8 @@ import {
 import { describeError, type ErrorCode } from '../errors.ts';
 import { recoveryScope, type Access } from './caller.ts';
 import { EventStream } from './event-stream.ts';
-import { IdempotencyKey, replayedHeader } from './idempotency.ts';
-import {
-  EventHeaders,
-  eventResponses,
-  headResponses,
-  octets,
-  RangeHeaders,
-  streamedResponses,
-} from './openapi-stream.ts';
+import { answerHeaders, requestHeaders } from './openapi-headers.ts';
+import { eventResponses, headResponses, octets, streamedResponses } from './openapi-stream.ts';
 import type { Route } from './route.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
 
@@ -31,19 +24,6 @@ const ErrorBody = z
     details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: 'Error', description: 'The body of every error. `code` is stable.' });
-
-const IdempotencyHeaders = z.object({
-  'Idempotency-Key': IdempotencyKey.optional().meta({
-    description:
-      'The same request under the same key within 24 hours is answered again, not done again.',
-  }),
-});
-
-const ReplayHeaders = z.object({
-  [replayedHeader]: z.literal('true').optional().meta({
-    description: 'The answer was given before, to the same request under the same key.',
-  }),
-});
 
 interface ApiInfo {
   readonly title: string;
@@ -87,9 +67,7 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params === undefined ? {} : { path: route.params as z.ZodObject }),
       ...(route.query === undefined ? {} : { query: route.query as z.ZodObject }),
-      ...(route.idempotent === true ? { header: IdempotencyHeaders } : {}),
-      ...(route.response === StreamedAnswer ? { header: RangeHeaders } : {}),
-      ...(route.response === EventStream ? { header: EventHeaders } : {}),
+      ...requestHeaders(route),
     },
     ...requestBody(route),
     responses: { ...success(route), ...failures(route) },
@@ -148,8 +126,7 @@ function success(route: Route) {
     route.response === undefined
       ? {}
       : { content: { 'application/json': { schema: route.response } } };
-  const headers = route.idempotent === true ? { headers: ReplayHeaders } : {};
-  return { [String(route.status)]: { description, ...headers, ...content } };
+  return { [String(route.status)]: { description, ...answerHeaders(route), ...content } };
 }
 
 /** Codes that the guards answer. */
@@ -192,7 +169,10 @@ function failures(route: Route) {
     codes.add('idempotency_key_reused').add('idempotency_in_progress');
   }
   for (const code of accessCodes(route.access)) codes.add(code);
-  const byStatus = Map.groupBy(codes, (code) => describeError(code).status);
+  const forbidden = new Set(route.forbids);
+  const byStatus = Map.groupBy([...codes, ...forbidden], (code) =>
+    forbidden.has(code) ? 403 : describeError(code).status,
+  );
   return Object.fromEntries(
     [...byStatus].map(([status, of]) => [
       String(status),

@@ -62,8 +62,12 @@ export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | unde
   readonly response: R;
   /** The answer carries a secret, token or key: Cache-Control: no-store. */
   readonly noStore?: boolean;
+  /** The answer carries an ETag; for the documentation. */
+  readonly hasETag?: true;
   /** Codes this route may answer beyond those every route may. */
   readonly errors: readonly ErrorCode[];
+  /** Codes of another status that it answers with 403. */
+  readonly forbids?: readonly ErrorCode[];
   readonly handler: (input: Input<A, P, Q, B, R>) => Promise<Answer<R>>;
 }
 

@@ -22,6 +22,7 @@ export function createSharingKeyRoutes({ sharingKeys }: SharingKeyRoutesOptions)
       body: SharingKeyChange,
       status: 200,
       response: SharingKeyView,
+      hasETag: true,
       noStore: true,
       errors: [
         'invalid_request',
@@ -44,6 +45,7 @@ export function createSharingKeyRoutes({ sharingKeys }: SharingKeyRoutesOptions)
       access,
       status: 200,
       response: SharingKeyView,
+      hasETag: true,
       noStore: true,
       errors: ['not_found'],
       handler: async ({ caller, reply }) => {

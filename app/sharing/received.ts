@@ -1,24 +1,30 @@
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Caller } from '../http/caller.ts';
+import { takePage } from '../http/page-room.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
-type View = z.input<typeof SharedDocument>;
+/** `cursor` is the last id of a share in the page, and undefined after the last page. */
+export interface ReceivedPage {
+  readonly documents: z.input<typeof SharedDocument>[];
+  readonly cursor: string | undefined;
+}
 
 /** What others share with the caller, newest share first. */
 export async function listReceived(
   tx: Tx,
   caller: Caller,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
-): Promise<View[]> {
-  let query = tx
-    .selectFrom('document_shares')
-    .innerJoin('documents', 'documents.id', 'document_shares.document_id')
-    .innerJoin('document_versions', (join) =>
-      join
-        .onRef('document_versions.document_id', '=', 'documents.id')
-        .onRef('document_versions.version', '=', 'documents.version'),
-    )
+): Promise<ReceivedPage> {
+  let query = selectReceived(tx, caller)
+    .select(['document_shares.id', sql<number>`octet_length(encrypted_metadata)`.as('bytes')])
+    .limit(limit + 1);
+  if (cursor !== undefined) query = query.where('document_shares.id', '<', cursor);
+  const found = await query.execute();
+  const ids = found.map(({ id }) => id);
+  const page = takePage(ids, limit, new Map(found.map(({ id, bytes }) => [id, bytes])));
+  const rows = await selectReceived(tx, caller)
     .select([
       'document_shares.id as shareId',
       'document_shares.document_id as documentId',
@@ -31,13 +37,29 @@ export async function listReceived(
       'document_versions.file_hash as fileHash',
       'document_versions.status',
     ])
-    // Row-level security alone would also show what the caller gave.
-    .where('document_shares.recipient_user_id', '=', caller.userId)
-    .orderBy('document_shares.id', 'desc')
-    .limit(limit);
-  if (cursor !== undefined) query = query.where('document_shares.id', '<', cursor);
-  const rows = await query.execute();
-  return rows.map(({ permissions, ...row }) =>
-    Object.assign(row, { permissions: Permissions.parse(permissions) }),
+    .where(sql<boolean>`document_shares.id = any (${page}::uuid[])`)
+    .execute();
+  return {
+    documents: rows.map(({ permissions, ...row }) =>
+      Object.assign(row, { permissions: Permissions.parse(permissions) }),
+    ),
+    cursor: page.length < ids.length ? page.at(-1) : undefined,
+  };
+}
+
+/** Of shares that name the caller, with their documents in the current versions. */
+function selectReceived(tx: Tx, caller: Caller) {
+  return (
+    tx
+      .selectFrom('document_shares')
+      .innerJoin('documents', 'documents.id', 'document_shares.document_id')
+      .innerJoin('document_versions', (join) =>
+        join
+          .onRef('document_versions.document_id', '=', 'documents.id')
+          .onRef('document_versions.version', '=', 'documents.version'),
+      )
+      // Row-level security alone would also show what the caller gave.
+      .where('document_shares.recipient_user_id', '=', caller.userId)
+      .orderBy('document_shares.id', 'desc')
   );
 }

@@ -7,10 +7,10 @@ import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Idempotency } from '../http/idempotency.ts';
-import { listReceived } from './received.ts';
+import { listReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import { removeSharing, type RemovedSharing } from './removal.ts';
-import type { CreateShare, SharedDocument, ShareView } from './schema.ts';
+import type { CreateShare, ShareView } from './schema.ts';
 import { findRecipient, holdDocument, insertShare, listShares, toView } from './share-rows.ts';
 
 type NewShare = z.output<typeof CreateShare>;
@@ -47,12 +47,9 @@ export interface Sharing {
     at: { readonly id: string; readonly shareId: string },
     requestId: string,
   ): Promise<void>;
-  /** What others share with the caller, newest first; `cursor` is undefined after the last page. */
-  listReceived(
-    caller: Caller,
-    page: Page,
-  ): Promise<{ documents: z.input<typeof SharedDocument>[]; cursor: string | undefined }>;
-  /** Removes all that an owner gave, got and shared by, in the service's transaction. */
+  /** What others share with the caller, newest first. */
+  listReceived(caller: Caller, page: Page): Promise<ReceivedPage>;
+  /** Ends all that an owner gave, got and shared by, in the service's transaction. */
   removeAll(tx: Tx, owner: Owner): Promise<RemovedSharing>;
 }
 
@@ -136,12 +133,7 @@ export function createSharing({ db, audit, recipients, clock }: SharingOptions):
         });
       }),
 
-    listReceived: (caller, { limit, cursor }) =>
-      db.asUser(caller, async (tx) => {
-        const rows = await listReceived(tx, caller, { limit: limit + 1, cursor });
-        const documents = rows.slice(0, limit);
-        return { documents, cursor: rows.length > limit ? documents.at(-1)?.shareId : undefined };
-      }),
+    listReceived: (caller, page) => db.asUser(caller, (tx) => listReceived(tx, caller, page)),
 
     removeAll: removeSharing,
   };

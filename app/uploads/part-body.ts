@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
+import { limitIdle } from '../http/idle-body.ts';
 
 /** A client that sends nothing for this long is let go. */
 const idleMs = 60_000;
@@ -17,11 +18,7 @@ export function declaredLength(request: IncomingMessage): number {
 export function watchBody(request: IncomingMessage): void {
   request.pause();
   request.on('error', () => undefined);
-  // Node would hang up on who has sent everything and waits for a slow answer.
-  request.once('end', () => request.setTimeout(0));
-  request.setTimeout(idleMs, () => {
-    request.destroy(new Error('the client stopped sending'));
-  });
+  limitIdle(request, idleMs);
 }
 
 /** Reads the body to its end and keeps only its SHA-256 (base64). Throws incomplete_body. */

@@ -108,6 +108,7 @@ export function createSharing({
       const share = await http.json(Share, {
         method: 'POST',
         path: `${documentPath(documentId)}/share`,
+        idempotencyKey: crypto.randomUUID(),
         json: {
           recipientId,
           wrappedKey: encodeBase64(wrappedKey),

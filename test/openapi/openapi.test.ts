@@ -28,3 +28,41 @@ test('docs/access.md is what the routes ask of a caller: npm run openapi brings 
   const committed = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   t.is(committed, describeAccess(listRoutes()));
 });
+
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly responses: Record<string, { description: string; headers?: Record<string, unknown> }>;
+}
+
+test('headers that decide or go on are documented where they do', (t) => {
+  const { paths = {} } = describeApi();
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item ?? {}).map(([method, operation]) => {
+      const { parameters = [], responses } = operation as Operation;
+      const names = (where: string) =>
+        parameters.filter((each) => each.in === where).map(({ name }) => name);
+      const answered = Object.keys(responses['200']?.headers ?? {});
+      return { name: `${method} ${path}`, names, responses, answered };
+    }),
+  );
+  const conditional = operations.filter(({ responses }) => '428' in responses);
+  t.true(conditional.length >= 6);
+  for (const { name, names, answered } of conditional) {
+    t.deepEqual(names('header'), ['If-Match'], name);
+    t.deepEqual(answered, ['ETag'], name);
+  }
+  const paged = operations.filter(({ names }) => names('query').includes('cursor'));
+  t.true(paged.length >= 8);
+  for (const { name, answered } of paged) t.deepEqual(answered, ['Link'], name);
+  const find = (name: string) => operations.find((each) => each.name === name);
+  t.deepEqual(find('get /v1/documents/{id}')?.answered, ['ETag']);
+  const part = find('put /v1/uploads/{sessionId}/parts/{partNumber}');
+  t.deepEqual(part?.names('header'), ['Content-Digest']);
+});
+
+test('a refusal to delete a sealed document is documented under its status', (t) => {
+  const { paths = {} } = describeApi();
+  const { responses } = paths['/v1/documents/{id}']?.delete as unknown as Operation;
+  t.regex(responses['403']?.description ?? '', /`access_denied`[^]*`document_sealed`/);
+  t.false('409' in responses);
+});

@@ -68,6 +68,21 @@ test('after unsharing nothing is left to open, and the document can be shared ag
   t.deepEqual(listed, [brief.id]);
 });
 
+test('a share whose answer is lost is asked for again and made once', async (t) => {
+  const { id } = await storeEvidence();
+  let lost = 0;
+  const lose = (body: object) => {
+    lost += 1;
+    if (lost === 1) throw new TypeError('the connection broke');
+    return body;
+  };
+  await line.tamper(`/v1/documents/${id}/share`, lose, async () => {
+    const share = await owner.session.shareDocument(id, email);
+    t.is(lost, 2);
+    t.is((await findReceived(share.id))?.documentId, id);
+  });
+});
+
 test('an address that nobody has is shared with all the same, and nobody can open it', async (t) => {
   const { id } = await storeEvidence();
   const share = await owner.session.shareDocument(id, `no.${email}`);

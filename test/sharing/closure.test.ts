@@ -40,7 +40,7 @@ async function tracesOf(vault: TestVault, userId: string): Promise<Record<string
   return counts;
 }
 
-test('a closed account leaves no share, given or got, and no key', async (t) => {
+test('a closed account leaves no share that it gave, none that names it, and no key', async (t) => {
   const { vault } = t.context;
   const [leaving, staying] = [await createSharer(t, vault), await createSharer(t, vault)];
   const given = await shareSealed(t, leaving, staying);
@@ -50,7 +50,7 @@ test('a closed account leaves no share, given or got, and no key', async (t) => 
   t.is((await close(vault, leaving)).status, 204);
 
   t.deepEqual(await tracesOf(vault, leaving.userId), { keys: 0, recipients: 0, shares: 0 });
-  t.deepEqual(await tracesOf(vault, staying.userId), { keys: 1, recipients: 0, shares: 0 });
+  t.deepEqual(await tracesOf(vault, staying.userId), { keys: 1, recipients: 0, shares: 1 });
   t.is((await staying.api.send('GET', `/v1/documents/${given.id}`)).status, 404);
   t.is((await leaving.api.send('GET', `/v1/documents/${got.id}`)).status, 404);
   t.is((await leaving.api.send('GET', `/v1/documents/${given.id}`)).status, 200);
@@ -63,12 +63,14 @@ test('to sharers the address of a closed account is as unknown as any other', as
   const [leaving, staying] = [await createSharer(t, vault), await createSharer(t, vault)];
   const { id, recipientId } = await shareSealed(t, staying, leaving);
   const { publicKey } = (await askKey(staying.api, leaving.account.email)).body;
+  const before = await staying.api.send('GET', `/v1/documents/${id}/shares`);
   await close(vault, leaving);
   const again = await askKey(staying.api, leaving.account.email);
   t.is(again.status, 200);
   t.is(again.body.recipientId, recipientId);
   t.not(again.body.publicKey, publicKey);
-  t.is((await share(staying.api, id, { recipientId })).status, 201);
+  t.deepEqual((await staying.api.send('GET', `/v1/documents/${id}/shares`)).body, before.body);
+  t.is((await share(staying.api, id, { recipientId })).status, 409);
   t.deepEqual(await tracesOf(vault, leaving.userId), { keys: 0, recipients: 0, shares: 0 });
 });
 

@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
+import { createLayout } from '../../app/storage/filesystem/layout.ts';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
 import { crashParts } from './crash-parts.ts';
 import type { CrashEvent } from './crash-parts.ts';
-import { collect, readObject } from './stored.ts';
+import { collect, putBytes, readObject } from './stored.ts';
 
 const rounds = Number(process.env['ROUNDS'] ?? 5);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -81,4 +82,26 @@ test('what a killed process left in the scratch directory is removed after an ho
   await utimes(leftover, anHourAgo, anHourAgo);
   await createObjectStore({ driver: 'filesystem', directory });
   t.deepEqual(await readdir(join(directory, 'scratch')), []);
+});
+
+test('a removal that was cut off is finished by who asks for it again', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'store-removal-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const layout = createLayout(directory);
+  const store = await createObjectStore({ driver: 'filesystem', directory });
+  const key = 'a/file.bin';
+  const uploadId = await store.createMultipart(key);
+  const part = await putBytes(store, { key, uploadId }, 1, Buffer.from('content'));
+  const cutOff = async (path: string) => rename(path, join(layout.scratch, basename(path)));
+
+  await store.completeMultipart(key, uploadId, [part]);
+  await cutOff(layout.objectDirectory(key));
+  await store.delete(key);
+  t.deepEqual(await readdir(layout.scratch), []);
+
+  const other = await store.createMultipart(key);
+  await putBytes(store, { key, uploadId: other }, 1, Buffer.from('content'));
+  await cutOff(layout.uploadDirectory(key, other));
+  await store.abortMultipart(key, other);
+  t.deepEqual(await readdir(layout.scratch), []);
 });

@@ -5,7 +5,8 @@ import { join } from 'node:path';
  *     store/store.json                         id of the store; without it the directory is none
  *     uploads/<digest of upload id and key>/   open uploads
  *     objects/<digest of key>/                 completed ones: the same directory, moved
- *     scratch/<random>/                        directories being made or removed
+ *     scratch/<random>/                        directories being made
+ *     scratch/<digest>/                        directories being removed
  *
  * and in such a directory
  *

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { moveDurably, syncDirectory } from './durable.ts';
 
 /** Other processes may share the directory: what is younger may be theirs and in use. */
@@ -19,9 +19,13 @@ export async function publishDirectory(
   await moveDurably(path, directory);
 }
 
-/** Makes `directory` disappear at once, then frees its space. Rejects with ENOENT when it is not there. */
+/**
+ * Makes `directory` disappear at once, then frees its space. Rejects with ENOENT when it is not there; what a removal
+ * of it that was cut off has left is gone then.
+ */
 export async function removeDirectory(scratch: string, directory: string): Promise<void> {
-  const path = join(scratch, randomUUID());
+  const path = join(scratch, basename(directory));
+  await rm(path, { recursive: true, force: true });
   await moveDurably(directory, path);
   await rm(path, { recursive: true, force: true });
 }

@@ -1,0 +1,69 @@
+import anyTest, { type TestFn } from 'ava';
+import { nextCursor } from '../../client/http/pages.ts';
+import { createPerson, createRecipient, share } from '../sharing/people.ts';
+import type { Api } from '../uploads/api.ts';
+import { createSql } from '../uploads/sql.ts';
+import { startReadyVault, type TestVault } from '../vault.ts';
+import { insertNamed, keyword } from './searching.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault }>;
+
+test.before(async (t) => {
+  t.context.vault = await startReadyVault();
+});
+test.after.always((t) => t.context.vault.stop());
+
+const count = 100;
+
+/** The pages of a list as the links lead, each with its size in bytes. */
+async function readPages(api: Api, method: string, path: string, idName: string, json?: unknown) {
+  const pages: { ids: string[]; bytes: number }[] = [];
+  let cursor: string | undefined = '';
+  while (cursor !== undefined) {
+    const query = `?limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`;
+    const { headers, body } = await api.send(
+      method,
+      path + query,
+      json === undefined ? {} : { json },
+    );
+    const items = body as unknown as Record<string, string>[];
+    pages.push({
+      ids: items.map((item) => item[idName] ?? ''),
+      bytes: JSON.stringify(body).length,
+    });
+    cursor = nextCursor(headers.get('link'));
+  }
+  return pages;
+}
+
+test('a page ends where it gets large, and the next goes on without a gap', async (t) => {
+  const { vault } = t.context;
+  const sql = createSql(vault);
+  const owner = await createPerson(vault);
+  const recipient = await createRecipient(t, vault);
+  const hashes = [keyword(1), keyword(2)];
+  const made = await insertNamed(sql, owner.api.caller, Array(count).fill(hashes));
+  const largest = Buffer.alloc(65_536).toString('base64');
+  await sql('update document_versions set encrypted_metadata = $1 where user_id = $2', [
+    largest,
+    owner.userId,
+  ]);
+  for (const id of made) {
+    t.is((await share(owner.api, id, { recipientEmail: recipient.email })).status, 201);
+  }
+  const ids = made.toReversed();
+  const lists = [
+    await readPages(owner.api, 'GET', '/v1/documents', 'id'),
+    await readPages(owner.api, 'POST', '/v1/documents/search', 'id', { any: hashes }),
+    await readPages(owner.api, 'POST', '/v1/documents/search', 'id', { all: hashes }),
+    await readPages(recipient.api, 'GET', '/v1/documents/shared', 'documentId'),
+  ];
+  for (const pages of lists) {
+    t.deepEqual(
+      pages.flatMap((page) => page.ids),
+      ids,
+    );
+    t.true(pages.length > 1 && pages.length < 5, `${pages.length} pages`);
+    for (const { bytes } of pages) t.true(bytes < 5_000_000, `${bytes} bytes`);
+  }
+});

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { limitIdle } from '../../app/http/idle-body.ts';
+
+const idleMs = 30_000;
+
+/** A request of two bytes, of which one is sent, to a server that lets idle connections go soon. */
+async function sendHalf(
+  t: ExecutionContext,
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Socket> {
+  const server = createServer({ keepAliveTimeout: 100, keepAliveTimeoutBuffer: 100 }, serve);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  t.teardown(() => {
+    socket.destroy();
+    server.close();
+  });
+  socket.resume();
+  socket.write('POST / HTTP/1.1\r\nHost: vault.test\r\nContent-Length: 2\r\n\r\n1');
+  return socket;
+}
+
+const isClosed = (socket: Socket) =>
+  until(() => socket.closed, { what: 'the connection to end', timeoutMs: 5_000 });
+
+test('who was answered before the body ended is let go when idle, as everyone', async (t) => {
+  const socket = await sendHalf(t, (request, response) => {
+    limitIdle(request, idleMs);
+    response.end();
+    request.resume();
+  });
+  await once(socket, 'data');
+  socket.write('2');
+  await isClosed(socket);
+  t.pass();
+});
+
+test('who stops sending is let go', async (t) => {
+  const socket = await sendHalf(t, (request) => {
+    request.on('error', () => undefined);
+    limitIdle(request, 50);
+    request.resume();
+  });
+  await isClosed(socket);
+  t.pass();
+});
+
+test('who has sent everything may wait longer for the answer', async (t) => {
+  const socket = await sendHalf(t, (request, response) => {
+    limitIdle(request, 50);
+    request.resume().once('end', () => setTimeout(() => response.end('done'), 500));
+  });
+  socket.write('2');
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  t.regex(answer.toString(), /^HTTP\/1\.1 200 /);
+});
