@@ -48,7 +48,7 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
       summary: 'Has the entries that were tried least signed again',
       query: RetryManyQuery,
       response: RetriedBatch,
-      errors: ['signer_unavailable', 'audit_backlog_full'],
+      errors: ['signer_unavailable', 'storage_unavailable', 'audit_backlog_full'],
       handler: ({ caller, query, request }) =>
         dlq.retryMany(query.batchSize, toOperator(caller, request, undefined)),
     }),
@@ -65,6 +65,7 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
         'entry_not_dead',
         'retry_in_progress',
         'signer_unavailable',
+        'storage_unavailable',
         'audit_backlog_full',
       ],
       handler: ({ caller, params, query, request }) =>
