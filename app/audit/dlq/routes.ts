@@ -8,6 +8,7 @@ import {
   AbandonQuery,
   Alerts,
   DeadEntryId,
+  NoBody,
   RetriedBatch,
   RetriedEntry,
   RetryManyQuery,
@@ -78,6 +79,8 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
       summary: 'Gives a dead entry up; a signed tombstone takes its place',
       params: DeadEntryId,
       query: AbandonQuery,
+      body: NoBody,
+      isBodyOptional: true,
       response: AbandonedEntry,
       errors: ['not_found', 'entry_not_dead', 'retry_in_progress', 'audit_backlog_full'],
       handler: async ({ caller, params, query, request }) => {
