@@ -62,7 +62,8 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
 
   async function findAfterLook(keyId: string): Promise<KeyInToken | undefined> {
     const now = clock().getTime();
-    if (now - lookedAt >= LOOK_PAUSE_MS) {
+    // The clock may have been set back.
+    if (now < lookedAt || now - lookedAt >= LOOK_PAUSE_MS) {
       lookedAt = now;
       looking = hsm.refresh();
     }

@@ -4,7 +4,7 @@ import type { Owner, Tx } from '../db/database.ts';
 /** Longer than any process takes to hear of a revoked session. */
 const revokedForSeconds = 10;
 
-/** What stays in the tenant that it happened in, or is moved below. */
+/** What stays in the tenant that it happened in. */
 const mayStay: readonly string[] = [
   'audit_entries',
   'audit_sequences',
@@ -16,8 +16,8 @@ const mayStay: readonly string[] = [
 /**
  * Moves an account, which the caller has locked, to another tenant. Row-level security would hide
  * from it all that it left behind, so it must own nothing in any other tenant and be logged in
- * nowhere. Its audit entries stay where they happened, and their numbers go on. Throws an error that
- * says what is in the way.
+ * nowhere. Its audit entries stay where they happened, and their numbers go on in both tenants: a dead
+ * entry may yet be retried in the one it is of. Throws an error that says what is in the way.
  */
 export async function moveToTenant(tx: Tx, userId: string, tenantId: string): Promise<void> {
   const left = await findLeftBehind(tx, { userId, tenantId });
@@ -29,11 +29,13 @@ export async function moveToTenant(tx: Tx, userId: string, tenantId: string): Pr
       `the account is or was just logged in: revoke its --sessions, wait ${revokedForSeconds} s and try again`,
     );
   }
-  await tx
-    .updateTable('audit_sequences')
-    .set({ tenant_id: tenantId })
-    .where('user_id', '=', userId)
-    .execute();
+  await sql`
+    insert into audit_sequences (user_id, tenant_id, resource_type, resource_id, last_seq)
+    select user_id, ${tenantId}, resource_type, resource_id, max(last_seq)
+    from (select * from audit_sequences where user_id = ${userId} for update) as of_user
+    group by user_id, resource_type, resource_id
+    on conflict (user_id, tenant_id, resource_type, resource_id)
+      do update set last_seq = excluded.last_seq`.execute(tx);
   await tx.updateTable('accounts').set({ tenant_id: tenantId }).where('id', '=', userId).execute();
 }
 

@@ -38,15 +38,23 @@ export async function recordTallies(
   }
 }
 
-/** In the order of the resources, whose sequences are locked one after the other. */
+/**
+ * In the order of the resources, whose sequences are locked one after the other. Of an account that
+ * has moved meanwhile they are in its present tenant, where its numbers go on.
+ */
 async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyRow[]> {
   const { rows } = await sql<TallyRow>`
-    delete from audit_tallies
-    where ctid = any(array(
-      select ctid from audit_tallies
-      where minute <= ${before} order by minute limit ${limit} for update skip locked
-    ))
-    returning *`.execute(tx);
+    with taken as (
+      delete from audit_tallies
+      where ctid = any(array(
+        select ctid from audit_tallies
+        where minute <= ${before} order by minute limit ${limit} for update skip locked
+      ))
+      returning *
+    )
+    select t.minute, t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id, t.action, t.actor_id,
+      t.resource_type, t.resource_id, t.detail, t.count
+    from taken t left join accounts a on a.id = t.user_id`.execute(tx);
   return rows.toSorted((a, b) => (resourceOf(a) < resourceOf(b) ? -1 : 1));
 }
 

@@ -57,7 +57,9 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
 
   /** Another replica may have changed it; a stranger's key id must not cost a query each. */
   async function loadIfOlderThan(ms: number): Promise<void> {
-    if (clock().getTime() - loadedAt <= ms) return;
+    const age = clock().getTime() - loadedAt;
+    // Less than none where the clock was set back.
+    if (age >= 0 && age <= ms) return;
     loading ??= load().finally(() => {
       loading = undefined;
     });

@@ -55,7 +55,7 @@ export function createMaintenanceRoutes(options: { readonly maintenance: Mainten
       path: '/v1/internal/maintenance/retry-dlq',
       summary: 'Has every entry of the dead-letter queue signed again',
       response: RetriedDeadLetters,
-      errors: [...errors, 'signer_unavailable'],
+      errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
       handler: (input) => maintenance.retryDeadLetters(toRequest(input)),
     }),
   ];

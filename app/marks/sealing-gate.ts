@@ -7,13 +7,15 @@ interface Sealing {
   readonly signing: EntrySigning;
 }
 
-/** Until the start is admitted the sealer finds nothing to claim, and an operator nothing signed. */
+/** Until the start is admitted nothing is claimed or signed: either throws what is away. */
 export function sealWhenAdmitted(admission: Admission, { store, signing }: Sealing): Sealing {
   return {
     store: {
       ...store,
-      claim: async (claimId, limit) =>
-        admission.admitted === undefined ? [] : store.claim(claimId, limit),
+      async claim(claimId, limit) {
+        admission.assertAdmitted();
+        return store.claim(claimId, limit);
+      },
     },
     signing: {
       async sign(keyId, entries) {

@@ -114,6 +114,16 @@ test('an abandoned entry leaves a signed tombstone that accounts for it, and is 
   t.is((await dlq.recordsOf(id)).length, 1);
 });
 
+test('an entry is not given up for a reason that stands where nobody reads it', async (t) => {
+  const { id } = await dlq.killOne();
+  const path = `/v1/audit/proof/dlq/${id}/abandon`;
+  const { status, body } = await dlq.operator.send('POST', path, { json: { reason: 'cut' } });
+  t.is(status, 400);
+  t.deepEqual(body['details'], [{ path: 'reason', message: 'unknown field' }]);
+  t.like(await dlq.stateOf(id), { state: 'DEAD', status: 'PENDING' });
+  t.is((await dlq.operator.send('POST', path, { json: {} })).status, 200);
+});
+
 test('of retries and abandonments at once exactly one decides', async (t) => {
   const dead = await dlq.kill(24);
   for (const entry of dead) await dlq.mend(entry);

@@ -109,13 +109,13 @@ test('filters match exactly, alone and together', async (t) => {
   const cases: [query: string, expected: string[]][] = [
     [`?resourceType=upload`, [c, b, a]],
     [`?resourceId=${x}`, [d, b, a]],
+    [`?resourceId=${x.toUpperCase()}`, [d, b, a]],
     [`?resourceType=upload&resourceId=${x}`, [b, a]],
     ['?action=upload.created', [d, c, a]],
     [`?action=upload.created&resourceId=${x}`, [d, a]],
     [`?action=upload.aborted&resourceType=upload&resourceId=${x}`, [b]],
     ['?action=upload', []],
     ['?action=UPLOAD.CREATED', []],
-    [`?resourceId=${x.toUpperCase()}`, []],
     ['?resourceType=account', []],
     [`?cursor=${c}&resourceType=upload`, [b, a]],
   ];

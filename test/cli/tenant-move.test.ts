@@ -1,5 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { recordTallies } from '../../app/audit/tally-recorder.ts';
 import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
+import { openTrail } from '../audit/entries.ts';
 import type { Sql } from '../uploads/sql.ts';
 import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
 
@@ -24,7 +26,7 @@ async function assertRefused(t: ExecutionContext<CliVault>, account: TestAccount
 }
 
 test('an account that owns nothing moves to another tenant, and goes on there', async (t) => {
-  const { vault, sql, cli } = t.context;
+  const { vault, cli } = t.context;
   const account = await createAccount(vault);
   const moved = await cli('grant', account, '--tenant', 'elsewhere');
   t.is(moved.code, 0, moved.stderr);
@@ -35,11 +37,69 @@ test('an account that owns nothing moves to another tenant, and goes on there', 
   });
   const { accessToken } = await openSession(vault, account);
   t.is(claimsOf(accessToken).tenant_id, 'elsewhere');
+});
+
+test('what was counted in the tenant before is recorded after the move, and numbers have no gap', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
   const { id: userId } = await accountRow(t.context, account);
-  const sequences = await sql('select distinct tenant_id from audit_sequences where user_id = $1', [
-    userId,
-  ]);
-  t.deepEqual(sequences, [{ tenant_id: 'elsewhere' }]);
+  const { db, trail, close } = await openTrail(vault);
+  t.teardown(close);
+  const resource = { type: 'account', id: userId };
+  const before = { userId, tenantId: 'default' };
+  const anonymous = { type: 'anonymous', id: null } as const;
+  const failed = { action: 'auth.login_failed', actor: anonymous, resource, data: {} } as const;
+  await vault.services.tallies.add({ ...failed, owner: before });
+  t.is((await cli('grant', account, '--tenant', 'elsewhere')).code, 0);
+  await recordTallies(db, trail, () => new Date(Date.now() + 120_000), 1_000);
+  const [entry] = await sql(
+    `select tenant_id from audit_entries where user_id = $1 and action = 'auth.login_failed'`,
+    [userId],
+  );
+  t.deepEqual(entry, { tenant_id: 'elsewhere' });
+
+  // As of a request that began before the move.
+  const late = { ...failed, owner: before, requestId: null };
+  await db.asService((tx) => trail.append(tx, { ...late, resource: { type: 'session', id: 'x' } }));
+  t.is((await cli('grant', account, '--tenant', 'default')).code, 0);
+  const gaps = await sql(
+    `select resource_type from audit_entries where user_id = $1 group by resource_type, resource_id
+     having count(*) <> max(seq)`,
+    [userId],
+  );
+  t.deepEqual(gaps, []);
+});
+
+test('an entry of before is dead in the tenant of before, and retried and given up there', async (t) => {
+  const { vault, sql, cli } = t.context;
+  const account = await createAccount(vault);
+  const { id: userId } = await accountRow(t.context, account);
+  const { db, trail, close } = await openTrail(vault);
+  t.teardown(close);
+  const append = () =>
+    db.asService((tx) =>
+      trail.append(tx, {
+        action: 'audit.retried',
+        actor: { type: 'system', id: 'test' },
+        owner: { userId, tenantId: 'default' },
+        resource: { type: 'audit_entry', id: userId },
+        requestId: null,
+        data: {},
+      }),
+    );
+  await append();
+  t.is((await cli('grant', account, '--tenant', 'elsewhere')).code, 0);
+  await t.notThrowsAsync(append());
+  t.is((await cli('grant', account, '--tenant', 'default')).code, 0);
+  await t.notThrowsAsync(append());
+  const entries = await sql(
+    `select seq from audit_entries where user_id = $1 and resource_type = 'audit_entry' order by seq`,
+    [userId],
+  );
+  t.deepEqual(
+    entries.map(({ seq }) => Number(seq)),
+    [1, 2, 3],
+  );
 });
 
 test('an account that owns something stays in its tenant', async (t) => {

@@ -181,6 +181,18 @@ test('keys of another token are taken for nobody’s', async (t) => {
   t.true((await registry.list()).every(({ keyId }) => known.has(keyId)));
 });
 
+test('a clock that is set back keeps no process from hearing of an exchange', async (t) => {
+  const db = await openOwnDatabase(t);
+  let now = Date.now();
+  const registry = createRegistry(db, keys.signer.client, () => new Date(now));
+  await registry.sync();
+  now -= 3_600_000;
+  await db.asService((tx) =>
+    tx.updateTable('signing_keys').set({ state: 'RETIRED', retired_at: new Date() }).execute(),
+  );
+  t.true((await registry.list()).every(({ state }) => state === 'RETIRED'));
+});
+
 async function openOwnDatabase(t: ExecutionContext) {
   const { postgres, templateDatabase } = testStack();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -198,8 +210,8 @@ async function openOwnDatabase(t: ExecutionContext) {
 function createRegistry(
   db: Awaited<ReturnType<typeof openDatabase>>,
   signer: Parameters<typeof createKeyRegistry>[0]['signer'],
+  clock = () => new Date(),
 ) {
-  const clock = () => new Date();
   const audit = createAuditTrail({
     clock,
     isBacklogFull: () => false,

@@ -70,7 +70,7 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
       tooLong(pausedSince(), now, thresholds.pauseSeconds, {
         code: 'sealing_paused',
         severity: 'critical',
-        message: 'This process cannot seal: its signer is away or fails.',
+        message: 'This process cannot seal: its log says what is away or fails.',
       }),
     ];
     return alerts.filter((alert) => alert !== undefined);

@@ -8,6 +8,7 @@ import {
   AbandonQuery,
   Alerts,
   DeadEntryId,
+  NoBody,
   RetriedBatch,
   RetriedEntry,
   RetryManyQuery,
@@ -48,7 +49,7 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
       summary: 'Has the entries that were tried least signed again',
       query: RetryManyQuery,
       response: RetriedBatch,
-      errors: ['signer_unavailable', 'audit_backlog_full'],
+      errors: ['signer_unavailable', 'storage_unavailable', 'audit_backlog_full'],
       handler: ({ caller, query, request }) =>
         dlq.retryMany(query.batchSize, toOperator(caller, request, undefined)),
     }),
@@ -65,6 +66,7 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
         'entry_not_dead',
         'retry_in_progress',
         'signer_unavailable',
+        'storage_unavailable',
         'audit_backlog_full',
       ],
       handler: ({ caller, params, query, request }) =>
@@ -77,6 +79,8 @@ export function createDlqRoutes({ dlq }: { readonly dlq: Dlq }): Route[] {
       summary: 'Gives a dead entry up; a signed tombstone takes its place',
       params: DeadEntryId,
       query: AbandonQuery,
+      body: NoBody,
+      isBodyOptional: true,
       response: AbandonedEntry,
       errors: ['not_found', 'entry_not_dead', 'retry_in_progress', 'audit_backlog_full'],
       handler: async ({ caller, params, query, request }) => {

@@ -26,6 +26,9 @@ export const RetryManyQuery = z.strictObject({
 export const RetryQuery = z.strictObject({ by: By.optional() });
 export const AbandonQuery = z.strictObject({ reason: Note(512).optional(), by: By.optional() });
 
+/** What cannot be undone is not done for someone who put its reason into the body. */
+export const NoBody = z.strictObject({}).optional();
+
 export const Stats = z.strictObject({
   total: z.int().meta({ description: 'Ever in the queue.' }),
   pending: z.int().meta({ description: 'Still in it.' }),

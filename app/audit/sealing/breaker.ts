@@ -4,7 +4,10 @@ import { createWakeSignal } from '../../wake-signal.ts';
 
 const pauseMs = { first: 250, last: 5_000 };
 
-/** Open while nothing can be sealed, because the signer or the database is away. */
+/**
+ * Open while nothing can be sealed: the signer or the database is away, or what the start has to be
+ * compared with.
+ */
 export interface SealingBreaker {
   readonly openSince: Date | undefined;
   failed(error: unknown): void;

@@ -1,0 +1,45 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import anyTest, { type TestFn } from 'ava';
+import { until } from '../../app/dev/until.ts';
+import { createDrillVault, untilAllSealed, type RunningVault } from './drill-vault.ts';
+import { makeBackups, type Backups } from './drill.ts';
+
+const test = (anyTest as TestFn<Backups>).serial;
+
+test.before(async (t) => {
+  t.context = await makeBackups();
+});
+test.after.always((t) => t.context.remove());
+
+const settings = { AUDIT_ALERT_PAUSE_SECONDS: '1' };
+
+async function isPaused({ services }: RunningVault): Promise<boolean> {
+  return (await services.dlq.alerts()).some(({ code }) => code === 'sealing_paused');
+}
+
+function untilPaused(vault: RunningVault, expected: boolean): Promise<unknown> {
+  return until(async () => (await isPaused(vault)) === expected, {
+    what: expected ? 'the alert' : 'the end of the alert',
+    timeoutMs: 20_000,
+  });
+}
+
+test('a start while the signer is away alerts that the process cannot seal', async (t) => {
+  const drill = await createDrillVault(t, { ...t.context.newer, token: '/nowhere/signer.sock' });
+  const vault = await drill.start(settings);
+  await t.notThrowsAsync(untilPaused(vault, true));
+});
+
+test('a start while the object store is away alerts until it is back', async (t) => {
+  const drill = await createDrillVault(t, t.context.newer);
+  const away = `${drill.storeDirectory}-away`;
+  await rename(drill.storeDirectory, away);
+  await writeFile(drill.storeDirectory, '');
+  const vault = await drill.start(settings);
+  await vault.append(1);
+  await t.notThrowsAsync(untilPaused(vault, true));
+  await rm(drill.storeDirectory);
+  await rename(away, drill.storeDirectory);
+  await untilAllSealed(drill.sql);
+  await t.notThrowsAsync(untilPaused(vault, false));
+});
