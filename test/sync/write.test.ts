@@ -54,6 +54,12 @@ test('an object is made, changed and deleted, and each version leaves its entry'
 
   const gone = await device.write({ objectId, version: 3, baseVersion: 2, deleted: true });
   t.like(gone.body, { status: 'APPLIED', version: 3, data: null, ruleApplied: null });
+  const { history } = (await device.get(`/v1/sync/${objectId}/history`)).body;
+  t.like(history, [
+    { version: 1, timestamp: lastModifiedAt },
+    { version: 2, timestamp: now },
+    { version: 3, timestamp: gone.body['lastModifiedAt'] },
+  ]);
   t.is((await device.get(`/v1/sync/${objectId}`)).status, 404);
   t.is((await device.get(`/v1/sync/${objectId}/export`)).status, 404);
   t.is((await device.create({ objectId, data: {} })).body['code'], 'object_exists');
