@@ -215,7 +215,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
   };
 }
 
-/** Throws too_many_fields or data_too_large. */
+/** Throws as assertStorable and assertSize do. */
 function toText(data: JsonObject): string {
   assertStorable(data);
   const text = canonicalText(data);
