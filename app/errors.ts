@@ -33,6 +33,10 @@ const kinds = {
   data_too_deep: { status: 400, message: 'The data is nested deeper than 32 levels.' },
   data_too_large: { status: 400, message: 'The data is over 512 KiB of canonical text.' },
   too_many_fields: { status: 400, message: 'The data has over 10 000 fields.' },
+  paths_too_long: {
+    status: 400,
+    message: 'The JSON Pointers of the fields are over 1 MiB together.',
+  },
   number_out_of_range: {
     status: 400,
     message: 'A number is beyond 2^53 - 1, where JSON is not exact; send it as text.',

@@ -5,6 +5,7 @@ import { assertSaltLength } from '../accounts/salt-length.ts';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import { assertFreshLogin } from '../auth/sessions/fresh-login.ts';
+import { endRecoverySessions } from '../auth/sessions/login-sessions.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
@@ -22,7 +23,7 @@ type View = z.input<typeof EnvelopeView>;
 export interface EnvelopeChange {
   readonly kind: 'MASTER' | 'RECOVERY';
   readonly form: KeyForm;
-  /** For a login by the recovery words, in place of what there was. */
+  /** For a login by the recovery words. What there was is gone, and so are sessions that began with it. */
   readonly credential?: Credential | undefined;
 }
 
@@ -75,6 +76,7 @@ export function createEnvelopes(options: EnvelopesOptions): Envelopes {
     return db.asService(async (tx) => {
       await holdAccount(tx, caller);
       await storeCredential(tx, caller, 'recovery', credential, clock());
+      const sessions = await endRecoverySessions(tx, caller.userId);
       await audit.append(tx, {
         action: 'credentials.changed',
         ...byOwner(caller, requestId),
@@ -82,6 +84,7 @@ export function createEnvelopes(options: EnvelopesOptions): Envelopes {
         data: {
           method: 'recovery',
           credentialFingerprint: fingerprint(credential.salt, credential.verifier),
+          sessions,
         },
       });
       return work(tx);

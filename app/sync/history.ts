@@ -27,6 +27,8 @@ export interface WriteRecord {
   readonly changedAt: Date;
   /** JSON Pointers; null for a deletion. */
   readonly changed: readonly string[] | null;
+  /** By our clock, while the object is locked: so versions follow each other in time too. */
+  readonly recordedAt: Date;
 }
 
 export type HistoryRow = Insertable<Schema['sync_history']>;
@@ -48,6 +50,7 @@ export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
     device_id: deviceId,
     changed_at: record.changedAt,
     changed_fields: changed === null ? null : JSON.stringify(changed),
+    recorded_at: record.recordedAt,
   };
 }
 

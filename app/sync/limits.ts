@@ -1,36 +1,45 @@
 import { AppError } from '../errors.ts';
 import { isObject, type JsonObject } from './json.ts';
+import { childOf } from './json-pointer.ts';
 
 const maxDepth = 32;
 const maxLeaves = 10_000;
+/** Of the pointers of all leaves: a long name above many leaves is in each of them. */
+const maxPathBytes = 2 ** 20;
 /** Of the canonical text, in UTF-8. */
 export const maxDataBytes = 2 ** 19;
 
 /**
- * Refuses data, and patches, that are nested deeper than 32, have more leaves than 10 000, or hold a
- * number beyond ±(2^53−1), as RFC 8785 may not. Throws data_too_deep, too_many_fields or
- * number_out_of_range.
+ * Refuses data, and patches, that are nested deeper than 32, have more leaves than 10 000, have
+ * JSON Pointers to these of more than 1 MiB together, or hold a number beyond ±(2^53−1), as RFC 8785
+ * may not. Throws data_too_deep, too_many_fields, paths_too_long or number_out_of_range.
  *
  * JSON.parse rounds to the nearest double and so keeps the order of numbers: an integer beyond the
  * limit is parsed to 2^53 or more, and one too large for a double to Infinity.
  */
 export function assertStorable(data: JsonObject): void {
   let leaves = 0;
-  const pending: { value: unknown; depth: number; isInArray: boolean }[] = [
-    { value: data, depth: 1, isInArray: false },
+  let pathBytes = 0;
+  const pending: { value: unknown; depth: number; length: number; isInArray: boolean }[] = [
+    { value: data, depth: 1, length: 0, isInArray: false },
   ];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { value, depth, isInArray } = next;
+    const { value, depth, length, isInArray } = next;
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
       throw new AppError('number_out_of_range');
     }
-    if (!isInArray && isLeaf(value)) leaves += 1;
+    if (!isInArray && isLeaf(value)) {
+      leaves += 1;
+      pathBytes += length;
+    }
     if (leaves > maxLeaves) throw new AppError('too_many_fields');
+    if (pathBytes > maxPathBytes) throw new AppError('paths_too_long');
     if (typeof value !== 'object' || value === null) continue;
     if (depth > maxDepth) throw new AppError('data_too_deep');
     const isArray = isInArray || Array.isArray(value);
-    for (const member of Object.values(value)) {
-      pending.push({ value: member, depth: depth + 1, isInArray: isArray });
+    for (const [key, member] of Object.entries(value)) {
+      const path = isArray ? 0 : length + Buffer.byteLength(childOf('', key));
+      pending.push({ value: member, depth: depth + 1, length: path, isInArray: isArray });
     }
   }
 }

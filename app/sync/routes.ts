@@ -33,6 +33,7 @@ const ofWrite = [
   'data_too_deep',
   'data_too_large',
   'too_many_fields',
+  'paths_too_long',
   'number_out_of_range',
   'sync_request_reused',
   'audit_backlog_full',

@@ -102,6 +102,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       ruleApplied,
       changedAt,
       changed,
+      recordedAt: now,
     };
     const object = { object_id: objectId, version, data: text, last_modified_at: now };
     await updateObject(tx, author.caller, object, toHistoryRow(author, record));
@@ -127,6 +128,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       ruleApplied: null,
       changedAt,
       changed: [],
+      recordedAt: clock(),
     };
     await insertHistory(tx, toHistoryRow(author, record));
     await appendEntry(tx, audit, author, record);
@@ -157,6 +159,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       ruleApplied: null,
       changedAt: now,
       changed: [...leavesOf(data)],
+      recordedAt: now,
     };
     const object = {
       object_id: objectId,
@@ -212,7 +215,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
   };
 }
 
-/** Throws too_many_fields or data_too_large. */
+/** Throws as assertStorable and assertSize do. */
 function toText(data: JsonObject): string {
   assertStorable(data);
   const text = canonicalText(data);

@@ -12,7 +12,7 @@ const DeviceEntry = z.looseObject({
   action: z.string(),
   outcome: z.literal('success'),
   seq: z.int().positive(),
-  resource: z.object({ type: z.literal('device'), id: z.uuid(), owner: z.uuid() }),
+  resource: z.object({ type: z.literal('device'), id: z.guid(), owner: z.uuid() }),
 });
 type DeviceEntry = z.output<typeof DeviceEntry>;
 

@@ -21,7 +21,8 @@ import type { DeviceFinding, DeviceLogOptions } from './device-log.ts';
 const PATH = '/v1/crypto/keys/devices';
 
 const DeviceItem = z.object({
-  deviceId: z.uuid(),
+  /** Any UUID that the vault takes: one of no version must not hide the list. */
+  deviceId: z.guid(),
   encryptedInfo: z.string().nullable(),
   /** Of its description. */
   version: z.int(),

@@ -22,7 +22,7 @@ const Key = z
 const Content = z.object({
   /** Base64 of 32 bytes each, newest first. */
   earlierKeys: z.array(Key),
-  devices: z.array(z.object({ deviceId: z.uuid(), publicKey: Key })),
+  devices: z.array(z.object({ deviceId: z.guid(), publicKey: Key })),
 });
 
 /** What a rekey leaves for those who have the new master key. */

@@ -8,7 +8,7 @@ const LoginSession = z.object({
   id: z.uuid(),
   /** Whether it is the one that asks. */
   current: z.boolean(),
-  deviceId: z.uuid().nullable(),
+  deviceId: z.guid().nullable(),
   createdAt: z.iso.datetime(),
   lastUsedAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),

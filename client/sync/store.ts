@@ -5,7 +5,7 @@ import { StoredObject } from './stored-object.ts';
 export const SavedChanges = z.object({
   objects: z.array(StoredObject),
   /** Ids of objects of which nothing is left to know. */
-  forgotten: z.array(z.uuid()),
+  forgotten: z.array(z.guid()),
   /** How far the vault's changes were read; null to read them all again. */
   cursor: z.string().nullable().optional(),
 });

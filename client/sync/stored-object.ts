@@ -34,7 +34,7 @@ export type Revision = z.output<typeof Change> | z.output<typeof Removal>;
 
 /** What a device keeps of an object. All of it is as the vault gets it: no plaintext. */
 export const StoredObject = z.object({
-  objectId: z.uuid(),
+  objectId: z.guid(),
   /** The newest state of the vault's that the device knows; without data a tombstone. */
   server: z
     .object({

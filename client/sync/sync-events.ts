@@ -16,11 +16,11 @@ const GOOD_SECONDS = 10;
 const MAX_EVENT_LENGTH = 64 * 1024;
 
 const Change = z.object({
-  objectId: z.uuid(),
+  objectId: z.guid(),
   version: z.int(),
   deleted: z.boolean(),
   /** The device that wrote this version. */
-  deviceId: z.uuid().optional(),
+  deviceId: z.guid().optional(),
 });
 
 /** A place among the changes of the user; keep it to go on after it. */

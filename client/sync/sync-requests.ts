@@ -19,7 +19,7 @@ const Version = z
 const Time = z.iso.datetime();
 
 const PageItem = z.object({
-  objectId: z.uuid(),
+  objectId: z.guid(),
   version: Version,
   lastModifiedAt: Time,
   deleted: z.literal(true).optional(),
@@ -49,18 +49,18 @@ export const HistoryEntry = z.object({
   status: z.enum(['APPLIED', 'CONFLICT']),
   conflictType: z.string().nullable(),
   ruleApplied: z.string().nullable(),
-  syncRequestId: z.uuid().nullable(),
-  deviceId: z.uuid(),
+  syncRequestId: z.guid().nullable(),
+  deviceId: z.guid(),
   timestamp: Time,
 });
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
 export const Export = z.object({
-  object_id: z.uuid(),
+  object_id: z.guid(),
   exported_at: Time,
   canonical_version: z.int(),
   data: Data,
-  history: z.array(z.object({ version: z.int(), timestamp: Time, device_id: z.uuid() })),
+  history: z.array(z.object({ version: z.int(), timestamp: Time, device_id: z.guid() })),
 });
 
 export type Outcome =

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt } from 'jose';
 import { listRoutes } from '../../app/app.ts';
+import { until } from '../../app/dev/until.ts';
 import { beginLogin, createAccount, inventAccount } from '../accounts/test-account.ts';
 import { anyEnvelope, ask, createMaster, createOwner, reauthHeader } from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';
@@ -202,6 +203,28 @@ test('recovery words come whole, and with a fresh proof of the password', async 
   });
   t.is(replaced.status, 200, replaced.text);
   t.is((await recover(vault, email, words)).status, 200);
+});
+
+test('who logged in by recovery words does nothing more once there are others', async (t) => {
+  const owner = await createRecoverable(vault);
+  const before = await recoveryToken(vault, owner);
+  const words = inventAccount();
+  const replaced = await ask(vault, owner.token, 'PUT', '/recovery-envelope', {
+    json: { encryptedEnvelope: anyEnvelope(), ...recoveryFields(words) },
+    headers: { 'If-Match': '"1"', ...(await reauthHeader(vault, owner)) },
+  });
+  t.is(replaced.status, 200, replaced.text);
+  const { saltHex: salt, verifierHex: verifier } = inventAccount();
+  const change = await send('PUT', `${vault.baseUrl}/v1/auth/credentials`, {
+    token: before,
+    json: { salt, verifier, masterEnvelope: anyEnvelope() },
+  });
+  assertError(t, change, { status: 401, code: 'invalid_token' });
+  const ended = async () => (await ask(vault, before, 'GET', '/recovery-envelope')).status === 401;
+  await until(ended, { what: 'the end of the session', timeoutMs: 10_000 });
+  t.is((await ask(vault, owner.token, 'GET', '/master-envelope')).status, 200);
+  const after = await recoveryToken(vault, { ...owner, words });
+  t.is((await ask(vault, after, 'GET', '/recovery-envelope')).status, 200);
 });
 
 test('with decoys an account without recovery words looks like any other', async (t) => {

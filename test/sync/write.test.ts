@@ -5,7 +5,7 @@ import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';
-import { change, createDevice, createTwo, createObject } from './devices.ts';
+import { change, codeOf, createDevice, createTwo, createObject } from './devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql; directory: string }>;
 
@@ -54,6 +54,12 @@ test('an object is made, changed and deleted, and each version leaves its entry'
 
   const gone = await device.write({ objectId, version: 3, baseVersion: 2, deleted: true });
   t.like(gone.body, { status: 'APPLIED', version: 3, data: null, ruleApplied: null });
+  const { history } = (await device.get(`/v1/sync/${objectId}/history`)).body;
+  t.like(history, [
+    { version: 1, timestamp: lastModifiedAt },
+    { version: 2, timestamp: now },
+    { version: 3, timestamp: gone.body['lastModifiedAt'] },
+  ]);
   t.is((await device.get(`/v1/sync/${objectId}`)).status, 404);
   t.is((await device.get(`/v1/sync/${objectId}/export`)).status, 404);
   t.is((await device.create({ objectId, data: {} })).body['code'], 'object_exists');
@@ -208,4 +214,34 @@ test('names of prototypes are kept as data, and numbers at the limit', async (t)
   t.is((await device.write(change(id, 1, { constructor: { name: 'z' } }))).status, 200);
   const { body } = await device.get(`/v1/sync/${id}`);
   t.deepEqual(body['data'], { ...data, constructor: { prototype: { x: 1 }, name: 'z' } });
+});
+
+/** 1024 fields, whose JSON Pointers are 1 MiB together; the last one has `more` at its end. */
+const longPaths = (more: string) => {
+  const names = Array.from({ length: 1024 }, (_, index) => String(index).padStart(4, '0'));
+  const fields = names.map((name, index) => [index === 1023 ? name + more : name, 0]);
+  return { ['k'.repeat(1018)]: Object.fromEntries(fields) as Record<string, number> };
+};
+
+test('names above many fields are limited by what their pointers come to', async (t) => {
+  const { vault, sql } = t.context;
+  const device = await createDevice(vault);
+  const refused = { objectId: randomUUID(), data: longPaths('x') };
+  t.is(codeOf(await device.create(refused)), '400 paths_too_long');
+  const empty = await createObject(device, {});
+  t.is(codeOf(await device.write(change(empty, 1, longPaths('x')))), '400 paths_too_long');
+  const id = await createObject(device, longPaths(''));
+  t.is(codeOf(await device.write(change(id, 1, { a: 1 }))), '400 paths_too_long');
+  const known = await sql('select object_id, version from sync_objects where user_id = $1', [
+    device.api.caller.userId,
+  ]);
+  t.deepEqual(
+    new Map(known.map((row) => [row['object_id'], row['version']])),
+    new Map([
+      [empty, 1],
+      [id, 1],
+    ]),
+  );
+  const removed = Object.fromEntries(Object.keys(longPaths('')).map((name) => [name, null]));
+  t.is((await device.write(change(id, 1, { ...removed, a: 1 }))).status, 200);
 });

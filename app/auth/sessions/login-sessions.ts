@@ -149,6 +149,20 @@ export async function endSessionsOfDevice(
   return Number((await query.executeTakeFirst()).numUpdatedRows);
 }
 
+/** The same for those by the recovery words: they alone were never given a refresh token. */
+export async function endRecoverySessions(tx: Tx, userId: string): Promise<number> {
+  const query = endOpenSessions(tx, userId).where(({ not, exists, selectFrom }) =>
+    not(
+      exists(
+        selectFrom('refresh_tokens')
+          .select('token_hash')
+          .whereRef('session_id', '=', 'login_sessions.id'),
+      ),
+    ),
+  );
+  return Number((await query.executeTakeFirst()).numUpdatedRows);
+}
+
 function endOpenSessions(tx: Tx, userId: string) {
   return tx
     .updateTable('login_sessions')

@@ -221,10 +221,14 @@ test('a clock that is hours wrong writes the time of the vault, with and without
 
 test('an object that does not open keeps nothing else back', async (t) => {
   const { one, two, id } = await shareObject(t.context.vault, { a: 1 });
+  const ofNoVersion = '12345678-1234-0234-0234-123456789abc';
+  await one.raw.create({ objectId: ofNoVersion, data: {} }, { 'x-sync-request-id': ofNoVersion });
   await one.raw.write({ objectId: id, version: 2, baseVersion: 1, delta: { a: 'in the clear' } });
   await set(two.sync, id, { a: 2 });
   const other = await two.sync.create({ data: { a: 1 } });
-  t.like(await two.sync.sync(), { received: 1, sent: 1 });
+  t.like(await two.sync.sync(), { received: 2, sent: 1 });
+  await t.throwsAsync(two.sync.get(ofNoVersion), { code: 'invalid_leaf' });
+  t.like(await gather(two.sync.history(ofNoVersion)), [{ syncRequestId: ofNoVersion }]);
   t.like(two.sync.pending(), [{ objectId: id, refusal: { code: 'invalid_leaf' } }]);
   await two.sync.discard(id);
   await t.throwsAsync(two.sync.get(id), { code: 'invalid_leaf' });
