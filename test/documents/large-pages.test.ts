@@ -42,7 +42,11 @@ test('a page ends where it gets large, and the next goes on without a gap', asyn
   const owner = await createPerson(vault);
   const recipient = await createRecipient(t, vault);
   const hashes = [keyword(1), keyword(2)];
-  const made = await insertNamed(sql, owner.api.caller, Array(count).fill(hashes));
+  const made = await insertNamed(
+    sql,
+    owner.api.caller,
+    Array.from({ length: count }, () => hashes),
+  );
   const largest = Buffer.alloc(65_536).toString('base64');
   await sql('update document_versions set encrypted_metadata = $1 where user_id = $2', [
     largest,
