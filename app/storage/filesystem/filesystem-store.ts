@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertObjectKey } from '../object-key.ts';
 import type { GetOptions, ObjectStore, OpenObject } from '../object-store.ts';
@@ -8,7 +8,7 @@ import { StorageError } from '../storage-error.ts';
 import type { StorageErrorCode } from '../storage-error.ts';
 import { completeUpload } from './complete-upload.ts';
 import { writeDurably } from './durable.ts';
-import { hasErrno, toStorageError } from './file-error.ts';
+import { toStorageError } from './file-error.ts';
 import { createLayout } from './layout.ts';
 import { listObjects, listUploads } from './list-directories.ts';
 import type { UploadRecord } from './list-directories.ts';
@@ -64,7 +64,9 @@ export async function createFilesystemStore(
   /** An upload that is there after all was away for a moment, with its store. */
   async function explainUpload(error: unknown, directory: string): Promise<StorageError> {
     const failure = await explain(error, 'upload_not_found');
-    if (failure.code !== 'upload_not_found' || !(await exists(directory))) return failure;
+    if (failure.code !== 'upload_not_found') return failure;
+    const record = await inStore(findJson(join(directory, uploadName)), 'storage_unavailable');
+    if (record === undefined) return failure;
     return new StorageError('storage_unavailable', { cause: error });
   }
 
@@ -182,14 +184,4 @@ export async function createFilesystemStore(
 
     async close() {},
   };
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return false;
-    throw toStorageError(error, 'storage_unavailable');
-  }
 }
