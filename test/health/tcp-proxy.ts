@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { freePort } from '../../app/dev/free-port.ts';
+import { listenOn } from '../dev/listen-on.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */
 export interface TcpProxy extends AsyncDisposable {
@@ -34,7 +35,7 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
     }
   });
   const port = await freePort();
-  const open = async () => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  const open = () => listenOn(server, port);
   await open();
 
   async function close(): Promise<void> {

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { freePort } from '../../app/dev/free-port.ts';
+import { listenOn } from '../dev/listen-on.ts';
 
 export const user = 'the vault';
 export const password = 'p@ss/w:rd #1';
@@ -59,8 +59,7 @@ export async function startMailServer(settings: SMTPServerOptions): Promise<Mail
   let server: SMTPServer;
   async function open(): Promise<void> {
     server = create();
-    server.listen(port, '127.0.0.1');
-    await once(server.server, 'listening');
+    await listenOn(server.server, port);
   }
   await open();
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { JWK } from 'jose';
 import { freePort } from '../../../app/dev/free-port.ts';
+import { listenOn } from '../../dev/listen-on.ts';
 
 /** An issuer's key set over HTTP, on loopback, that a test changes, breaks and takes away. */
 export interface KeyServer {
@@ -25,7 +26,7 @@ export async function startKeyServer(): Promise<KeyServer> {
     listener(request, response);
   });
   const port = await freePort();
-  const open = async () => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  const open = () => listenOn(server, port);
   await open();
   return {
     url: `http://127.0.0.1:${port}/keys`,
