@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import type { Revocations } from '../auth/sessions/revocations.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
@@ -7,13 +8,15 @@ import type { ByteRange, ObjectStore } from '../storage/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { loadDocument, type VersionRow } from './document-rows.ts';
+import { endWithRight } from './download-right.ts';
 
 /** The files of documents, for their owners and those they are shared with. */
 export interface Downloads {
   /** A version, the current one unless another is named. Throws not_found. */
   find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow>;
   /**
-   * Opens what is stored of a version, and resolves once the first bytes are there.
+   * Opens what is stored of a version, and resolves once the first bytes are there. The stream fails
+   * once the caller may no longer read it.
    * Throws stored_file_changed when it is not what was hashed, not_found when it was deleted
    * meanwhile, StorageError, or the reason of `signal`.
    */
@@ -27,6 +30,7 @@ export interface Downloads {
 interface DownloadsOptions {
   readonly db: Database;
   readonly store: ObjectStore;
+  readonly revocations: Revocations;
   readonly log: Log;
 }
 
@@ -37,11 +41,18 @@ const damages: ReadonlySet<StorageErrorCode> = new Set([
   'invalid_range',
 ]);
 
-export function createDownloads({ db, store, log }: DownloadsOptions): Downloads {
+export function createDownloads({ db, store, revocations, log }: DownloadsOptions): Downloads {
   function find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow> {
     return db.asUser(caller, (tx) =>
       version === undefined ? loadDocument(tx, id) : loadVersion(tx, id, version),
     );
+  }
+
+  async function assertMayRead(caller: Caller, file: VersionRow): Promise<void> {
+    const { sessionId } = caller;
+    const isRevoked = sessionId !== undefined && (await revocations.isRevoked(sessionId));
+    if (isRevoked) throw new AppError('invalid_token');
+    await find(caller, file.document_id, file.version);
   }
 
   /** Never rejects. */
@@ -69,6 +80,7 @@ export function createDownloads({ db, store, log }: DownloadsOptions): Downloads
         }
         await once(body, 'readable');
         body.once('error', (error) => void explain(caller, file, error));
+        endWithRight(body, () => assertMayRead(caller, file), log);
         return body;
       } catch (error) {
         throw await explain(caller, file, error);

@@ -67,7 +67,7 @@ export function createVault(config: Config, options: VaultOptions) {
     deviceEnvelopes: createDeviceEnvelopes({ db, audit, toEnvelope, binding, clock }),
     devices: createDevices({ db, audit, revocations, binding, clock }),
     documents,
-    downloads: createDownloads({ db, store, log }),
+    downloads: createDownloads({ db, store, revocations, log }),
     envelopes: createEnvelopes({ issuer, unknownUser, db, audit, toEnvelope, clock }),
     formUpload: createFormUpload({ db, uploads, streamedUploads, documents }),
     idempotencyKeys: createIdempotencyKeys({ db }),
