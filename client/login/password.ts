@@ -1,8 +1,8 @@
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { argon2id } from 'hash-wasm';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { argon2id } from './argon2id.ts';
 
 /** K_auth: the key behind the SRP verifier. */
 export const SRP_AUTH_LABEL = 'Service_SRP_Auth_v1';
@@ -10,9 +10,6 @@ export const SRP_AUTH_LABEL = 'Service_SRP_Auth_v1';
 export const MASTER_ENVELOPE_LABEL = 'Service_Master_Envelope_v1';
 
 const ARGON2_SALT_BYTES = 16;
-/** Pinned here, so that no answer of a server can weaken it. Argon2 version 1.3. */
-const ARGON2ID = { memorySize: 65_536, iterations: 3, parallelism: 1, hashLength: 32 } as const;
-
 /**
  * Argon2id over the password in NFKC, 32 bytes. The label enters through the Argon2 salt, the first
  * 16 bytes of SHA3-256(label ‖ 0x00 ‖ salt), since many libraries offer no associated data.
@@ -32,13 +29,7 @@ export async function derivePasswordKey(
 
   const context = concatBytes(utf8ToBytes(label), Uint8Array.of(0), salt);
   const encoded = utf8ToBytes(normalized);
-  const key = await argon2id({
-    password: encoded,
-    salt: sha3_256(context).subarray(0, ARGON2_SALT_BYTES),
-    ...ARGON2ID,
-    outputType: 'binary',
-  });
-  const copy = new Uint8Array(key);
-  wipe(encoded, key);
-  return copy;
+  const key = await argon2id(encoded, sha3_256(context).subarray(0, ARGON2_SALT_BYTES));
+  wipe(encoded);
+  return key;
 }

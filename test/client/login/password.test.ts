@@ -1,6 +1,7 @@
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
+import { findNodeArgon2id, portableArgon2id } from '../../../client/login/argon2id.ts';
 import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
 import { readVectors } from '../vectors.ts';
 
@@ -17,6 +18,13 @@ test('keys equal those of OpenSSL’s Argon2id', async (t) => {
   for (const { password, salt, label, key } of await readVectors('argon2.json', Vectors)) {
     t.is(bytesToHex(await derivePasswordKey(password, salt, label)), key);
   }
+});
+
+test('without Node’s own Argon2id the keys are the same', async (t) => {
+  const own = findNodeArgon2id();
+  t.truthy(own);
+  const [password, salt] = [utf8ToBytes('a password'), new Uint8Array(16).fill(7)];
+  t.deepEqual(await portableArgon2id(password, salt), await own?.(password, salt));
 });
 
 test('the ways to type one password give one key', async (t) => {
