@@ -25,13 +25,16 @@ export function createEntries({ db }: { readonly db: Database }): Entries {
           .limit(query.limit + 1)
           .execute();
         const entries = rows.slice(0, query.limit).map(toView);
-        if (rows.length > query.limit) return { entries, cursor: entries.at(-1)?.id };
+        const shown = entries.at(-1)?.id;
+        if (rows.length > query.limit) return { entries, cursor: shown };
         const last = await inReach
           .select('id')
           .offset(maxLookedThrough - 1)
           .limit(1)
           .executeTakeFirst();
-        return { entries, cursor: last?.id };
+        // Others may have come in between: the last of 10,000 is a later one then.
+        const isShown = last !== undefined && shown !== undefined && shown < last.id;
+        return { entries, cursor: isShown ? shown : last?.id };
       }),
   };
 }

@@ -27,7 +27,7 @@ export interface WriteRecord {
   readonly changedAt: Date;
   /** JSON Pointers; null for a deletion. */
   readonly changed: readonly string[] | null;
-  /** By our clock, while the object is locked: so versions follow each other in time too. */
+  /** By timeAfter, while the object is locked: so versions follow each other in time too. */
   readonly recordedAt: Date;
 }
 
@@ -35,9 +35,11 @@ export type HistoryRow = Insertable<Schema['sync_history']>;
 
 export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
   const { caller, deviceId, syncRequestId } = author;
-  const { changed, conflictType } = record;
+  const { changed, conflictType, recordedAt } = record;
+  // By these ids the history is read. One of the present moment follows those that this process made.
+  const isAhead = recordedAt.getTime() > Date.now();
   return {
-    id: uuidv7(),
+    id: isAhead ? uuidv7({ msecs: recordedAt.getTime() }) : uuidv7(),
     user_id: caller.userId,
     tenant_id: caller.tenantId,
     object_id: record.objectId,
@@ -50,7 +52,7 @@ export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
     device_id: deviceId,
     changed_at: record.changedAt,
     changed_fields: changed === null ? null : JSON.stringify(changed),
-    recorded_at: record.recordedAt,
+    recorded_at: recordedAt,
   };
 }
 
@@ -73,6 +75,26 @@ export async function appendEntry(
     resource: { type: 'sync_object', id: objectId },
     data: { version, baseVersion, deviceId, conflictType, ruleApplied },
   });
+}
+
+/** Now, or later than what a locked object has in its history, where another process's clock is ahead. */
+export async function timeAfter(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  { objectId, lastModifiedAt }: { objectId: string; lastModifiedAt: Date },
+  now: Date,
+): Promise<Date> {
+  if (now > lastModifiedAt) return now;
+  const newest = await tx
+    .selectFrom('sync_history')
+    .select(sql<Date>`greatest(recorded_at, uuid_extract_timestamp(id))`.as('at'))
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('object_id', '=', objectId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  return new Date(Math.max(newest.at.getTime(), lastModifiedAt.getTime()) + 1);
 }
 
 /** The last change of each place since a version of a locked object, by JSON Pointer. */

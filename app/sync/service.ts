@@ -9,6 +9,7 @@ import {
   appendEntry,
   findTouched,
   insertHistory,
+  timeAfter,
   toHistoryRow,
   type Author,
   type WriteRecord,
@@ -34,6 +35,7 @@ type Written = z.output<typeof WriteAnswer>;
 type WriteInput = z.output<typeof WriteObject>;
 /** A write with what the client may leave out. */
 type Write = WriteInput & Pick<Change, 'changedAt'>;
+type TimedWrite = Write & Pick<WriteRecord, 'recordedAt'>;
 
 /**
  * Each write is one transaction with the check of its device, its history, its audit entry and its
@@ -88,11 +90,10 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
   async function apply(
     tx: Tx,
     author: Author,
-    { objectId, version, baseVersion, changedAt }: Write,
+    { objectId, version, baseVersion, changedAt, recordedAt }: TimedWrite,
     { data, changed, ruleApplied }: Accepted,
   ): Promise<Written> {
     const text = data && toText(data);
-    const now = clock();
     const record: WriteRecord = {
       action: data === null ? 'sync.deleted' : 'sync.changed',
       objectId,
@@ -102,20 +103,20 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       ruleApplied,
       changedAt,
       changed,
-      recordedAt: now,
+      recordedAt,
     };
-    const object = { object_id: objectId, version, data: text, last_modified_at: now };
+    const object = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
     await updateObject(tx, author.caller, object, toHistoryRow(author, record));
     await appendEntry(tx, audit, author, record);
     afterCommit(tx, () => onChanged(author.caller.userId));
-    const lastModifiedAt = now.toISOString();
+    const lastModifiedAt = recordedAt.toISOString();
     return { status: 'APPLIED', objectId, version, data, ruleApplied, lastModifiedAt };
   }
 
   async function refuse(
     tx: Tx,
     author: Author,
-    { objectId, version, baseVersion, changedAt }: Write,
+    { objectId, version, baseVersion, changedAt, recordedAt }: TimedWrite,
     object: ServerObject,
     { conflictType, fields }: Refused,
   ): Promise<Written> {
@@ -128,7 +129,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       ruleApplied: null,
       changedAt,
       changed: [],
-      recordedAt: clock(),
+      recordedAt,
     };
     await insertHistory(tx, toHistoryRow(author, record));
     await appendEntry(tx, audit, author, record);
@@ -189,9 +190,11 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
         ruleOf: (pointer) => ruleOf(rules, row.object_type, pointer),
       },
     );
+    const known = { objectId, lastModifiedAt: row.last_modified_at };
+    const recordedAt = await timeAfter(tx, caller, known, clock());
     return 'conflictType' in decision
-      ? refuse(tx, author, write, object, decision)
-      : apply(tx, author, { ...write, version: object.version + 1 }, decision);
+      ? refuse(tx, author, { ...write, recordedAt }, object, decision)
+      : apply(tx, author, { ...write, recordedAt, version: object.version + 1 }, decision);
   }
 
   return {

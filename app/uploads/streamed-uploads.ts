@@ -113,6 +113,8 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
       .set({ file_size, total_parts: parts.length })
       .where('id', '=', session_id)
       .execute();
+    // Whoever found the session elsewhere may have sent some.
+    await tx.deleteFrom('upload_parts').where('session_id', '=', session_id).execute();
     await tx
       .insertInto('upload_parts')
       .values(parts.map((part) => ({ ...part, session_id, user_id, tenant_id, stored_at: now })))

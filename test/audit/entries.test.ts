@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import type { KyselyPlugin } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { createEntries } from '../../app/audit/entries.ts';
+import type { Database } from '../../app/db/database.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';
@@ -201,6 +204,39 @@ test('a rare action among very many entries is found page by page, with pages th
     [['upload.expired', 1]],
   );
   t.is(last.next, undefined);
+});
+
+test('entries that come while a page is read make no other come twice', async (t) => {
+  const { vault, sql } = t.context;
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  const insert = `
+    insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
+    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD' from generate_series(1, $4::int) i`;
+  await sql(insert, [owner.userId, 0, 'upload.created', 5]);
+  await sql(insert, [owner.userId, 5, 'upload.expired', 1]);
+  await sql(insert, [owner.userId, 6, 'upload.created', 9_999]);
+  const trail = await openTrail(vault, owner);
+  t.teardown(() => trail.close());
+  let statements = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      statements += 1;
+      if (statements === 1) await sql(insert, [owner.userId, 20_000, 'upload.created', 3]);
+      return result;
+    },
+  };
+  const db: Database = {
+    ...trail.db,
+    asUser: (as, work) => trail.db.asUser(as, (tx) => work(tx.withPlugin(plugin))),
+  };
+  const { caller } = await createApi(vault, owner);
+  const entries = createEntries({ db });
+  const reader = { ...caller, issuer: 'https://issuer.test', expiresAt: new Date() };
+  const query = { action: 'upload.expired', limit: 10 };
+  const first = await entries.list(reader, query);
+  const second = await entries.list(reader, { ...query, cursor: first.cursor });
+  t.deepEqual([first.entries.length, second.entries.length], [1, 0]);
 });
 
 test('a question that is none is refused', async (t) => {

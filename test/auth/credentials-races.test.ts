@@ -3,13 +3,22 @@ import test from 'ava';
 import { until } from '../../app/dev/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { inventAccount } from '../accounts/test-account.ts';
-import { anyEnvelope, ask, createDevice, logInAgain, reauthHeader } from '../devices/owner.ts';
+import {
+  anyEnvelope,
+  ask,
+  createDevice,
+  logInAgain,
+  logInAt,
+  reauthHeader,
+} from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';
 import { send } from '../http/send.ts';
+import { connectAs } from '../db/two-tenants.ts';
 import { createSql } from '../uploads/sql.ts';
 import { startReadyVault, type TestVault } from '../vault.ts';
 import { logInWith, stateOf } from './credentials-state.ts';
 import { createRecoverable, recoveryFields } from './recovery-account.ts';
+import { sessionIdOf } from './sessions.ts';
 
 let vault: TestVault;
 
@@ -104,6 +113,33 @@ test.serial(
     t.is(await logInWith(vault, account), 200);
   },
 );
+
+test.serial('sessions that are ended for two reasons at once end without a deadlock', async (t) => {
+  const owner = await createRecoverable(vault);
+  const { account } = owner;
+  // Both sessions are bound to it.
+  const deviceId = await createDevice(vault, owner.token);
+  const { body } = await logInAt(vault, account, deviceId);
+  const { accessToken: newer } = body as { accessToken: string };
+  const elsewhere = await logInAgain(vault, account);
+  const headers = await reauthHeader(vault, owner);
+  const { saltHex: salt, verifierHex: verifier } = inventAccount(account.email);
+
+  const holder = await connectAs(vault.databases.admin);
+  t.teardown(() => holder.end());
+  await holder.query('begin');
+  const older = sessionIdOf(owner.token);
+  await holder.query('select 1 from login_sessions where id = $1 for update', [older]);
+  const revoking = ask(vault, elsewhere.token, 'DELETE', `/devices/${deviceId}`);
+  await untilWaiting(vault, 1);
+  const changing = put(newer, { salt, verifier, masterEnvelope: anyEnvelope() }, headers);
+  await untilWaiting(vault, 2);
+  await holder.query('commit');
+
+  t.is((await revoking).status, 204);
+  assertError(t, await changing, { status: 401, code: 'invalid_token' });
+  t.is(await logInWith(vault, account), 200, 'the password is as it was');
+});
 
 test.serial('a change that is cut off half way leaves all as it was', async (t) => {
   const owner = await createRecoverable(vault);

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { removeExpired } from '../../app/auth/sessions/login-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
+import { untilWaiting } from '../accounts/paused-statement.ts';
 import { createAccount, openSession } from '../accounts/test-account.ts';
+import { connectAs } from '../db/two-tenants.ts';
 import { assertError } from '../http/error-body.ts';
 import { createSql } from '../uploads/sql.ts';
 import { startReadyVault } from '../vault.ts';
@@ -37,4 +39,28 @@ test('expired sessions are removed with their refresh tokens, and living ones st
   t.is((await tryToken(vault, next.accessToken)).status, 200);
   const refused = { status: 401, code: 'invalid_refresh_token' };
   assertError(t, await refresh(vault, living.refreshToken), refused);
+});
+
+test('a refresh token that comes as its session is removed is refused', async (t) => {
+  const vault = await startReadyVault();
+  const db = await openDatabase(vault.config.database);
+  const holder = await connectAs(vault.databases.admin);
+  t.teardown(async () => {
+    await holder.end();
+    await db.close();
+    await vault.stop();
+  });
+  const { accessToken, refreshToken } = await openSession(vault, await createAccount(vault));
+  const id = sessionIdOf(accessToken);
+  const expire = `set expires_at = now() - interval '31 days'`;
+  await createSql(vault)(`update login_sessions ${expire} where id = $1`, [id]);
+  await holder.query('begin');
+  await holder.query('select 1 from login_sessions where id = $1 for update', [id]);
+  const removing = db.asService((tx) => removeExpired(tx, new Date()));
+  await untilWaiting(vault, 1);
+  const refreshing = refresh(vault, refreshToken);
+  await untilWaiting(vault, 2);
+  await holder.query('commit');
+  t.is(await removing, 1);
+  assertError(t, await refreshing, { status: 401, code: 'invalid_refresh_token' });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { startRevocations } from '../../app/auth/sessions/revocations.ts';
-import { openDatabase } from '../../app/db/database.ts';
+import { openDatabase, type Database } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createAccount, openSession } from '../accounts/test-account.ts';
@@ -186,4 +186,31 @@ test('a connection that hangs does not hide what is revoked from then on', async
     timeoutMs: 30_000,
   });
   t.pass();
+});
+
+test.serial('what a process knew before it was paused lets nobody in after it', async (t) => {
+  const answers: ((rows: { id: string }[]) => void)[] = [];
+  const asService = () =>
+    new Promise<{ id: string }[]>((resolve) => {
+      answers.push(resolve);
+    });
+  const revocations = startRevocations({
+    db: { asService } as unknown as Database,
+    log: createLog('silent'),
+  });
+  t.teardown(async () => {
+    for (const answer of answers) answer([]);
+    await revocations.stop();
+  });
+  await until(async () => answers.length === 1, { what: 'a look', timeoutMs: 5_000 });
+
+  const revokedMeanwhile = randomUUID();
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  Object.assign(performance, { now: () => now.call(performance) + 60_000 });
+  const isRevoked = revocations.isRevoked(revokedMeanwhile);
+  answers[0]?.([]);
+  await until(async () => answers.length === 2, { what: 'a new look', timeoutMs: 5_000 });
+  answers[1]?.([{ id: revokedMeanwhile }]);
+  t.true(await isRevoked);
 });

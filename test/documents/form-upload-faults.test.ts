@@ -2,7 +2,7 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { abort, bytesOf, MiB, progress } from '../uploads/files.ts';
+import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../uploads/files.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { startReplica } from '../uploads/replica.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
@@ -135,4 +135,16 @@ test('an upload that is ended from elsewhere refuses the form', async (t) => {
     timeoutMs: 10_000,
   });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
+});
+
+test('a part that comes from elsewhere is not one of the form', async (t) => {
+  const { vault, sql, api } = t.context;
+  const form = startForm(vault.baseUrl, api);
+  const id = await begin(vault, sql, api, form);
+  const part = await putPart(api, id, 2, bytesOf(5 * MiB));
+  t.is(part.status, 200, JSON.stringify(part.body));
+  form.request.end(formEnd);
+  const { status, body } = await form.answer;
+  t.is(status, 201, JSON.stringify(body));
+  t.is(body['fileHash'], sha3(file));
 });

@@ -4,6 +4,7 @@ import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { nextCursor } from '../../client/http/pages.ts';
 import { startVault, type TestVault } from '../vault.ts';
+import { createSql } from '../uploads/sql.ts';
 import { change, codeOf, createDevice, createObject, type SyncDevice } from './devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
@@ -186,3 +187,28 @@ function isWithinLimits(value: unknown): boolean {
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return typeof value !== 'object' || value === null || Object.values(value).every(isWithinLimits);
 }
+
+test('versions follow each other in the history, also where another process has a clock that is ahead', async (t) => {
+  const { vault } = t.context;
+  const device = await createDevice(vault);
+  const objectId = await createObject(device, {});
+  const sql = createSql(vault);
+  const ahead = `now() + interval '2 seconds'`;
+  await sql(`update sync_objects set last_modified_at = ${ahead} where object_id = $1`, [objectId]);
+  await sql(
+    `update sync_history set id = uuidv7(interval '2 seconds'), recorded_at = ${ahead}
+     where object_id = $1`,
+    [objectId],
+  );
+  for (const version of [1, 2]) await device.write(change(objectId, version, { version }));
+  await device.write(change(objectId, 1, { version: 7 }));
+  await device.write(change(objectId, 3, { version: 3 }));
+  const { body } = await device.get(`/v1/sync/${objectId}/history`);
+  const history = body['history'] as { version: number; status: string; timestamp: string }[];
+  t.deepEqual(
+    history.map(({ version, status }) => `${version} ${status}`),
+    ['1 APPLIED', '2 APPLIED', '3 APPLIED', '2 CONFLICT', '4 APPLIED'],
+  );
+  const times = history.map(({ timestamp }) => timestamp);
+  t.deepEqual(times, times.toSorted());
+});

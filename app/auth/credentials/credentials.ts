@@ -45,9 +45,11 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
   /** Answers how many other sessions there were. */
   async function endOthers(tx: Tx, caller: Caller, sessionId: string): Promise<number> {
+    // Locks all of them, the caller's too.
+    const ended = await endSessions(tx, caller.userId, sessionId);
     await assertNotEnded(tx, sessionId);
     if (isRecovery(caller)) await revocations.revoke(tx, sessionId);
-    return endSessions(tx, caller.userId, sessionId);
+    return ended;
   }
 
   return {

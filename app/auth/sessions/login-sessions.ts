@@ -132,6 +132,7 @@ function recoveryTokenExpiry(now: Date): Date {
  * were open.
  */
 export async function endSessions(tx: Tx, userId: string, keep?: string): Promise<number> {
+  await lockOpenSessions(tx, userId);
   const query = endOpenSessions(tx, userId);
   const { numUpdatedRows } = await (
     keep === undefined ? query : query.where('id', '<>', keep)
@@ -145,12 +146,14 @@ export async function endSessionsOfDevice(
   userId: string,
   deviceId: string,
 ): Promise<number> {
+  await lockOpenSessions(tx, userId);
   const query = endOpenSessions(tx, userId).where('device_id', '=', deviceId);
   return Number((await query.executeTakeFirst()).numUpdatedRows);
 }
 
 /** The same for those by the recovery words: they alone were never given a refresh token. */
 export async function endRecoverySessions(tx: Tx, userId: string): Promise<number> {
+  await lockOpenSessions(tx, userId);
   const query = endOpenSessions(tx, userId).where(({ not, exists, selectFrom }) =>
     not(
       exists(
@@ -161,6 +164,19 @@ export async function endRecoverySessions(tx: Tx, userId: string): Promise<numbe
     ),
   );
   return Number((await query.executeTakeFirst()).numUpdatedRows);
+}
+
+/** All, in one order, since several may end some of them at once. For who has not locked one yet. */
+async function lockOpenSessions(tx: Tx, userId: string): Promise<void> {
+  await tx
+    .selectFrom('login_sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 }
 
 function endOpenSessions(tx: Tx, userId: string) {

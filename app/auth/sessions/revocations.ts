@@ -66,7 +66,8 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
       });
     },
     async isRevoked(sessionId) {
-      if (performance.now() - knownAt > staleAfterMs) {
+      // A look that was under way as the process was paused brings what is too old.
+      while (performance.now() - knownAt > staleAfterMs) {
         try {
           await lookOnce();
         } catch (cause) {

@@ -41,29 +41,30 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
     tokenHash: string,
     requestId: string,
   ): Promise<OpenSession | undefined> {
-    const found = await tx
-      .selectFrom('refresh_tokens')
-      .innerJoin('login_sessions', 'login_sessions.id', 'refresh_tokens.session_id')
-      .select([
-        'login_sessions.id',
-        'user_id as userId',
-        'tenant_id as tenantId',
-        'revoked_at as revokedAt',
-        'used_at as usedAt',
-        'refresh_tokens.expires_at as expiresAt',
-      ])
-      .where('token_hash', '=', tokenHash)
+    // The session before its tokens, as where both are removed.
+    const session = await tx
+      .selectFrom('login_sessions')
+      .select(['id', 'user_id as userId', 'tenant_id as tenantId', 'revoked_at as revokedAt'])
+      .where('id', '=', ({ selectFrom }) =>
+        selectFrom('refresh_tokens').select('session_id').where('token_hash', '=', tokenHash),
+      )
       .forUpdate()
       .executeTakeFirst();
-    if (found === undefined || found.revokedAt !== null) return undefined;
-    if (found.usedAt === null) return found.expiresAt > clock() ? found : undefined;
-    await revocations.revoke(tx, found.id);
+    if (session === undefined || session.revokedAt !== null) return undefined;
+    const token = await tx
+      .selectFrom('refresh_tokens')
+      .select(['used_at as usedAt', 'expires_at as expiresAt'])
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst();
+    if (token === undefined) return undefined;
+    if (token.usedAt === null) return token.expiresAt > clock() ? session : undefined;
+    await revocations.revoke(tx, session.id);
     await audit.append(tx, {
       action: 'auth.refresh_reused',
       actor: { type: 'anonymous', id: null },
-      owner: { userId: found.userId, tenantId: found.tenantId },
+      owner: { userId: session.userId, tenantId: session.tenantId },
       outcome: 'failure',
-      resource: { type: 'session', id: found.id },
+      resource: { type: 'session', id: session.id },
       requestId,
       data: {},
     });
