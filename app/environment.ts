@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readIssuers, type IssuerConfig } from './auth/issuers/config.ts';
+import { PostgresUrl } from './db/postgres-url.ts';
 import { Rate } from './limits/rate.ts';
 import { Sender } from './mail/sender.ts';
 import { SmtpUrl } from './mail/smtp-url.ts';
@@ -19,7 +20,9 @@ const List = z.string().transform((value) =>
 const Count = z.coerce.number().int().positive();
 const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 const defaultPublicUrl = 'http://127.0.0.1:8080';
-const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+/** What a timer holds, of milliseconds. */
+const MAX_TIMER_SECONDS = 2_147_483;
+const MAX_TTL_SECONDS = 365 * 86_400;
 
 /** A rate such as 5/1h, or `off`. */
 function limit(rate: string) {
@@ -35,7 +38,7 @@ const Environment = z.object({
   HTTP_PUBLIC_URL: Url.default(defaultPublicUrl),
   HTTP_TRUSTED_PROXIES: List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
   HTTP_CORS_ORIGINS: List.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
-  HTTP_DRAIN_SECONDS: Count.default(25),
+  HTTP_DRAIN_SECONDS: Count.max(MAX_TIMER_SECONDS).default(25),
   HTTP_INTERNAL_ROUTES: z.enum(['internal', 'both']).optional(),
   HTTP_INTERNAL_HOST: z.string().min(1).default('127.0.0.1'),
   HTTP_INTERNAL_PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
@@ -74,7 +77,7 @@ const Environment = z.object({
   LIMITS_PROOF_ACCOUNT: limit('10/15m'),
   LIMITS_TOTP_ACCOUNT: limit('5/10m'),
   LIMITS_SHARE_KEY_USER: limit('60/1h'),
-  UPLOADS_SESSION_TTL_SECONDS: Count.default(86_400),
+  UPLOADS_SESSION_TTL_SECONDS: Count.max(MAX_TTL_SECONDS).default(86_400),
   UPLOADS_ALLOWED_MIME_TYPES: List.default(['application/octet-stream']),
   DOCUMENTS_PENDING_DAYS: Count.max(36_500).default(30),
   PLANS_STANDARD_OPEN_UPLOADS: Count.default(20),
@@ -121,7 +124,7 @@ export function parseEnvironment(env: NodeJS.ProcessEnv): Environment {
   const { plans, problems: planProblems } = readNamedPlans(set['PLANS_FILE']);
   const { rules: syncRules, problems: ruleProblems } = readRules(set['SYNC_RULES_FILE']);
   const problems = [
-    ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue)}`),
+    ...issues.map((issue) => `${String(issue.path[0])}: ${describe(issue, set)}`),
     ...missingStorageSettings(set),
     ...(read?.problems ?? []).map((problem) => `AUTH_ISSUERS_FILE: ${problem}`),
     ...mailTransportProblems(set),
@@ -163,8 +166,8 @@ function anonymityProblems(env: Partial<Record<string, string>>): string[] {
     : [];
 }
 
-function describe(issue: z.core.$ZodIssue): string {
-  return issue.code === 'invalid_type' && issue.input === undefined ? 'is not set' : issue.message;
+function describe(issue: z.core.$ZodIssue, env: Partial<Record<string, string>>): string {
+  return env[String(issue.path[0])] === undefined ? 'is not set' : issue.message;
 }
 
 /** Mails go to a server or into a directory. */
@@ -182,6 +185,17 @@ function mailTransportProblems(env: Partial<Record<string, string>>): string[] {
 function missingStorageSettings(env: Partial<Record<string, string>>): string[] {
   const { STORAGE_DRIVER: driver = 'filesystem' } = env;
   const needed = { filesystem: 'STORAGE_DIRECTORY', s3: 'STORAGE_BUCKET' }[driver];
-  if (needed === undefined || env[needed] !== undefined) return [];
-  return [`${needed}: is not set (STORAGE_DRIVER is ${driver})`];
+  if (needed === undefined) return [];
+  const problem = `is not set (STORAGE_DRIVER is ${driver})`;
+  return [
+    ...(env[needed] === undefined ? [`${needed}: ${problem}`] : []),
+    ...(driver === 's3' ? halfCredentials(env) : []),
+  ];
+}
+
+/** The SDK's own chain is for who sets neither. */
+function halfCredentials(env: Partial<Record<string, string>>): string[] {
+  const pair = ['STORAGE_ACCESS_KEY_ID', 'STORAGE_SECRET_ACCESS_KEY'];
+  const missing = pair.filter((name) => env[name] === undefined);
+  return missing.length === 1 ? missing.map((name) => `${name}: is not set, and the other is`) : [];
 }

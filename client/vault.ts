@@ -44,6 +44,7 @@ export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'
   auditKeys(): Promise<AuditKey[]>;
 }
 
+/** Throws TypeError for a base URL that is none. */
 export function createVaultClient(options: VaultClientOptions): VaultClient {
   const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = DEFAULT_RETRY } = options;
   const now = options.now ?? (() => new Date());

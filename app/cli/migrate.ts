@@ -1,5 +1,5 @@
 import { migrate as runMigrations } from '../db/migrate.ts';
-import { parseOptions, requireVariable, type Command } from './command.ts';
+import { parseOptions, requireDatabaseUrl, type Command } from './command.ts';
 
 export const migrate: Command = {
   usage: `usage: probatio migrate
@@ -10,7 +10,7 @@ Brings the database up to date, all or nothing. Safe to run from several places 
 `,
   async run(args) {
     parseOptions(args, {});
-    const done = await runMigrations(requireVariable('DATABASE_OWNER_URL'));
+    const done = await runMigrations(requireDatabaseUrl('DATABASE_OWNER_URL'));
     return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
   },
 };

@@ -1,7 +1,7 @@
 import { createAuditTrail, type AuditTrail } from '../audit/trail.ts';
 import { systemClock } from '../clock.ts';
 import { openDatabase, type Database } from '../db/database.ts';
-import { requireVariable } from './command.ts';
+import { requireDatabaseUrl } from './command.ts';
 
 interface ServiceDatabase {
   readonly db: Database;
@@ -12,7 +12,7 @@ interface ServiceDatabase {
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,
 ): Promise<T> {
-  const serviceUrl = requireVariable('DATABASE_SERVICE_URL');
+  const serviceUrl = requireDatabaseUrl('DATABASE_SERVICE_URL');
   // Nobody is a user here: the other login is never used.
   const db = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
   const audit = createAuditTrail({

@@ -23,7 +23,7 @@ export async function addApiKey(path: string, key: ApiKey): Promise<void> {
   const next = `${path}.new`;
   await writeFile(next, '', { mode: 0o600, flag: 'wx' }).catch(refuseSecond(next));
   try {
-    const keys = await readApiKeys(path).catch(noneIfMissing);
+    const keys = await readApiKeys(path).catch(noneIfMissing(path));
     if (keys.some(({ name }) => name === key.name)) {
       throw new Error(`${path} has a key named ${key.name} already`);
     }
@@ -54,9 +54,13 @@ function areUnique(values: readonly string[]): boolean {
   return new Set(values).size === values.length;
 }
 
-function noneIfMissing(error: unknown): ApiKey[] {
-  if (codeOf(error) === 'ENOENT') return [];
-  throw error;
+/** What the system says names the file already. */
+function noneIfMissing(path: string) {
+  return (error: Error): ApiKey[] => {
+    const code = codeOf(error);
+    if (code === 'ENOENT') return [];
+    throw code === undefined ? new Error(`${path}: ${error.message}`, { cause: error }) : error;
+  };
 }
 
 function refuseSecond(path: string) {

@@ -29,7 +29,7 @@ export type DeviceInfo = z.output<typeof DeviceInfo>;
 
 /**
  * Base64, padded so that its length does not tell the name's. `nonce` is for test vectors only. Throws
- * TypeError where name and platform are too long, together more than about 600 bytes.
+ * TypeError where name or platform is no text, or they are too long, together more than about 600 bytes.
  */
 export async function encryptDeviceInfo(
   { masterKey, deviceId }: { masterKey: Bytes; deviceId: string },
@@ -37,6 +37,9 @@ export async function encryptDeviceInfo(
   nonce: Bytes = randomBytes(NONCE_BYTES),
 ): Promise<string> {
   const members = { name, platform, publicKey: publicKey && encodeBase64(publicKey) };
+  if (!DeviceInfo.safeParse(members).success) {
+    throw new TypeError('what is told of a device could not be read again');
+  }
   const json = utf8ToBytes(JSON.stringify(members));
   const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
   if (length > MAX_TEXT_BYTES) throw new TypeError('name and platform of a device are too long');

@@ -4,7 +4,7 @@ import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts
 import { isSpent } from '../uploads/spent-upload.ts';
 import { uploadFile } from '../uploads/upload.ts';
 import type { Documents } from './documents.ts';
-import { encryptMetadata } from './metadata.ts';
+import { assertDescription, encryptMetadata } from './metadata.ts';
 import { openDocument } from './open-document.ts';
 import type { DocumentVersion, NewVersion } from './versions.ts';
 
@@ -19,7 +19,8 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
 /**
  * Encrypts and uploads a file under the document's key, makes it the current version, and clears the
  * journal. Who has the key, as those have whom the document is shared with, opens it too.
- * Throws file_hash_mismatch if the server has other bytes than the ones sent.
+ * Throws file_hash_mismatch if the server has other bytes than the ones sent; TypeError, before any is
+ * sent, for a name or media type that is none.
  */
 export async function addVersion(
   dependencies: UploadDependencies & { documents: Documents },
@@ -29,13 +30,13 @@ export async function addVersion(
   const { source, masterKey, earlierKeys, resume = NO_RESUME } = options;
   const versionOf = await openDocument({ documents }, { id, masterKey, earlierKeys });
   const { metadata, documentKey } = versionOf;
-  const { storagePath, fileHash } = await uploadFile(dependencies, { ...options, versionOf });
-  const changed = {
+  const described = {
     name: name ?? metadata.name,
     mediaType: mediaType ?? metadata.mediaType,
-    size: source.size,
-    fileHash,
   };
+  assertDescription(described);
+  const { storagePath, fileHash } = await uploadFile(dependencies, { ...options, versionOf });
+  const changed = { ...described, size: source.size, fileHash };
   const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, changed);
   try {
     const added = await addOrFind(documents, id, { encryptedMetadata, storagePath }, fileHash);

@@ -25,11 +25,27 @@ export const Metadata = z.object({
 });
 export type Metadata = z.output<typeof Metadata>;
 
-/** Resolves to base64. The text is padded, so that its length does not tell the name's. */
+/** What a caller says of a file. Throws TypeError for what would not be read again. */
+export function assertDescription(description: Pick<Metadata, 'name' | 'mediaType'>): void {
+  assertReadable(Metadata.pick({ name: true, mediaType: true }), description);
+}
+
+function assertReadable(schema: z.ZodType, value: unknown): void {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return;
+  const members = error.issues.map(({ path }) => path.join('.')).join(', ');
+  throw new TypeError(`metadata that could not be read again: ${members}`);
+}
+
+/**
+ * Resolves to base64. The text is padded, so that its length does not tell the name's. Throws TypeError
+ * for what `decryptMetadata` would refuse: it would be lost, and the document's key with it.
+ */
 export async function encryptMetadata(
   { masterKey, documentKey }: { masterKey: Bytes; documentKey: Bytes },
   metadata: Metadata,
 ): Promise<string> {
+  assertReadable(Metadata, metadata);
   const prefix = concatBytes(Uint8Array.of(VERSION), await wrapDocumentKey(masterKey, documentKey));
   const iv = randomBytes(NONCE_BYTES);
   const key = await importMetadataKey(documentKey);

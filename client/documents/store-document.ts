@@ -7,7 +7,7 @@ import { isSpent } from '../uploads/spent-upload.ts';
 import { uploadFile } from '../uploads/upload.ts';
 import type { Document, Documents, NewDocument } from './documents.ts';
 import { hashKeywords } from './keywords.ts';
-import { decryptMetadata, encryptMetadata } from './metadata.ts';
+import { assertDescription, decryptMetadata, encryptMetadata } from './metadata.ts';
 
 export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
@@ -17,18 +17,21 @@ export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
 
 /**
  * Encrypts and uploads a file, makes it a document, and clears the journal.
- * Throws file_hash_mismatch if the server has other bytes than the ones sent.
+ * Throws file_hash_mismatch if the server has other bytes than the ones sent; TypeError, before any is
+ * sent, for a name, media type or keyword that is none.
  */
 export async function storeDocument(
   dependencies: UploadDependencies & { documents: Documents },
   { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
 ): Promise<Document> {
   const { source, masterKey, earlierKeys, resume = NO_RESUME } = options;
+  assertDescription({ name, mediaType });
+  const keywordDeterministic = await hashKeywords(masterKey, keywords);
   const { storagePath, documentKey, fileHash } = await uploadFile(dependencies, options);
   const metadata = { name, mediaType, size: source.size, fileHash };
   const request: NewDocument = {
     encryptedMetadata: await encryptMetadata({ masterKey, documentKey }, metadata),
-    keywordDeterministic: await hashKeywords(masterKey, keywords),
+    keywordDeterministic,
     storagePath,
   };
   try {

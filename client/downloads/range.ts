@@ -21,7 +21,7 @@ export interface FileRange {
  * Fetches and decrypts the segments of a range. Each is authentic and in its place, the file's end
  * included; the hash of the whole file is not compared, so that the vault could answer another
  * version of the document.
- * Throws what `fetchEncrypted` and `decryptStream` throw.
+ * Throws what `fetchEncrypted` and `decryptStream` throw, and RangeError for what is no range.
  */
 export async function* downloadRange(
   { http }: { http: Http },
@@ -29,6 +29,7 @@ export async function* downloadRange(
   { offset, length }: FileRange,
   signal?: AbortSignal,
 ): AsyncGenerator<Bytes, void, void> {
+  assertRange({ offset, length });
   const fetchRange = (range: EncryptedRange) => fetchEncrypted(http, file, range, signal);
   const head: Bytes[] = [];
   for await (const piece of fetchRange({ first: 0, last: HEADER_BYTES - 1 })) head.push(piece);
@@ -45,6 +46,13 @@ export async function* downloadRange(
     const chunkAt = chunkOffset(index, segmentSize);
     const wanted = plaintext.subarray(Math.max(0, offset - chunkAt), end - chunkAt);
     if (wanted.length > 0) yield wanted;
+  }
+}
+
+function assertRange({ offset, length }: FileRange): void {
+  const isRange = Number.isSafeInteger(offset) && offset >= 0 && length >= 1;
+  if (!isRange || !(Number.isSafeInteger(length) || length === Infinity)) {
+    throw new RangeError('a range begins at a byte and has one at least');
   }
 }
 

@@ -41,7 +41,12 @@ export interface HttpOptions {
   readonly now: () => Date;
 }
 
+/** Throws TypeError unless the base URL is absolute and of http or https. */
 export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
+  if (!/^https?:$/.test(new URL(baseUrl).protocol)) {
+    throw new TypeError('the base URL of a vault is an http or https URL');
+  }
+
   function begin(request: HttpRequest, timeout: AbortSignal): Promise<Response> {
     const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
     return fetch(toUrl(baseUrl, request), { ...toFetch(request), signal });

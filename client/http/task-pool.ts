@@ -7,8 +7,9 @@ export interface TaskPool {
   settle(): Promise<void>;
 }
 
-/** Runs up to `limit` tasks at a time. */
+/** Runs up to `limit` tasks at a time. Throws RangeError unless that is one or more. */
 export function createTaskPool(limit: number): TaskPool {
+  if (!(limit >= 1)) throw new RangeError('nothing can run without a place for one at a time');
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
 

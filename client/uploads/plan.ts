@@ -12,11 +12,18 @@ export interface UploadPlan {
   readonly totalParts: number;
 }
 
-/** 16 MiB a part, or more if there would be too many. Throws file_too_large. */
+/**
+ * 16 MiB a part, or more if there would be too many. Throws file_too_large, and RangeError for what is no
+ * count of bytes.
+ */
 export function planUpload(
   plaintextSize: number,
   { maxFileSize, minPartSize, maxPartSize, maxParts }: UploadConfig,
 ): UploadPlan {
+  if (!Number.isSafeInteger(plaintextSize) || plaintextSize < 0) {
+    throw new RangeError('the size of a file is a count of bytes');
+  }
+  if (plaintextSize > maxFileSize) throw new ClientError('file_too_large');
   const total = encryptedSize(plaintextSize, DEFAULT_SEGMENT_BYTES);
   const needed = Math.max(minPartSize, total / maxParts);
   const wanted = Math.max(needed, Math.min(PREFERRED_PART_BYTES, maxPartSize));

@@ -26,11 +26,12 @@ export interface UploadOptions extends MasterKeys {
   readonly source: ByteSource;
   /** The document that the file is to be a version of: its key opens all versions. */
   readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
-  /** Parts under way at a time; as many are in memory. */
+  /** Parts under way at a time, one at least; as many are in memory. */
   readonly concurrency?: number;
   /** Where to keep what a later call needs to go on. Whoever gave it clears it in the end. */
   readonly resume?: ResumeStore;
   readonly onProgress?: (progress: { sentBytes: number; totalBytes: number }) => void;
+  /** Gives the upload up, until the vault has the whole file. With a journal a later call may go on. */
   readonly signal?: AbortSignal;
 }
 

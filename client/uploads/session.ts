@@ -10,12 +10,14 @@ import type { RunningUpload, SavedUpload } from './saved-upload.ts';
 import type { UploadOptions } from './send-parts.ts';
 import type { Uploads } from './uploads.ts';
 
+const GIVE_UP_SECONDS = 5;
+
 /** Begins an upload. Its journal is begun before its session, which is found again by its key. */
 export async function beginUpload(
   uploads: Uploads,
-  { source, masterKey, versionOf, resume = NO_RESUME }: UploadOptions,
+  { source, masterKey, versionOf, resume = NO_RESUME, signal }: UploadOptions,
 ): Promise<RunningUpload> {
-  const plan = planUpload(source.size, await uploads.config());
+  const plan = planUpload(source.size, await uploads.config(signal));
   const documentKey = versionOf?.documentKey ?? createDocumentKey();
   const header = await createFileHeader(documentKey);
   const start: StartRecord = {
@@ -38,7 +40,12 @@ export async function beginUpload(
     documentKey,
     header,
   };
-  return withSession(uploads, begun, resume);
+  try {
+    return await withSession(uploads, begun, resume, signal);
+  } catch (error) {
+    if (!(error instanceof VaultError)) await giveUpUpload(uploads, begun, resume);
+    throw error;
+  }
 }
 
 /** The session of an upload, made unless it was, and recorded unless it is. */
@@ -46,9 +53,10 @@ export async function withSession(
   uploads: Uploads,
   upload: SavedUpload,
   resume: ResumeStore,
+  signal?: AbortSignal,
 ): Promise<RunningUpload> {
   if (upload.sessionId !== undefined) return { ...upload, sessionId: upload.sessionId };
-  const sessionId = await createSession(uploads, upload.start);
+  const sessionId = await createSession(uploads, upload.start, signal);
   await resume.append({ type: 'created', sessionId });
   return { ...upload, sessionId };
 }
@@ -57,19 +65,35 @@ export async function withSession(
 export async function abandonUpload(
   uploads: Uploads,
   { start, sessionId }: ResumeState,
+  signal?: AbortSignal,
 ): Promise<void> {
   try {
     // Under the same key the vault tells which session it made, if the answer was lost.
-    await uploads.abort(sessionId ?? (await createSession(uploads, start)));
+    await uploads.abort(sessionId ?? (await createSession(uploads, start, signal)), signal);
   } catch (error) {
     if (!(error instanceof VaultError || error instanceof ClientError)) throw error;
   }
+}
+
+/**
+ * Of an upload that failed: what is in no journal can nobody go on with, and until it expires it would count
+ * as open. Never throws, and takes a few seconds at most.
+ */
+export async function giveUpUpload(
+  uploads: Uploads,
+  upload: ResumeState,
+  resume: ResumeStore,
+): Promise<void> {
+  if (resume !== NO_RESUME) return;
+  const signal = AbortSignal.timeout(GIVE_UP_SECONDS * 1000);
+  await abandonUpload(uploads, upload, signal).catch(() => undefined);
 }
 
 /** The same however often it is asked for the same upload within a day. */
 async function createSession(
   uploads: Uploads,
   { idempotencyKey, encryptedSize, totalParts }: StartRecord,
+  signal: AbortSignal | undefined,
 ): Promise<string> {
   const file = {
     fileName: `${idempotencyKey}.bin`,
@@ -77,5 +101,5 @@ async function createSession(
     mimeType: 'application/octet-stream',
     totalParts,
   };
-  return (await uploads.create(file, idempotencyKey)).sessionId;
+  return (await uploads.create(file, idempotencyKey, signal)).sessionId;
 }

@@ -5,7 +5,7 @@ import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
 import type { RunningUpload } from './saved-upload.ts';
 import { sendParts } from './send-parts.ts';
 import type { UploadDependencies, UploadOptions } from './send-parts.ts';
-import { abandonUpload, beginUpload, withSession } from './session.ts';
+import { abandonUpload, beginUpload, giveUpUpload, withSession } from './session.ts';
 import type { Uploads } from './uploads.ts';
 
 const MAX_COMPLETIONS = 3;
@@ -19,14 +19,16 @@ export interface UploadedFile {
 
 /**
  * Encrypts a file and uploads it in parallel parts. A saved upload goes on if every part that was
- * ever sent encrypts to the same bytes again; if not, it is aborted and the file gets a new key.
+ * ever sent encrypts to the same bytes again; if not, it is aborted and the file gets a new key. One that
+ * fails without a journal is aborted too. Throws the signal's reason if it is aborted.
  */
 export async function uploadFile(
   dependencies: UploadDependencies,
   options: UploadOptions,
 ): Promise<UploadedFile> {
   const { uploads } = dependencies;
-  const { source, masterKey, earlierKeys, versionOf, resume = NO_RESUME } = options;
+  const { source, masterKey, earlierKeys, versionOf, resume = NO_RESUME, signal } = options;
+  signal?.throwIfAborted();
 
   const state = replayRecords(await resume.load());
   if (state !== undefined) {
@@ -34,8 +36,8 @@ export async function uploadFile(
       const file = { masterKey, earlierKeys, plaintextSize: source.size, versionOf };
       const saved = await openSavedUpload(state, file);
       if (saved !== undefined) {
-        const upload = await withSession(uploads, saved, resume);
-        if (isResumable(upload, await uploads.status(upload.sessionId))) {
+        const upload = await withSession(uploads, saved, resume, signal);
+        if (isResumable(upload, await uploads.status(upload.sessionId, signal))) {
           return await sendFile(dependencies, options, upload);
         }
       }
@@ -45,7 +47,13 @@ export async function uploadFile(
     await abandonUpload(uploads, state);
   }
   await resume.clear();
-  return sendFile(dependencies, options, await beginUpload(uploads, options));
+  const begun = await beginUpload(uploads, options);
+  try {
+    return await sendFile(dependencies, options, begun);
+  } catch (error) {
+    await giveUpUpload(uploads, begun, resume);
+    throw error;
+  }
 }
 
 async function sendFile(
@@ -53,7 +61,7 @@ async function sendFile(
   options: UploadOptions,
   upload: RunningUpload,
 ): Promise<UploadedFile> {
-  const { resume = NO_RESUME } = options;
+  const { resume = NO_RESUME, signal } = options;
   const { documentKey, sessionId, start } = upload;
   const fileHash = await sendParts(dependencies, options, upload);
   if (upload.storagePath !== undefined) {
@@ -61,7 +69,7 @@ async function sendFile(
   }
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const storagePath = await complete(dependencies.uploads, sessionId);
+      const storagePath = await complete(dependencies.uploads, sessionId, signal);
       await resume.append({ type: 'completed', storagePath });
       return { storagePath, documentKey, fileHash };
     } catch (error) {
@@ -82,12 +90,16 @@ function lostParts(error: unknown): ReadonlySet<number> {
 }
 
 /** The answer to an earlier try may be lost: then the session says where the file lies. */
-async function complete(uploads: Uploads, sessionId: string): Promise<string> {
+async function complete(
+  uploads: Uploads,
+  sessionId: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   try {
-    return await uploads.complete(sessionId);
+    return await uploads.complete(sessionId, signal);
   } catch (error) {
     if (!(error instanceof VaultError) || error.status !== 409) throw error;
-    const { status, fileKey } = await uploads.status(sessionId);
+    const { status, fileKey } = await uploads.status(sessionId, signal);
     if (status !== 'COMPLETED' || fileKey === undefined) throw error;
     return fileKey;
   }

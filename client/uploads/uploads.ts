@@ -46,32 +46,33 @@ export interface Part {
   readonly signal?: AbortSignal;
 }
 
+/** An aborted signal ends the wait for the answer; what was asked may be done all the same. */
 export interface Uploads {
-  config(): Promise<UploadConfig>;
+  config(signal?: AbortSignal): Promise<UploadConfig>;
   /**
    * VaultError 429 quota_exceeded.
    * @param idempotencyKey asked under the same within a day, the vault answers the same session.
    */
-  create(file: NewUpload, idempotencyKey?: string): Promise<UploadSession>;
+  create(file: NewUpload, idempotencyKey?: string, signal?: AbortSignal): Promise<UploadSession>;
   /** May be repeated with the same bytes. VaultError 409 part_conflict with others. */
   putPart(part: Part): Promise<void>;
   /** Resolves to the storage path of the file. VaultError 409 session_closed the second time. */
-  complete(sessionId: string): Promise<string>;
-  status(sessionId: string): Promise<UploadStatus>;
-  abort(sessionId: string): Promise<void>;
+  complete(sessionId: string, signal?: AbortSignal): Promise<string>;
+  status(sessionId: string, signal?: AbortSignal): Promise<UploadStatus>;
+  abort(sessionId: string, signal?: AbortSignal): Promise<void>;
 }
 
 export function createUploads({ http }: { http: Http }): Uploads {
   const sessionPath = (sessionId: string) => `/v1/uploads/${sessionId}`;
 
   return {
-    config() {
-      return http.json(UploadConfig, { method: 'GET', path: '/v1/uploads/config' });
+    config(signal) {
+      return http.json(UploadConfig, { method: 'GET', path: '/v1/uploads/config', signal });
     },
 
-    create(file, idempotencyKey = crypto.randomUUID()) {
+    create(file, idempotencyKey = crypto.randomUUID(), signal) {
       const request = { method: 'POST', path: '/v1/uploads', idempotencyKey, json: file } as const;
-      return http.json(UploadSession, request);
+      return http.json(UploadSession, { ...request, signal });
     },
 
     async putPart({ sessionId, number, bytes, sha256, signal }) {
@@ -85,19 +86,19 @@ export function createUploads({ http }: { http: Http }): Uploads {
       });
     },
 
-    async complete(sessionId) {
+    async complete(sessionId, signal) {
       const path = `${sessionPath(sessionId)}/complete`;
       const timeoutSeconds = COMPLETE_TIMEOUT_SECONDS;
       const request = { method: 'POST', path, timeoutSeconds, repeatable: true } as const;
-      return (await http.json(CompletedUpload, request)).fileKey;
+      return (await http.json(CompletedUpload, { ...request, signal })).fileKey;
     },
 
-    status(sessionId) {
-      return http.json(UploadStatus, { method: 'GET', path: sessionPath(sessionId) });
+    status(sessionId, signal) {
+      return http.json(UploadStatus, { method: 'GET', path: sessionPath(sessionId), signal });
     },
 
-    async abort(sessionId) {
-      await http.send({ method: 'DELETE', path: sessionPath(sessionId) });
+    async abort(sessionId, signal) {
+      await http.send({ method: 'DELETE', path: sessionPath(sessionId), signal });
     },
   };
 }

@@ -82,6 +82,8 @@ const misused: [string[], RegExp][] = [
   [['revoke', ...email, '--plan', 'a'], /--plan/],
   [['revoke', ...email, '--role', 'user'], /^every account has the role user/],
   [['revoke', ...email, '--sessions'], /^DATABASE_SERVICE_URL is not set$/],
+  [['revoke', ...email, ...email, '--sessions'], /^--email is given more than once$/],
+  [['api-key', 'create', '--name', 'a', '--name', 'b'], /^--name is given more than once$/],
   [['restored'], /^DATABASE_SERVICE_URL is not set$/],
   [['restored', 'jam'], /jam/],
   [['api-key'], /create/],
@@ -103,4 +105,17 @@ test('openapi prints the document of the API', async (t) => {
   const { code, stdout } = await runCli(['openapi']);
   t.is(code, 0);
   t.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(describeApi())));
+});
+
+test('a database whose URL is none is named by its variable alone', async (t) => {
+  const named = { DATABASE_OWNER_URL: 'jam', DATABASE_SERVICE_URL: 'mysql://app:jam@db/vault' };
+  for (const [command, name] of [
+    ['migrate', 'DATABASE_OWNER_URL'],
+    ['restored', 'DATABASE_SERVICE_URL'],
+  ] as const) {
+    const { code, stderr } = await runCli([command], named);
+    t.is(code, 2);
+    t.regex(stderr, new RegExp(`^${name} [^\n]*\nsee: probatio ${command} --help\n$`));
+    t.notRegex(stderr, /jam/);
+  }
 });

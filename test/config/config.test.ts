@@ -71,6 +71,45 @@ test('every wrong setting is named at once, and no value is repeated', (t) => {
   );
 });
 
+test('what is set is never said not to be, and what is not a number is said so', (t) => {
+  for (const [name, value] of [
+    ['PORT', '80a'],
+    ['DATABASE_POOL_SIZE', '1.5'],
+    ['AUDIT_BACKLOG_LIMIT', 'jam'],
+  ] as const) {
+    const [problem = ''] = problemsOf({ ...minimal, [name]: value });
+    t.regex(problem, new RegExp(`^${name}: .*(number|int)`));
+  }
+});
+
+test('a time that no timer or date can hold is refused', (t) => {
+  for (const name of ['HTTP_DRAIN_SECONDS', 'UPLOADS_SESSION_TTL_SECONDS']) {
+    t.deepEqual(names(problemsOf({ ...minimal, [name]: '99999999999999' })), [name]);
+  }
+});
+
+test('a database is named by its URL, and no part of that is repeated', (t) => {
+  const urls = [
+    'postgresql://app:jam@db',
+    'postgresql://app:jam@db/',
+    'postgresql://app:jam%zz@db/v',
+  ];
+  for (const url of urls) {
+    const problems = problemsOf({ ...minimal, DATABASE_URL: url });
+    t.deepEqual(names(problems), ['DATABASE_URL'], url);
+    t.notRegex(problems.join(), /jam/);
+  }
+});
+
+test('half of the credentials of an object store is not taken for none', (t) => {
+  const s3 = { ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' };
+  const id = { STORAGE_ACCESS_KEY_ID: 'jam' };
+  const secret = { STORAGE_SECRET_ACCESS_KEY: 'jam' };
+  t.deepEqual(names(problemsOf({ ...s3, ...id })), ['STORAGE_SECRET_ACCESS_KEY']);
+  t.deepEqual(names(problemsOf({ ...s3, ...secret })), ['STORAGE_ACCESS_KEY_ID']);
+  t.deepEqual(problemsOf({ ...s3, ...id, ...secret }), []);
+});
+
 test('each object store needs its own settings, told together with every other problem', (t) => {
   const { STORAGE_DIRECTORY: _directory, MAIL_DIRECTORY: _mail, ...rest } = minimal;
   t.deepEqual(names(problemsOf(rest)), ['MAIL_DIRECTORY', 'STORAGE_DIRECTORY']);

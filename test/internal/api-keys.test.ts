@@ -199,7 +199,7 @@ test('of several who add keys at once, none undoes another', async (t) => {
 test('a broken file is not overwritten by adding a key', async (t) => {
   const file = await keyPath(t);
   await writeFile(file, '[');
-  await t.throwsAsync(addApiKey(file, first.kept), { message: /it is no JSON/ });
+  await t.throwsAsync(addApiKey(file, first.kept), { message: `${file}: it is no JSON` });
   await t.throwsAsync(stat(`${file}.new`), { code: 'ENOENT' });
   await writeKeys(file, []);
   await addApiKey(file, first.kept);

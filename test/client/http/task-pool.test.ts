@@ -34,3 +34,9 @@ test('the first failure is thrown, and none goes unseen', async (t) => {
   await t.throwsAsync(pool.finish(), { is: failures[0] });
   await t.notThrowsAsync(pool.settle());
 });
+
+test('a pool in which nothing could ever run is refused', (t) => {
+  for (const limit of [0, -1, Number.NaN]) {
+    t.throws(() => createTaskPool(limit), { instanceOf: RangeError });
+  }
+});

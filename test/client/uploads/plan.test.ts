@@ -66,3 +66,10 @@ test('the chunks of a file follow one another and cover it', (t) => {
     }),
   );
 });
+
+test('a size that no file has is refused, and one beyond all counting is too large', (t) => {
+  for (const size of [-1, 1.5, Number.NaN]) {
+    t.throws(() => planUpload(size, limits), { instanceOf: RangeError });
+  }
+  t.throws(() => planUpload(Number.MAX_SAFE_INTEGER, limits), { code: 'file_too_large' });
+});

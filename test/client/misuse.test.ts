@@ -1,0 +1,91 @@
+import test from 'ava';
+import { addVersion } from '../../client/documents/add-version.ts';
+import { changeMetadata } from '../../client/documents/change-metadata.ts';
+import { openDocument } from '../../client/documents/open-document.ts';
+import { downloadDocument } from '../../client/downloads/download.ts';
+import { createVaultClient } from '../../client/vault.ts';
+import { startReadyVault } from '../vault.ts';
+import { collect, gather } from './collect.ts';
+import { recordingFetch } from './recording-fetch.ts';
+import { sourceOf, storeBytes, toolsOf } from './stored.ts';
+import { connect, createUser } from './user.ts';
+
+/** What an application without types, or with a mistake, may pass. */
+
+const vault = await startReadyVault();
+const { fetch, sent } = recordingFetch();
+const user = await createUser(vault, connect(vault, fetch));
+const { masterKey, session } = user;
+const tools = toolsOf(session);
+test.after.always(() => vault.stop());
+
+/** What no type allows. */
+const wrong = (value: unknown) => value as never;
+const isUpload = ({ path }: { path: string }) => path.startsWith('/v1/uploads');
+const uploads = () => sent.filter(isUpload).length;
+
+test.serial('what could not be read again is refused before a byte is sent', async (t) => {
+  const before = uploads();
+  const options: [string, Parameters<typeof storeBytes>[2]][] = [
+    ['no name', { name: wrong(undefined) }],
+    ['a name that is no text', { name: wrong(5) }],
+    ['no media type', { mediaType: wrong(null) }],
+    ['a blank keyword', { keywords: [' '] }],
+    ['a keyword that is no text', { keywords: wrong([5]) }],
+    ['no key at all', { masterKey: new Uint8Array(0) }],
+    ['half a key', { masterKey: new Uint8Array(16) }],
+  ];
+  for (const [what, option] of options) {
+    await t.throwsAsync(storeBytes(user, 10, option), { instanceOf: TypeError }, what);
+  }
+  t.is(uploads(), before);
+});
+
+test.serial('an upload that may have no part under way ends', async (t) => {
+  await t.throwsAsync(storeBytes(user, 10, { concurrency: 0 }), { instanceOf: RangeError });
+});
+
+test.serial('a document keeps its metadata when a change of it is refused', async (t) => {
+  const { document } = await storeBytes(user, 10, { name: 'mine' });
+  const { id } = document;
+  const before = uploads();
+  const named = { id, masterKey, name: wrong(5) };
+  await t.throwsAsync(changeMetadata(tools, named), { instanceOf: TypeError });
+  const version = { ...named, source: sourceOf(new Uint8Array(3)) };
+  await t.throwsAsync(addVersion(tools, version), { instanceOf: TypeError });
+  t.is(uploads(), before);
+  t.is((await openDocument(tools, { id, masterKey })).metadata.name, 'mine');
+});
+
+test.serial(
+  'a range that is none is the caller’s mistake, and not damage to the file',
+  async (t) => {
+    const { document } = await storeBytes(user, 100);
+    const ranges = [
+      { offset: -1, length: 5 },
+      { offset: 0, length: 0 },
+      { offset: 0, length: -1 },
+      { offset: 1.5, length: 2 },
+      { offset: Number.NaN, length: 2 },
+      { offset: wrong('3'), length: 2 },
+      wrong({ offset: 3 }),
+    ];
+    for (const range of ranges) {
+      const reading = collect(downloadDocument(tools, { id: document.id, masterKey, range }));
+      await t.throwsAsync(reading, { instanceOf: RangeError }, JSON.stringify(range));
+    }
+  },
+);
+
+test.serial('a device without a name is not added', async (t) => {
+  const device = { deviceId: crypto.randomUUID(), deviceKey: new Uint8Array(32).fill(7) };
+  const unnamed = session.devices.add({ ...device, name: wrong(undefined), platform: 'Node' });
+  await t.throwsAsync(unnamed, { instanceOf: TypeError });
+  t.deepEqual(await gather(session.devices.list()), []);
+});
+
+test('a client of what is no address of a vault is not made', (t) => {
+  for (const baseUrl of ['', 'vault.example', '/api', 'ftp://vault.example', wrong(undefined)]) {
+    t.throws(() => createVaultClient({ baseUrl }), { instanceOf: TypeError }, baseUrl);
+  }
+});
