@@ -2,6 +2,7 @@ import { CompleteMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/clien
 import type { Part, S3Client } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
+import { assertBucket } from './s3-bucket.ts';
 import { toStorageError } from './s3-error.ts';
 import { statObject } from './s3-object.ts';
 import type { ObjectTarget } from './s3-object.ts';
@@ -12,14 +13,25 @@ export interface UploadTarget extends ObjectTarget {
 }
 
 /** What a missing thing is to every operation on an upload. */
-export const uploadMeanings = { 404: 'upload_not_found' } as const;
+const uploadMeanings = { 404: 'upload_not_found' } as const;
+
+/** An upload is missing only from a bucket that is there: a proxy without its server may find nothing either. */
+export async function explainUpload(
+  client: S3Client,
+  { Bucket }: UploadTarget,
+  error: unknown,
+): Promise<StorageError> {
+  const failure = toStorageError(error, uploadMeanings);
+  if (failure.code === 'upload_not_found') await assertBucket(client, Bucket);
+  return failure;
+}
 
 export async function isUploadOpen(client: S3Client, upload: UploadTarget): Promise<boolean> {
   try {
     await client.send(new ListPartsCommand({ ...upload, MaxParts: 1 }));
     return true;
   } catch (error) {
-    const failure = toStorageError(error, uploadMeanings);
+    const failure = await explainUpload(client, upload, error);
     if (failure.code === 'upload_not_found') return false;
     throw failure;
   }
@@ -47,7 +59,7 @@ export async function findLostParts(
       if (part && isSamePart(part, listed)) lost.delete(part.partNumber);
     }
   } catch (error) {
-    throw toStorageError(error, uploadMeanings);
+    throw await explainUpload(client, upload, error);
   }
   return [...lost.keys()].toSorted((a, b) => a - b);
 }
