@@ -6,6 +6,7 @@ import type { PutPartOptions, SentPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toPartEtag } from './s3-part-etag.ts';
+import { withoutAnswerLimit } from './s3-client.ts';
 import { explainUpload, isUploadOpen } from './s3-upload.ts';
 import type { UploadTarget } from './s3-upload.ts';
 
@@ -62,7 +63,8 @@ export async function sendPart(
   exact.once('error', (error) => failed.abort(error));
   const abortSignal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])]);
   try {
-    const { ETag } = await client.send(uploadPartCommand(part, exact), { abortSignal });
+    const command = uploadPartCommand(part, exact);
+    const { ETag } = await client.send(command, { ...withoutAnswerLimit, abortSignal });
     if (!ETag) throw new StorageError('storage_unavailable');
     const { sha256 } = exact;
     return { etag: toPartEtag(ETag, part.withTrailer ? sha256 : undefined), sha256 };

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { assertBucket } from './s3-bucket.ts';
 import { createS3Client } from './s3-client.ts';
-import type { S3Config } from './s3-client.ts';
+import type { S3Config, S3Limits } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
 import { toServerKey } from './s3-key.ts';
 import { listObjects, listUploads } from './s3-lists.ts';
@@ -18,8 +18,8 @@ import { completeUpload, explainUpload, findLostParts } from './s3-upload.ts';
 import { versionCondition } from './s3-version.ts';
 
 /** Objects in an S3 bucket, which must exist. The credentials need to list it. */
-export function createS3Store(config: S3Config): ObjectStore {
-  const client = createS3Client(config);
+export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore {
+  const client = createS3Client(config, limits);
   const Bucket = config.bucket;
   const withTrailer = config.checksums === 'when_supported';
   const objectAt = (key: string) => ({ Bucket, Key: toServerKey(key) });

@@ -3,6 +3,7 @@ import type { Part, S3Client } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { assertBucket } from './s3-bucket.ts';
+import { withoutAnswerLimit } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
 import { statObject } from './s3-object.ts';
 import type { ObjectTarget } from './s3-object.ts';
@@ -72,7 +73,7 @@ export async function completeUpload(
   if (parts.length === 0) throw new StorageError('part_mismatch');
   const Parts = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(toCompletedPart);
   const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-  const failure = await client.send(command).then(
+  const failure = await client.send(command, withoutAnswerLimit).then(
     () => undefined,
     (error) => toStorageError(error, { ...uploadMeanings, BadDigest: 'part_mismatch' }),
   );
