@@ -12,6 +12,8 @@ export function connectRedis(url: string, log: Log): Redis {
     maxRetriesPerRequest: 1,
     enableOfflineQueue: true,
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+    // Where the primary has moved, its name leads to the new one.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   let lastMessage = '';
   redis.on('error', (error: Error) => {
@@ -23,4 +25,9 @@ export function connectRedis(url: string, log: Log): Redis {
     lastMessage = '';
   });
   return redis;
+}
+
+/** Throws unless Redis takes a write: as a replica, or full, it answers a ping all the same. */
+export async function assertWritable(redis: Redis): Promise<void> {
+  await redis.set('writable', '', 'PX', 1_000);
 }

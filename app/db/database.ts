@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
 import { entities, type Schema } from './schema.ts';
+import { isUnavailable } from './unavailable.ts';
 
 /** One transaction, scoped to a user or to the service; typed by the entities. */
 export type Tx = Kysely<Schema>;
@@ -168,33 +169,4 @@ function observeStatements(
       return result;
     },
   };
-}
-
-const unavailable: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  // query_canceled: it took too long, as one does that waits for a lock
-  '57014',
-  // admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-]);
-
-function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof AppError) return false;
-  return (
-    unavailable.has((error as { code?: string }).code ?? '') ||
-    /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(
-      error.message,
-    ) ||
-    isUnavailable(error.cause)
-  );
 }

@@ -4,6 +4,7 @@ import type { Issuers } from '../auth/issuers/issuers.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';
+import { assertWritable } from '../redis.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { infoField } from './cache.ts';
 import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
@@ -39,7 +40,7 @@ export function createHealth(options: HealthOptions): Health {
 
   const probes: Record<CheckName, () => Promise<unknown>> = {
     database: () => db.ping(),
-    cache: () => redis.ping(),
+    cache: () => assertWritable(redis),
     storage: () => store.ping(),
     queue: () => assertKeepsEverything(redis),
     signer: () => assertTokenReady(signer),

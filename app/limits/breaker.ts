@@ -1,13 +1,14 @@
 import type { Redis } from 'ioredis';
+import { assertWritable } from '../redis.ts';
 import type { Log } from '../telemetry/log.ts';
 
-const pingPauseMs = 1_000;
+const pauseMs = 1_000;
 
 /** Keeps requests from waiting, one after the other, for a Redis that is away or hangs. */
 export interface Breaker {
   /**
    * Asks Redis by `ask`, and answers what `fallback` gives when that throws. From then on nobody asks:
-   * requests set off a ping in the background, one at a time, and the first answer to one closes the
+   * requests set off a write in the background, one at a time, and the first that is taken closes the
    * breaker.
    */
   call<T>(ask: () => Promise<T>, fallback: () => Promise<T>): Promise<T>;
@@ -20,38 +21,38 @@ interface BreakerOptions {
 
 export function createBreaker({ redis, log }: BreakerOptions): Breaker {
   let isOpen = false;
-  let isPinging = false;
-  let nextPingAt = 0;
+  let isTrying = false;
+  let nextTryAt = 0;
 
-  function pauseBeforePing(): void {
-    nextPingAt = performance.now() + pingPauseMs;
+  function pauseBeforeTry(): void {
+    nextTryAt = performance.now() + pauseMs;
   }
 
   function open(error: unknown): void {
     if (isOpen) return;
     isOpen = true;
-    pauseBeforePing();
+    pauseBeforeTry();
     log.warn({ err: error }, 'rate limits are counted in memory, and stricter, without Redis');
   }
 
-  async function ping(): Promise<void> {
-    if (isPinging || performance.now() < nextPingAt) return;
-    isPinging = true;
+  async function tryAgain(): Promise<void> {
+    if (isTrying || performance.now() < nextTryAt) return;
+    isTrying = true;
     try {
-      await redis.ping();
+      await assertWritable(redis);
       isOpen = false;
       log.info('rate limits are counted in Redis again');
     } catch {
-      pauseBeforePing();
+      pauseBeforeTry();
     } finally {
-      isPinging = false;
+      isTrying = false;
     }
   }
 
   return {
     async call(ask, fallback) {
       if (isOpen) {
-        void ping();
+        void tryAgain();
         return fallback();
       }
       try {

@@ -9,7 +9,7 @@ export interface TaskLock {
   hold<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-const connectionTimeoutMillis = 5_000;
+const limitMs = 5_000;
 
 /**
  * Advisory locks of Postgres, each on a connection of its own: it may be held for long, and no
@@ -20,7 +20,8 @@ export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }):
     async hold(name, work) {
       const client = new Client({
         connectionString: serviceUrl,
-        connectionTimeoutMillis,
+        connectionTimeoutMillis: limitMs,
+        query_timeout: limitMs,
         keepAlive: true,
       });
       client.on('error', () => undefined);
@@ -30,7 +31,7 @@ export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }):
         }
         return await work();
       } finally {
-        await client.end().catch(() => undefined);
+        await unlock(client);
       }
     },
   };
@@ -48,4 +49,11 @@ async function tryLock(client: Client, name: string): Promise<boolean> {
   } catch (cause) {
     throw new AppError('database_unavailable', { cause });
   }
+}
+
+/** It is free when this resolves, unless Postgres hangs: then it is once the connection is found broken. */
+async function unlock(client: Client): Promise<void> {
+  await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
+  // With a query that was not answered it closes the connection itself; else Postgres does.
+  await client.end().catch(() => undefined);
 }

@@ -18,14 +18,24 @@ export interface S3Config {
 /** Under the shortest keep-alive of common servers and proxies, which would reset a request sent at that moment. */
 const idleSocketMs = 4_000;
 const connectMs = 5_000;
-/** Silence, not duration. Some servers copy a whole object before they answer a completion. */
+/** From a request to the first of its answer, which the SDK asks for three times. */
+const answerMs = 20_000;
+/** Silence, not duration: also of a client that takes the bytes of an answer slowly. */
 const silenceMs = 120_000;
+
+/** For what sends a body, and for completions, before which some servers copy a whole object: silence is their limit. */
+export const withoutAnswerLimit = { requestTimeout: 0 };
 
 const ignore = () => {};
 /** The SDK writes warnings to the console unless it is given a logger; its errors tell all they do. */
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-export function createS3Client(config: S3Config): S3Client {
+export interface S3Limits {
+  /** How long a server may take to begin its answer; default 20 s. */
+  readonly answerMs?: number;
+}
+
+export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Client {
   const { accessKeyId, secretAccessKey } = config;
   const pool = { keepAlive: true, timeout: idleSocketMs };
   return new S3Client({
@@ -44,6 +54,8 @@ export function createS3Client(config: S3Config): S3Client {
       httpAgent: new HttpAgent(pool),
       httpsAgent: new HttpsAgent(pool),
       connectionTimeout: connectMs,
+      requestTimeout: limits.answerMs ?? answerMs,
+      throwOnRequestTimeout: true,
       socketTimeout: silenceMs,
     },
   });

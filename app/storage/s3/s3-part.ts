@@ -5,9 +5,9 @@ import { ExactBody } from '../exact-body.ts';
 import type { PutPartOptions, SentPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
-import { toStorageError } from './s3-error.ts';
 import { toPartEtag } from './s3-part-etag.ts';
-import { isUploadOpen, uploadMeanings } from './s3-upload.ts';
+import { withoutAnswerLimit } from './s3-client.ts';
+import { explainUpload, isUploadOpen } from './s3-upload.ts';
 import type { UploadTarget } from './s3-upload.ts';
 
 /** `size` in bytes. */
@@ -43,7 +43,7 @@ async function explain(
   upload: UploadTarget,
   error: unknown,
 ): Promise<StorageError> {
-  const failure = toStorageError(error, uploadMeanings);
+  const failure = await explainUpload(client, upload, error);
   if (failure.code !== 'storage_unavailable') return failure;
   const isOpen = await isUploadOpen(client, upload).catch(() => true);
   return isOpen ? failure : new StorageError('upload_not_found', { cause: error });
@@ -63,7 +63,8 @@ export async function sendPart(
   exact.once('error', (error) => failed.abort(error));
   const abortSignal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])]);
   try {
-    const { ETag } = await client.send(uploadPartCommand(part, exact), { abortSignal });
+    const command = uploadPartCommand(part, exact);
+    const { ETag } = await client.send(command, { ...withoutAnswerLimit, abortSignal });
     if (!ETag) throw new StorageError('storage_unavailable');
     const { sha256 } = exact;
     return { etag: toPartEtag(ETag, part.withTrailer ? sha256 : undefined), sha256 };

@@ -8,18 +8,18 @@ import type { ObjectStore } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { assertBucket } from './s3-bucket.ts';
 import { createS3Client } from './s3-client.ts';
-import type { S3Config } from './s3-client.ts';
+import type { S3Config, S3Limits } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
 import { toServerKey } from './s3-key.ts';
 import { listObjects, listUploads } from './s3-lists.ts';
 import { getObject, statObject } from './s3-object.ts';
 import { sendPart } from './s3-part.ts';
-import { completeUpload, findLostParts, uploadMeanings } from './s3-upload.ts';
+import { completeUpload, explainUpload, findLostParts } from './s3-upload.ts';
 import { versionCondition } from './s3-version.ts';
 
 /** Objects in an S3 bucket, which must exist. The credentials need to list it. */
-export function createS3Store(config: S3Config): ObjectStore {
-  const client = createS3Client(config);
+export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore {
+  const client = createS3Client(config, limits);
   const Bucket = config.bucket;
   const withTrailer = config.checksums === 'when_supported';
   const objectAt = (key: string) => ({ Bucket, Key: toServerKey(key) });
@@ -52,10 +52,11 @@ export function createS3Store(config: S3Config): ObjectStore {
     findLostParts: (key, uploadId, parts) => findLostParts(client, uploadAt(key, uploadId), parts),
 
     async abortMultipart(key, uploadId) {
+      const upload = uploadAt(key, uploadId);
       try {
-        await client.send(new AbortMultipartUploadCommand(uploadAt(key, uploadId)));
+        await client.send(new AbortMultipartUploadCommand(upload));
       } catch (error) {
-        const failure = toStorageError(error, uploadMeanings);
+        const failure = await explainUpload(client, upload, error);
         if (failure.code !== 'upload_not_found') throw failure;
       }
     },

@@ -2,6 +2,8 @@ import { CompleteMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/clien
 import type { Part, S3Client } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
+import { assertBucket } from './s3-bucket.ts';
+import { withoutAnswerLimit } from './s3-client.ts';
 import { toStorageError } from './s3-error.ts';
 import { statObject } from './s3-object.ts';
 import type { ObjectTarget } from './s3-object.ts';
@@ -12,14 +14,25 @@ export interface UploadTarget extends ObjectTarget {
 }
 
 /** What a missing thing is to every operation on an upload. */
-export const uploadMeanings = { 404: 'upload_not_found' } as const;
+const uploadMeanings = { 404: 'upload_not_found' } as const;
+
+/** An upload is missing only from a bucket that is there: a proxy without its server may find nothing either. */
+export async function explainUpload(
+  client: S3Client,
+  { Bucket }: UploadTarget,
+  error: unknown,
+): Promise<StorageError> {
+  const failure = toStorageError(error, uploadMeanings);
+  if (failure.code === 'upload_not_found') await assertBucket(client, Bucket);
+  return failure;
+}
 
 export async function isUploadOpen(client: S3Client, upload: UploadTarget): Promise<boolean> {
   try {
     await client.send(new ListPartsCommand({ ...upload, MaxParts: 1 }));
     return true;
   } catch (error) {
-    const failure = toStorageError(error, uploadMeanings);
+    const failure = await explainUpload(client, upload, error);
     if (failure.code === 'upload_not_found') return false;
     throw failure;
   }
@@ -47,7 +60,7 @@ export async function findLostParts(
       if (part && isSamePart(part, listed)) lost.delete(part.partNumber);
     }
   } catch (error) {
-    throw toStorageError(error, uploadMeanings);
+    throw await explainUpload(client, upload, error);
   }
   return [...lost.keys()].toSorted((a, b) => a - b);
 }
@@ -60,7 +73,7 @@ export async function completeUpload(
   if (parts.length === 0) throw new StorageError('part_mismatch');
   const Parts = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(toCompletedPart);
   const command = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-  const failure = await client.send(command).then(
+  const failure = await client.send(command, withoutAnswerLimit).then(
     () => undefined,
     (error) => toStorageError(error, { ...uploadMeanings, BadDigest: 'part_mismatch' }),
   );

@@ -1,8 +1,12 @@
+import { StorageError } from '../storage-error.ts';
+
 /**
  * Versions as callers see them: `id:<VersionId>` in a versioned bucket, else `etag:<ETag>`. The ETag identifies the
- * bytes of a multipart object, as it is made from the digests of its parts.
+ * bytes of a multipart object, as it is made from the digests of its parts. Throws storage_unavailable without one: it
+ * is not the store that answered.
  */
-export function toVersion({ VersionId, ETag = '' }: { VersionId?: string; ETag?: string }): string {
+export function toVersion({ VersionId, ETag }: { VersionId?: string; ETag?: string }): string {
+  if (!ETag) throw new StorageError('storage_unavailable');
   return VersionId && VersionId !== 'null' ? `id:${VersionId}` : `etag:${unquoted(ETag)}`;
 }
 
