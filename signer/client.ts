@@ -55,7 +55,7 @@ export type SignerClient = {
   close(): void;
 };
 
-export type SignerClientOptions = { socketPath: string; timeoutMs?: number };
+type SignerClientOptions = { socketPath: string; timeoutMs?: number };
 
 export function createSignerClient({
   socketPath,

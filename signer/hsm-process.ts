@@ -7,7 +7,7 @@ import { SignerUnavailable } from './signer-error.ts';
 
 const entry = fileURLToPath(new URL('./pkcs11/main.ts', import.meta.url));
 
-export type HsmProcessOptions = {
+type HsmProcessOptions = {
   environment: NodeJS.ProcessEnv;
   /** Gets what the process says without having been asked. */
   report: (report: Exclude<FromHsm, { kind: 'answer' | 'failure' }>) => void;
@@ -27,7 +27,7 @@ export type HsmProcess = {
 };
 
 /** `exitCode` is null when a signal ended it; `overrun`: the signer's, since it did not answer. */
-export type HsmEnd = { exitCode: number | null; overrun: boolean };
+type HsmEnd = { exitCode: number | null; overrun: boolean };
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: SignerUnavailable) => void };
 

@@ -19,7 +19,7 @@ const START_TIMEOUT_MS = 60_000;
 const STEADY_MS = 10_000;
 const KEY_CREATION_TIMEOUT_MS = 60_000;
 
-export type HsmOptions = {
+type HsmOptions = {
   environment: NodeJS.ProcessEnv;
   /** For one operation; each full batch in hand adds as much again. */
   operationTimeoutMs: number;

@@ -13,7 +13,7 @@ import { newAccount } from './new-account.ts';
 import { assertSaltLength } from './salt-length.ts';
 
 /** What a client signs up with: hex. */
-export interface SignUp {
+interface SignUp {
   readonly email: string;
   readonly salt: string;
   readonly verifier: string;

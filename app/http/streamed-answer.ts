@@ -7,7 +7,7 @@ import { untilHangUp } from './hang-up.ts';
 const idleMs = 60_000;
 
 /** Bytes that a client may save. */
-export interface StreamedBody {
+interface StreamedBody {
   /** The client's own, of any characters but control characters. */
   readonly fileName: string;
   /** Bytes. */

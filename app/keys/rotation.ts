@@ -25,7 +25,7 @@ export interface KeyRotation {
   retire(keyId: string, actor: KeyActor): Promise<void>;
 }
 
-export interface Activation extends KeyActor {
+interface Activation extends KeyActor {
   /**
    * The active key can sign no more, not even for its successor: that is activated at once, and
    * vouched for by nothing but its published fingerprint.

@@ -83,7 +83,7 @@ export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): P
   if (Number(bytes ?? 0) > fileSize) throw new AppError('invalid_part_size');
 }
 
-export interface KeptClaim {
+interface KeptClaim {
   /** Aborts with part_in_progress once another request has taken the part over. */
   readonly lost: AbortSignal;
   stop(): void;

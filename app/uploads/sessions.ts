@@ -39,7 +39,7 @@ export interface UploadSessions {
   ): Promise<z.input<typeof AbortedUpload>>;
 }
 
-export interface UploadSessionsOptions {
+interface UploadSessionsOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly outbox: Outbox;

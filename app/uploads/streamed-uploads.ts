@@ -20,7 +20,7 @@ import type { UploadSessions } from './sessions.ts';
 const partBytes = 8 * 2 ** 20;
 const pieceBytes = 2 ** 18;
 
-export interface StreamedFile {
+interface StreamedFile {
   readonly fileName: string;
   readonly mimeType: string;
   /** Bytes that it will have at most, set aside of the plan until its end tells how many. */

@@ -11,7 +11,7 @@ import { withToken } from './token-access.ts';
 import type { TokenAccess } from './token-access.ts';
 
 /** `problem` is undefined for a check that held. */
-export type Check = { name: string; problem: string | undefined };
+type Check = { name: string; problem: string | undefined };
 
 const SAMPLE_BYTES = 32;
 /** No label that the signer answers. */

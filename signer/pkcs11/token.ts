@@ -19,7 +19,7 @@ const RETRY_MAX_MS = 10_000;
 /** An operation that fails again calls for the next stronger remedy, whatever the error says. */
 const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
 
-export type TokenOptions = Omit<ConnectionOptions, 'parse'> & {
+type TokenOptions = Omit<ConnectionOptions, 'parse'> & {
   library: string;
   keepAliveMs: number;
   observe: Observer;

@@ -3,7 +3,7 @@ const maxEntries = 256;
 const targetMs = 2_000;
 
 /** How many entries to send to the signer at once, by the rate at which it signed before. */
-export interface BatchSize {
+interface BatchSize {
   readonly current: number;
   succeeded(entries: number, ms: number): void;
   failed(): void;

@@ -7,13 +7,13 @@ import { accessTokenSeconds, recoveryTokenSeconds } from '../tokens/token-lifeti
 import type { TokenPair } from '../sessions/token-pair.ts';
 
 /** The second step of a login as a client sends it. */
-export interface LoginProof extends ClientProof {
+interface LoginProof extends ClientProof {
   /** The device that the session is for. */
   readonly deviceId?: string | undefined;
 }
 
 /** After a login by the recovery words there is no refresh token. */
-export interface LoggedIn extends Omit<TokenPair, 'refreshToken'> {
+interface LoggedIn extends Omit<TokenPair, 'refreshToken'> {
   readonly refreshToken?: string;
   /** Hex. */
   readonly M2: string;

@@ -4,7 +4,7 @@ import type { RateLimits } from '../../limits/rate-limits.ts';
 import { hashAddress } from './address-hash.ts';
 
 /** One proof, from before it is checked. Unless one of these is called, it counts as failed. */
-export interface ProofAttempt {
+interface ProofAttempt {
   /** The proof was right: it counts nowhere, and the account knows the address from now on. */
   succeeded(): Promise<void>;
   /** Something else failed before the proof was judged: it counts nowhere. Does nothing twice. */
