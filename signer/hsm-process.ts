@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { FromHsm } from './pkcs11/messages.ts';
 import type { HsmRequest, ToHsm } from './pkcs11/messages.ts';
 import { SignerUnavailable } from './signer-error.ts';
+import { tokenAway } from './token-away.ts';
 
 const entry = fileURLToPath(new URL('./pkcs11/main.ts', import.meta.url));
 
@@ -55,7 +56,7 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
     ended,
 
     async ask(request, answer, timeoutMs) {
-      if (gone) throw new SignerUnavailable('hsm_unavailable', 'the HSM is away');
+      if (gone) throw tokenAway('unavailable');
       const id = (lastId += 1);
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       pending.set(id, { resolve, reject });

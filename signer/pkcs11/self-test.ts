@@ -1,6 +1,6 @@
 import { constants, hash, randomBytes, verify } from 'node:crypto';
 import { encodeDerSignature } from '../ecdsa.ts';
-import type { SigningPurpose } from '../protocol.ts';
+import { SigningPurpose } from '../protocol.ts';
 import { formatKeyLabel } from './key-label.ts';
 import { findKeysOf } from './key-objects.ts';
 import { findMacKey, findSharedLabels, findSigningKeys } from './keyring.ts';
@@ -22,8 +22,9 @@ export async function testToken(access: TokenAccess): Promise<Check[]> {
   const checks: Check[] = [];
   const session = await attempt('log in', () =>
     withToken(access, async (session) => {
-      checks.push(...(await testSigningKeys(session, 'audit')));
-      checks.push(...(await testSigningKeys(session, 'token')));
+      for (const purpose of SigningPurpose.options) {
+        checks.push(...(await testSigningKeys(session, purpose)));
+      }
       checks.push(await attempt('mac', () => testMac(session)));
     }),
   );
