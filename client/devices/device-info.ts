@@ -5,7 +5,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
-import { KEY_BYTES } from '../keys/document-key.ts';
+import { Key } from '../crypto/key.ts';
 
 const INFO_LABEL = 'Service_Device_Info_v1';
 const VERSION = 1;
@@ -18,11 +18,7 @@ const DeviceInfo = z.object({
   name: z.string(),
   platform: z.string(),
   /** By which a rekey reaches the device: X25519, 32 bytes. */
-  publicKey: z
-    .base64()
-    .transform(decodeBase64)
-    .refine((key) => key.length === KEY_BYTES)
-    .optional(),
+  publicKey: Key.optional(),
 });
 export type DeviceInfo = z.output<typeof DeviceInfo>;
 

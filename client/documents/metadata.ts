@@ -5,7 +5,8 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
-import { unwrapDocumentKey, wrapDocumentKey, WRAPPED_KEY_BYTES } from '../keys/document-key.ts';
+import { WRAPPED_KEY_BYTES } from '../crypto/key.ts';
+import { unwrapDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
 import { FileHash } from './fields.ts';
 
 const METADATA_LABEL = 'Service_Metadata_v1';

@@ -6,18 +6,13 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES } from '../crypto/aes-gcm.ts';
-import { KEY_BYTES } from './document-key.ts';
+import { Key, KEY_BYTES } from '../crypto/key.ts';
 
 const KEYRING_LABEL = 'Service_Keyring_v1';
 const VERSION = 1;
 const PREFIX_BYTES = 1 + KEY_BYTES;
 /** What the vault takes. */
 const MAX_BYTES = 65_536;
-
-const Key = z
-  .base64()
-  .transform(decodeBase64)
-  .refine((key) => key.length === KEY_BYTES);
 
 const Content = z.object({
   /** Base64 of 32 bytes each, newest first. */

@@ -6,6 +6,7 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, wipe } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
+import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { RECOVERY_WORDS } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
@@ -15,9 +16,9 @@ import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from '.
 
 export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';
 
-/** The master key under the recovery words: base64 of 40 bytes. */
+/** The master key under the recovery words. */
 export const RecoveryEnvelope = z.object({
-  encryptedEnvelope: z.base64().length(56),
+  encryptedEnvelope: WrappedKey,
   version: z.int(),
 });
 type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
