@@ -11,7 +11,7 @@ import type { Http } from '../http/http.ts';
 import { RECOVERY_WORDS } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../vault-error.ts';
 import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from './recovery-words.ts';
 
 export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';
@@ -104,7 +104,7 @@ async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<numbe
   try {
     return (await load()).version;
   } catch (error) {
-    if (error instanceof VaultError && error.code === 'not_found') return undefined;
+    if (hasCode(error, 'not_found')) return undefined;
     throw error;
   }
 }
