@@ -31,7 +31,10 @@ interface ProofLimitsOptions {
   readonly addressKey: () => Buffer;
 }
 
-const knownForMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const knownForMs = 30 * dayMs;
+/** A day more than they are looked at. */
+export const forgottenAfterMs = knownForMs + dayMs;
 /** Younger records are not written again: most logins only read. */
 const refreshAfterMs = 3_600_000;
 const maxKnownAddresses = 20;
