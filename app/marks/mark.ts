@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { AuditEntry } from '../../signer/entry.ts';
 import { nobody, type AuditAction } from '../audit/event.ts';
+import { KeyId } from '../http/wire.ts';
 
 /** What the log was at a moment. */
 export interface LogState {
@@ -30,7 +31,7 @@ const action = 'vault.marked' satisfies AuditAction;
 const KeyIds = z
   .string()
   .transform((text) => (text === '' ? [] : text.split(' ')))
-  .pipe(z.array(z.string().regex(/^[0-9a-f]{32}$/)));
+  .pipe(z.array(KeyId));
 
 const MarkEntry = z
   .object({
