@@ -2,9 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { untilHangUp } from './hang-up.ts';
-
-/** A client that takes nothing for this long is let go. */
-const idleMs = 60_000;
+import { idleMs } from './idle-clients.ts';
 
 /** Bytes that a client may save. */
 interface StreamedBody {
