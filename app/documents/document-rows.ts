@@ -8,7 +8,7 @@ import type { DocumentView } from './schema.ts';
 export type VersionRow = Selectable<Schema['document_versions']>;
 
 /** A document in its current version. */
-type DocumentRow = VersionRow & {
+export type DocumentRow = VersionRow & {
   readonly revision: number;
   readonly document_created_at: Date;
 };
