@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { recoveryScope } from '../../http/caller.ts';
+import type { Origin } from '../../http/request.ts';
 import type { AccessTokens, TokenSubject } from '../tokens/access-token.ts';
 import type { LoginSessions } from '../sessions/login-sessions.ts';
 import type { ClientProof, SrpExchange } from './srp-exchange.ts';
@@ -25,7 +26,7 @@ export interface Login {
    * credentials, and nothing else. Throws srp_session_expired, invalid_proof, rate_limited,
    * device_unknown, device_blacklisted or SignerUnavailable.
    */
-  verify(proof: LoginProof, from: { address: string; requestId: string }): Promise<LoggedIn>;
+  verify(proof: LoginProof, from: Origin): Promise<LoggedIn>;
 }
 
 interface LoginOptions {
