@@ -1,6 +1,6 @@
 import { createWakeSignal } from './wake-signal.ts';
 
-export interface Repetition {
+interface Repetition {
   /** Does it at once, after what is under way. */
   readonly now: () => void;
   /** Finishes what is under way. */

@@ -4,7 +4,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 export class ThreadPoolError extends Error {}
 
 /** Threads of one program, which answers each message with one of its own. */
-export interface ThreadPool<Request, Reply> {
+interface ThreadPool<Request, Reply> {
   /** Waits while all threads are busy. Throws ThreadPoolError. */
   run(request: Request): Promise<Reply>;
   /** Ends the threads; what still runs or waits throws. */

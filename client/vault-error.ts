@@ -31,6 +31,11 @@ export class VaultError extends Error {
   }
 }
 
+/** Whether the vault answered with this code. */
+export function hasCode(error: unknown, code: string): error is VaultError {
+  return error instanceof VaultError && error.code === code;
+}
+
 /** Seconds or a date (RFC 9110 §10.2.3). */
 function parseRetryAfter(value: string | null, now: Date): number | undefined {
   if (value === null) return undefined;

@@ -33,7 +33,7 @@ const tokenTypes = {
   'reauth+jwt': { claims: ReauthTokenClaims, maxLifetimeSeconds: 5 * 60 },
 } as const;
 
-export type TokenType = keyof typeof tokenTypes;
+type TokenType = keyof typeof tokenTypes;
 
 /** Throws SignerRefused `not_permitted` unless the token key may sign such a token now. */
 export function checkClaims(typ: string, claims: unknown, now: Date): TokenType {

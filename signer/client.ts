@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import {
   ErrorResponse,
   HealthResponse,
+  KEY_CREATION_TIMEOUT_MS,
   KeyResponse,
   KeysResponse,
   MacResponse,
@@ -21,85 +22,55 @@ import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.
 import { exchange } from './transport.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
 
-const DEFAULT_TIMEOUT_MS = 10_000;
-/** Longer than the signer waits: an RSA key in an HSM may take half a minute. */
-const KEY_CREATION_TIMEOUT_MS = 65_000;
+const TIMEOUT_MS = 10_000;
+/** The signer is to say itself that the HSM took too long. */
+const MARGIN_MS = 5_000;
 
-export type CallOptions = { signal?: AbortSignal };
-
-/** Every method throws SignerUnavailable, SignerRefused, or the reason of an aborted `signal`. */
+/** Every method throws SignerUnavailable or SignerRefused. */
 export type SignerClient = {
   /** Up to 256 entries, signed by the audit key of that id; results in the same order. */
-  seal(
-    keyId: string,
-    entries: readonly EntryToSeal[],
-    options?: CallOptions,
-  ): Promise<SealResult[]>;
+  seal(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]>;
   /** Signed by the token key of `keyId`. */
-  signToken(token: TokenRequest, options?: CallOptions): Promise<string>;
+  signToken(token: TokenRequest): Promise<string>;
   /** 32 bytes. */
-  mac(label: MacLabel, options?: CallOptions): Promise<Buffer>;
+  mac(label: MacLabel): Promise<Buffer>;
   /** Public keys of all generations in the token. */
-  listKeys(options?: CallOptions): Promise<PublicKey[]>;
+  listKeys(): Promise<PublicKey[]>;
   /**
    * Makes the next generation of a purpose in the token, above `after`, which the token may hold no
    * more. May take a minute.
    */
-  createKey(
-    purpose: SigningPurpose,
-    options?: CallOptions & { after?: number },
-  ): Promise<PublicKey>;
+  createKey(purpose: SigningPurpose, options?: { after?: number }): Promise<PublicKey>;
   /** Answers as long as the signer does, whatever the state of its token. */
-  health(options?: CallOptions): Promise<HealthResponse>;
+  health(): Promise<HealthResponse>;
   /** Lets go of idle connections. */
   close(): void;
 };
 
-export type SignerClientOptions = { socketPath: string; timeoutMs?: number };
-
-export function createSignerClient({
-  socketPath,
-  timeoutMs = DEFAULT_TIMEOUT_MS,
-}: SignerClientOptions): SignerClient {
+export function createSignerClient({ socketPath }: { socketPath: string }): SignerClient {
   const agent = new Agent({ keepAlive: true });
   return {
-    async seal(keyId, entries, options) {
-      const { results } = await call(
-        { method: 'POST', path: '/v1/seal' },
-        { keyId, entries },
-        SealResponse,
-        options,
-      );
-      return results;
+    async seal(keyId, entries) {
+      const body = { keyId, entries };
+      return (await call({ method: 'POST', path: '/v1/seal', body }, SealResponse)).results;
     },
-    async signToken(token, options) {
-      return (await call({ method: 'POST', path: '/v1/tokens' }, token, TokenResponse, options))
-        .token;
+    async signToken(token) {
+      const request = { method: 'POST', path: '/v1/tokens', body: token } as const;
+      return (await call(request, TokenResponse)).token;
     },
-    async mac(label, options) {
-      const { mac } = await call(
-        { method: 'POST', path: '/v1/mac' },
-        { label },
-        MacResponse,
-        options,
-      );
+    async mac(label) {
+      const { mac } = await call({ method: 'POST', path: '/v1/mac', body: { label } }, MacResponse);
       return Buffer.from(mac, 'base64');
     },
-    async listKeys(options) {
-      return (await call({ method: 'GET', path: '/v1/keys' }, undefined, KeysResponse, options))
-        .keys;
+    async listKeys() {
+      return (await call({ method: 'GET', path: '/v1/keys' }, KeysResponse)).keys;
     },
-    async createKey(purpose, { after = 0, ...options } = {}) {
-      const { key } = await call(
-        { method: 'POST', path: '/v1/keys' },
-        { purpose, after },
-        KeyResponse,
-        { ...options, timeoutMs: Math.max(timeoutMs, KEY_CREATION_TIMEOUT_MS) },
-      );
-      return key;
+    async createKey(purpose, { after = 0 } = {}) {
+      const request = { method: 'POST', path: '/v1/keys', body: { purpose, after } } as const;
+      return (await call(request, KeyResponse, KEY_CREATION_TIMEOUT_MS + MARGIN_MS)).key;
     },
-    async health(options) {
-      return call({ method: 'GET', path: '/health' }, undefined, HealthResponse, options);
+    async health() {
+      return call({ method: 'GET', path: '/health' }, HealthResponse);
     },
     close() {
       agent.destroy();
@@ -107,25 +78,20 @@ export function createSignerClient({
   };
 
   async function call<Schema extends z.ZodType>(
-    route: Pick<HttpRequest, 'method' | 'path'>,
-    body: object | undefined,
+    { body, ...route }: Pick<HttpRequest, 'method' | 'path'> & { body?: object },
     schema: Schema,
-    { signal, timeoutMs: limitMs = timeoutMs }: CallOptions & { timeoutMs?: number } = {},
+    timeoutMs = TIMEOUT_MS,
   ): Promise<z.output<Schema>> {
-    const timeout = AbortSignal.timeout(limitMs);
+    const signal = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await exchange({
-        ...route,
-        agent,
-        socketPath,
-        body: body && JSON.stringify(body),
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      });
-      return readResponse(response, schema);
+      const text = body && JSON.stringify(body);
+      return readResponse(
+        await exchange({ ...route, agent, socketPath, body: text, signal }),
+        schema,
+      );
     } catch (cause) {
       if (cause instanceof SignerUnavailable || cause instanceof SignerRefused) throw cause;
-      signal?.throwIfAborted();
-      if (timeout.aborted)
+      if (signal.aborted)
         throw new SignerUnavailable('timeout', 'the signer did not answer in time', { cause });
       throw new SignerUnavailable('unreachable', 'the signer cannot be reached', { cause });
     }

@@ -63,7 +63,7 @@ const ToolVariables = z
     soPin: env.SIGNER_SO_PIN,
     rsaBits: env.SIGNER_TOKEN_KEY_BITS,
   }));
-export type ToolConfig = z.output<typeof ToolVariables>;
+type ToolConfig = z.output<typeof ToolVariables>;
 
 /** The message lists every problem of the environment, one a line, and repeats no value. */
 export class ConfigError extends Error {

@@ -4,10 +4,11 @@ import type { z } from 'zod';
 import { FromHsm } from './pkcs11/messages.ts';
 import type { HsmRequest, ToHsm } from './pkcs11/messages.ts';
 import { SignerUnavailable } from './signer-error.ts';
+import { tokenAway } from './token-away.ts';
 
 const entry = fileURLToPath(new URL('./pkcs11/main.ts', import.meta.url));
 
-export type HsmProcessOptions = {
+type HsmProcessOptions = {
   environment: NodeJS.ProcessEnv;
   /** Gets what the process says without having been asked. */
   report: (report: Exclude<FromHsm, { kind: 'answer' | 'failure' }>) => void;
@@ -27,7 +28,7 @@ export type HsmProcess = {
 };
 
 /** `exitCode` is null when a signal ended it; `overrun`: the signer's, since it did not answer. */
-export type HsmEnd = { exitCode: number | null; overrun: boolean };
+type HsmEnd = { exitCode: number | null; overrun: boolean };
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: SignerUnavailable) => void };
 
@@ -55,7 +56,7 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
     ended,
 
     async ask(request, answer, timeoutMs) {
-      if (gone) throw new SignerUnavailable('hsm_unavailable', 'the HSM is away');
+      if (gone) throw tokenAway('unavailable');
       const id = (lastId += 1);
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       pending.set(id, { resolve, reject });

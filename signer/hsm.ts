@@ -7,9 +7,9 @@ import { startHsmProcess } from './hsm-process.ts';
 import type { HsmProcess } from './hsm-process.ts';
 import { Bytes } from './pkcs11/messages.ts';
 import type { Activity, HsmRequest, KeyInToken, StateReport } from './pkcs11/messages.ts';
-import { MAX_BATCH_ENTRIES } from './protocol.ts';
+import { KEY_CREATION_TIMEOUT_MS, MAX_BATCH_ENTRIES } from './protocol.ts';
 import type { SigningPurpose, TokenState } from './protocol.ts';
-import { SignerUnavailable } from './signer-error.ts';
+import { tokenAway } from './token-away.ts';
 
 const RESTART_MIN_MS = 250;
 const RESTART_MAX_MS = 10_000;
@@ -17,9 +17,8 @@ const RESTART_MAX_MS = 10_000;
 const START_TIMEOUT_MS = 60_000;
 /** A process that was connected this long is started again with the shortest pause. */
 const STEADY_MS = 10_000;
-const KEY_CREATION_TIMEOUT_MS = 60_000;
 
-export type HsmOptions = {
+type HsmOptions = {
   environment: NodeJS.ProcessEnv;
   /** For one operation; each full batch in hand adds as much again. */
   operationTimeoutMs: number;
@@ -104,7 +103,7 @@ export function createHsm(options: HsmOptions): Hsm {
     timeoutMs = operationTimeoutMs,
   ): Promise<z.output<Schema>> {
     await begun;
-    if (!current || connectedAt === undefined) throw away();
+    if (!current || connectedAt === undefined) throw tokenAway(state);
     return current.ask(request, answer, timeoutMs);
   }
 
@@ -123,12 +122,6 @@ export function createHsm(options: HsmOptions): Hsm {
 
   function isOver(): boolean {
     return stopping.signal.aborted || state === 'pin_incorrect';
-  }
-
-  function away(): SignerUnavailable {
-    return state === 'pin_incorrect'
-      ? new SignerUnavailable('pin_incorrect', 'the token refused the PIN; it is not tried again')
-      : new SignerUnavailable('hsm_unavailable', 'the HSM is away');
   }
 
   /** One life of the process; `steady` if it was connected for a while. */

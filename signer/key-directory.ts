@@ -25,7 +25,7 @@ export type KeyDirectory = {
   create(purpose: SigningPurpose, after: number): Promise<PublicKey>;
 };
 
-export type KeyDirectoryOptions = {
+type KeyDirectoryOptions = {
   hsm: Pick<Hsm, 'keys' | 'refresh' | 'createKey'>;
   clock: () => Date;
 };

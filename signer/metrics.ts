@@ -4,7 +4,7 @@ import { TokenState } from './protocol.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export type MetricsOptions = { sessionsMax: number; readState: () => TokenState };
+type MetricsOptions = { sessionsMax: number; readState: () => TokenState };
 
 /** The signer's Prometheus metrics, in a registry of their own. */
 export function createMetrics({ sessionsMax, readState }: MetricsOptions) {

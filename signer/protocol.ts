@@ -7,8 +7,11 @@ export const MAX_ENTRY_BYTES = 64 * 1024;
 /** A full batch of full entries, with room for JSON to escape every second character. */
 export const MAX_BODY_BYTES = 2 * MAX_BATCH_ENTRIES * MAX_ENTRY_BYTES;
 
-/** Of a label, which has room for six digits. */
-const MAX_GENERATION = 999_999;
+/** A label has room for six digits. */
+export const MAX_GENERATION = 999_999;
+
+/** An RSA key in an HSM may take half a minute. */
+export const KEY_CREATION_TIMEOUT_MS = 60_000;
 
 const Base64 = z.base64();
 export const KeyId = z.string().regex(/^[0-9a-f]{32}$/);

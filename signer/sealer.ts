@@ -16,7 +16,7 @@ export type Sealer = (
   signal: AbortSignal,
 ) => Promise<SealResult[]>;
 
-export type SealerOptions = {
+type SealerOptions = {
   hsm: Pick<Hsm, 'sign'>;
   keys: Pick<KeyDirectory, 'load'>;
   verifier: Pick<Verifier, 'verify'>;

@@ -18,7 +18,7 @@ export const unavailableCodes = [
 export type RefusedCode = (typeof refusedCodes)[number];
 
 /** The signer's own codes, and what its client finds when it gets no answer at all. */
-export type UnavailableCode =
+type UnavailableCode =
   | (typeof unavailableCodes)[number]
   | 'unreachable'
   | 'timeout'

@@ -9,7 +9,7 @@ import { SignerUnavailable } from './signer-error.ts';
 
 export type TokenSigner = (request: TokenRequest) => Promise<string>;
 
-export type TokenSignerOptions = {
+type TokenSignerOptions = {
   hsm: Pick<Hsm, 'sign'>;
   keys: Pick<KeyDirectory, 'load'>;
   metrics: Pick<Metrics, 'tokensSigned' | 'unverified'>;

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../db/columns.ts';
 import { ownedByService } from '../db/policies.ts';
 
-export type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
+type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 
 /**
  * A person, by e-mail address. Usable once a registration of theirs has been validated; a closed

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { NIL } from 'uuid';
 import { findUnsealed } from '../audit/erasure.ts';
 import type { Tx } from '../db/database.ts';
 
@@ -11,7 +12,7 @@ export interface Place {
 /** Before every account. */
 export const start: Place = {
   createdAt: new Date(0),
-  id: '00000000-0000-0000-0000-000000000000',
+  id: NIL,
 };
 
 export const batchSize = 200;

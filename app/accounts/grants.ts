@@ -13,12 +13,12 @@ interface Rights {
   readonly scopes: readonly Scope[];
 }
 
-export interface Grant extends Rights {
+interface Grant extends Rights {
   readonly tenant: string | undefined;
   readonly plan: string | undefined;
 }
 
-export interface Revocation extends Rights {
+interface Revocation extends Rights {
   /** Ends every session of the account: what it was revoked, it loses at once. */
   readonly sessions: boolean;
 }

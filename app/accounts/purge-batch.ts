@@ -10,7 +10,7 @@ export interface PurgeCounts {
   readonly removedEmails: number;
 }
 
-export interface PurgedBatch {
+interface PurgedBatch {
   readonly counts: PurgeCounts;
   /** The last account looked at; undefined when no more can follow. */
   readonly next: Place | undefined;

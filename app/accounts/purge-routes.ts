@@ -1,17 +1,13 @@
 import { z } from 'zod';
 import { route, type Route } from '../http/route.ts';
-import { Timestamp } from '../http/wire.ts';
+import { Flag, Timestamp } from '../http/wire.ts';
 import type { Purge } from './purge.ts';
 
 const tag = 'Maintenance';
 const access = 'internal';
 
 const PurgeQuery = z.strictObject({
-  dryRun: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((value) => value === 'true')
-    .meta({ description: 'Counts what would be removed and removes nothing.' }),
+  dryRun: Flag.meta({ description: 'Counts what would be removed and removes nothing.' }),
 });
 
 const counts = {

@@ -37,9 +37,6 @@ export interface Purge {
   status(): Promise<PurgeStatus>;
 }
 
-/** How long sessions that ended are kept, so that the reuse of their refresh tokens is noticed. */
-const sessionsKeptMs = 30 * 86_400_000;
-
 interface PurgeOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
@@ -75,7 +72,7 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions): Pur
       }
       return db.asService(async (tx) => {
         const now = clock();
-        if (!request.dryRun) await removeExpired(tx, new Date(now.getTime() - sessionsKeptMs));
+        if (!request.dryRun) await removeExpired(tx, now);
         return completeRun(tx, runId, now);
       });
     },

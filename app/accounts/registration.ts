@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import type { Origin } from '../http/request.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../mail/mail.ts';
@@ -13,15 +14,10 @@ import { newAccount } from './new-account.ts';
 import { assertSaltLength } from './salt-length.ts';
 
 /** What a client signs up with: hex. */
-export interface SignUp {
+interface SignUp {
   readonly email: string;
   readonly salt: string;
   readonly verifier: string;
-}
-
-interface From {
-  readonly address: string;
-  readonly requestId: string;
 }
 
 export interface Registration {
@@ -29,11 +25,11 @@ export interface Registration {
    * Takes a sign-up on. Only written down here, and looked at by `enrol` once the answer is out: so
    * the work is the same whether or not the address has an account. Throws rate_limited.
    */
-  request(signUp: SignUp, from: From): Promise<void>;
+  request(signUp: SignUp, from: Origin): Promise<void>;
   /** Does what `request` promised, by the id of the message: again, it does nothing. */
   enrol(promised: OutboxPayloads['registration'], id: string): Promise<void>;
   /** Activates the registration the token belongs to. Says nothing of whether there was one. */
-  validateEmail(token: string, from: From): Promise<void>;
+  validateEmail(token: string, from: Origin): Promise<void>;
 }
 
 const tokenMs = 3_600_000;

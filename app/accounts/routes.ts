@@ -1,4 +1,4 @@
-import type { RequestInfo } from '../http/request.ts';
+import { originOf } from '../http/request.ts';
 import { route, type Route } from '../http/route.ts';
 import { forbidPassword } from './forbid-password.ts';
 import { Registered, RegisterRequest, Validated, ValidateEmailRequest } from './schema.ts';
@@ -26,7 +26,7 @@ export function createAccountRoutes({ registration }: AccountRoutesOptions): Rou
       response: Registered,
       errors: ['password_forbidden', 'rate_limited', 'signer_unavailable', 'audit_backlog_full'],
       handler: async ({ body, request }) => {
-        await registration.request(body, fromRequest(request));
+        await registration.request(body, originOf(request));
         return {
           status: 'PENDING_VALIDATION' as const,
           message: 'If the address is new, a message with a token is on its way to it.',
@@ -45,7 +45,7 @@ export function createAccountRoutes({ registration }: AccountRoutesOptions): Rou
       response: Validated,
       errors: ['rate_limited', 'audit_backlog_full'],
       handler: async ({ body, request }) => {
-        await steadily(() => registration.validateEmail(body.token, fromRequest(request)));
+        await steadily(() => registration.validateEmail(body.token, originOf(request)));
         return {
           status: 'OK' as const,
           message: 'If the token was valid, the account can now be used.',
@@ -53,8 +53,4 @@ export function createAccountRoutes({ registration }: AccountRoutesOptions): Rou
       },
     }),
   ];
-}
-
-function fromRequest({ clientAddress, serverId }: RequestInfo) {
-  return { address: clientAddress, requestId: serverId };
 }

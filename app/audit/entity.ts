@@ -6,7 +6,7 @@ import { ownedByService, ownedByUser } from '../db/policies.ts';
  * PENDING waits for its signature; DEAD is in the dead-letter queue; ABANDONED will never be signed,
  * and a signed tombstone says so.
  */
-export type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
+type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
 
 /**
  * One thing that happened. `canonical` is the evidence itself; the other columns find it. The app

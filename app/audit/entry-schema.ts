@@ -1,18 +1,17 @@
 import { z } from 'zod';
-import { Limit, Timestamp, Uuid } from '../http/wire.ts';
+import { Limit, Moment, Timestamp, Uuid } from '../http/wire.ts';
 
 const Name = z.string().min(1).max(512);
 /** Most are UUIDs, which are one in either case. */
 const ResourceId = Name.overwrite((id) => Uuid.safeParse(id).data ?? id);
-const Time = z.iso.datetime().transform((text) => new Date(text));
 
 export const EntryQuery = z.strictObject({
   resourceType: Name.optional(),
   resourceId: ResourceId.optional(),
   action: Name.optional(),
   /** The first moment, and the first one after. */
-  from: Time.optional(),
-  to: Time.optional(),
+  from: Moment.optional(),
+  to: Moment.optional(),
   limit: Limit,
   cursor: Uuid.optional(),
 });

@@ -1,3 +1,4 @@
+import { NIL } from 'uuid';
 import type { Owner } from '../db/database.ts';
 
 /** Everything that leaves an entry. */
@@ -65,7 +66,7 @@ export interface AuditEvent {
 
 /** Owner of what belongs to no user. */
 export const nobody: Owner = {
-  userId: '00000000-0000-0000-0000-000000000000',
+  userId: NIL,
   tenantId: 'system',
 };
 

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/wire.ts';
-
-/** What the signer seals at most. */
-const maxEntryBytes = 65_536;
+import { MAX_ENTRY_BYTES } from '../../signer/protocol.ts';
+import { Base64, Digest, KeyId, Limit, Timestamp, Uuid } from '../http/wire.ts';
 
 export const EntryId = z.strictObject({ id: Uuid });
 
@@ -12,11 +10,11 @@ export const Proof = z
     entryCanonical: z
       .string()
       .min(2)
-      .max(maxEntryBytes)
-      .refine((text) => Buffer.byteLength(text) <= maxEntryBytes, 'must be 65,536 bytes at most'),
+      .max(MAX_ENTRY_BYTES)
+      .refine((text) => Buffer.byteLength(text) <= MAX_ENTRY_BYTES, 'must be 65,536 bytes at most'),
     entryHash: Digest,
     hsmSignature: Base64(80),
-    hsmKeyId: z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits'),
+    hsmKeyId: KeyId,
     publicKey: Base64(512),
   })
   .meta({ id: 'AuditProof' });

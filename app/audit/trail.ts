@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { sql, type QueryCreator } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEntry } from '../../signer/entry.ts';
+import { canonicalText } from '../canonical-text.ts';
 import type { Clock } from '../clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
@@ -95,13 +95,7 @@ function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, 
   };
   // Members stand in the order of their names, and there are some on both sides of it.
   const members = Object.entries(entry);
-  const before = canonicalText(members.filter(([name]) => name < 'seq'));
-  const after = canonicalText(members.filter(([name]) => name > 'seq'));
+  const before = canonicalText(Object.fromEntries(members.filter(([name]) => name < 'seq')));
+  const after = canonicalText(Object.fromEntries(members.filter(([name]) => name > 'seq')));
   return [`${before.slice(0, -1)},"seq":`, `,${after.slice(1)}`];
-}
-
-function canonicalText(members: readonly (readonly [string, unknown])[]): string {
-  const text = canonicalize(Object.fromEntries(members));
-  if (text === undefined) throw new TypeError('an audit entry always has a canonical form');
-  return text;
 }

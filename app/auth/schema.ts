@@ -1,20 +1,23 @@
 import { z } from 'zod';
 import { Hex, Limit, Timestamp, Uuid } from '../http/wire.ts';
 import { Email } from '../accounts/email.ts';
+import { srpParams } from './login/srp-params.ts';
+
+const { kdf } = srpParams;
 
 export const SrpParams = z.strictObject({
-  group: z.literal('rfc5054-3072'),
+  group: z.literal(srpParams.group),
   N: z.string(),
-  g: z.literal(2),
-  hash: z.literal('SHA3-256'),
+  g: z.literal(srpParams.g),
+  hash: z.literal(srpParams.hash),
   kdf: z.strictObject({
-    name: z.literal('argon2id'),
-    version: z.literal(19),
-    memoryKiB: z.literal(65_536),
-    iterations: z.literal(3),
-    parallelism: z.literal(1),
-    outputBytes: z.literal(32),
-    context: z.literal('Service_SRP_Auth_v1'),
+    name: z.literal(kdf.name),
+    version: z.literal(kdf.version),
+    memoryKiB: z.literal(kdf.memoryKiB),
+    iterations: z.literal(kdf.iterations),
+    parallelism: z.literal(kdf.parallelism),
+    outputBytes: z.literal(kdf.outputBytes),
+    context: z.literal(kdf.context),
   }),
 });
 

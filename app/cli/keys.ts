@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { SigningPurpose } from '../../signer/protocol.ts';
+import { KeyId } from '../http/wire.ts';
 import { parseOptions, UsageError, type Command } from './command.ts';
 import {
   internalApiOptions,
@@ -28,7 +30,6 @@ const Answer = z.union([
 ]);
 
 const path = 'v1/internal/keys';
-const keyId = /^[0-9a-f]{32}$/;
 
 export const keys: Command = {
   usage: `usage: probatio keys list [--json] [--url URL] [--key-file FILE]
@@ -88,14 +89,14 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 ]);
 
 function create(purpose: string) {
-  if (!['audit', 'token'].includes(purpose)) {
-    throw new UsageError('the purposes are: audit, token');
+  if (!SigningPurpose.safeParse(purpose).success) {
+    throw new UsageError(`the purposes are: ${SigningPurpose.options.join(', ')}`);
   }
   return (api: InternalApi) => api.ask({ method: 'POST', path, json: { purpose } });
 }
 
 function change(id: string, what: 'activate' | 'retire', query: Record<string, string>) {
-  if (!keyId.test(id)) throw new UsageError('KEYID must be 32 lowercase hex digits');
+  if (!KeyId.safeParse(id).success) throw new UsageError('KEYID must be 32 lowercase hex digits');
   return (api: InternalApi) => api.ask({ method: 'POST', path: `${path}/${id}/${what}`, query });
 }
 

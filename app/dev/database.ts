@@ -15,7 +15,7 @@ export interface DatabaseAccess {
   servicePassword: string;
 }
 
-export type DatabasePasswords = Omit<DatabaseAccess, 'host' | 'port'>;
+type DatabasePasswords = Omit<DatabaseAccess, 'host' | 'port'>;
 
 export interface DatabaseUrls {
   admin: string;

@@ -4,7 +4,7 @@ import { createApiKey } from '../internal/api-key.ts';
 import type { Layout } from './layout.ts';
 
 /** Both closed to other users. */
-export interface InternalKeyFiles {
+interface InternalKeyFiles {
   /** The developer's key, for the header X-Internal-Api-Key. */
   key: string;
   /** What the app knows of it. */

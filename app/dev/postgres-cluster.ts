@@ -5,7 +5,7 @@ import { lockFile, type Layout } from './layout.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { UnprivilegedUser } from './postgres-user.ts';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   layout: Layout;
   /** Short-lived, and open to `user`. */
   runtimeDirectory: string;

@@ -7,7 +7,7 @@ import { createCluster, dataDirectory } from './postgres-cluster.ts';
 import { postgresUser } from './postgres-user.ts';
 import { untilReady } from './ready.ts';
 
-export interface PostgresOptions {
+interface PostgresOptions {
   layout: Layout;
   /** Short-lived, and open to the user Postgres runs as. */
   runtimeDirectory: string;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describeExit, type GuardedProcess } from './guarded-process.ts';
 import { until } from './until.ts';
 
-export interface ReadyOptions {
+interface ReadyOptions {
   timeoutMs: number;
   intervalMs?: number;
   signal?: AbortSignal | undefined;

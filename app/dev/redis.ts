@@ -5,7 +5,7 @@ import { lockFile, logFile, type Layout } from './layout.ts';
 import { untilReady } from './ready.ts';
 import { loadSecret } from './secrets.ts';
 
-export interface RedisOptions {
+interface RedisOptions {
   layout: Layout;
   /** Path of redis-server or valkey-server. */
   command: string;

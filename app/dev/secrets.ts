@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** One secret, and the file (mode 0600) that keeps it. */
-export interface Secret {
+interface Secret {
   value: string;
   file: string;
 }

@@ -9,7 +9,7 @@ import { keepSigner } from './signer.ts';
 import { tokenEnvironment } from './token.ts';
 import { loadTools } from './tools.ts';
 
-export interface ServicesOptions {
+interface ServicesOptions {
   /** Where the data goes; made if missing. */
   directory: string;
   /** False for tests: faster, and lost in a crash. */

@@ -7,7 +7,7 @@ import { untilReady } from './ready.ts';
 import { keepRunning, type RestartingProcess } from './restarting-process.ts';
 import { initialiseToken } from './token.ts';
 
-export interface KeepSignerOptions {
+interface KeepSignerOptions {
   layout: Layout;
   signerSocketPath: string;
   /** Of tokenEnvironment. */
@@ -29,7 +29,7 @@ export async function keepSigner(options: KeepSignerOptions): Promise<Restarting
   );
 }
 
-export interface SignerOptions {
+interface SignerOptions {
   /** Of tokenEnvironment, and SIGNER_SOCKET_PATH. */
   environment: Record<string, string> & { SIGNER_SOCKET_PATH: string };
   output: ProcessOutput;

@@ -20,7 +20,7 @@ import { startServices, type Services } from './services.ts';
 /** Longer than the app's own drain takes. */
 const APP_GRACE_MS = 60_000;
 
-export interface StackOptions {
+interface StackOptions {
   /** Where the data goes; made if missing. */
   directory: string;
   listen: Listen;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const Tools = z.object({ redisServer: z.string(), softhsmLibrary: z.string() });
 
 /** Absolute paths of the system's own tools, as setup.mjs found or installed them. */
-export type Tools = z.output<typeof Tools>;
+type Tools = z.output<typeof Tools>;
 
 const SETUP_RESULT = new URL('../../node_modules/.probatio-setup.json', import.meta.url);
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface UntilOptions {
+interface UntilOptions {
   /** Ends the sentence "gave up waiting for …". */
   what: string;
   timeoutMs: number;

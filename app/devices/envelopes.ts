@@ -10,7 +10,7 @@ import { insertEnvelope, selectEnvelope, toStored } from '../envelopes/rows.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { loadActive, touch } from './active-device.ts';
-import type { DeviceEnvelope, DeviceEnvelopeView } from './schema.ts';
+import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
 
 interface NewDevice {
@@ -37,9 +37,6 @@ export interface DeviceEnvelopes {
    */
   get(caller: Caller, deviceId: string): Promise<z.input<typeof DeviceEnvelopeView>>;
 }
-
-/** A new master key comes with an envelope for each of them, in one request. */
-const maxDevices = 100;
 
 interface DeviceEnvelopesOptions {
   readonly db: Database;

@@ -1,7 +1,10 @@
 import type { Tx } from '../db/database.ts';
 
-/** Removes what sessions of other issuers were bound to before, at most `limit`. Answers how many. */
-export async function removeOldBindings(tx: Tx, before: Date, limit: number): Promise<number> {
+/** Longer than other issuers let a session live: one that outlived its binding could be bound anew. */
+const keptMs = 400 * 86_400_000;
+
+/** Removes what sessions of other issuers were bound to long ago, at most `limit`. Answers how many. */
+export async function removeOldBindings(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('session_devices')
     .where(({ eb, selectFrom }) =>
@@ -10,7 +13,7 @@ export async function removeOldBindings(tx: Tx, before: Date, limit: number): Pr
         'in',
         selectFrom('session_devices')
           .select('id')
-          .where('created_at', '<=', before)
+          .where('created_at', '<=', lastOld(now))
           .orderBy('created_at')
           .limit(limit)
           .forUpdate()
@@ -21,11 +24,15 @@ export async function removeOldBindings(tx: Tx, before: Date, limit: number): Pr
   return Number(numDeletedRows);
 }
 
-export async function countOldBindings(tx: Tx, before: Date): Promise<number> {
+export async function countOldBindings(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('session_devices')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('created_at', '<=', before)
+    .where('created_at', '<=', lastOld(now))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+function lastOld(now: Date): Date {
+  return new Date(now.getTime() - keptMs);
 }

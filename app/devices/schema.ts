@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { Algorithm, Envelope, RawKey, StoredEnvelope } from '../envelopes/schema.ts';
 import { Base64, Limit, Timestamp, Uuid } from '../http/wire.ts';
 
+/** Active ones of a user: a new master key comes with an envelope for each, in one request. */
+export const maxDevices = 100;
+
 const EncryptedInfo = Base64(1024)
   .min(1)
   .meta({ description: 'Name and platform, encrypted by the client: base64 of at most 1 KiB.' });

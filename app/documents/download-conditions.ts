@@ -10,7 +10,7 @@ interface FileRequest {
 }
 
 /** What a request wants: nothing it does not have already, all, one range, or what is beyond the end. */
-export type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
+type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
 
 /**
  * The conditions of RFC 9110 §13.2.2, in their order. `etag` is strong.

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
 import { ownedByUser, ownedUnder, sharedWithCaller } from '../db/policies.ts';
 
-export type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
+type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
 /** An encrypted file held as evidence, in one or more versions. */
 export const Document = defineEntity({

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../errors.ts';
-import { limitIdle } from '../http/idle-body.ts';
+import { limitIdle } from '../http/idle-clients.ts';
 
-export interface FormFile {
+interface FormFile {
   /** As sent; undefined where none was. */
   readonly fileName: string | undefined;
   /** In lower case, without parameters. */
@@ -14,7 +14,7 @@ export interface FormFile {
 }
 
 /** A multipart/form-data body of two parts: the field `document`, then the file `file`. */
-export interface Form {
+interface Form {
   /** The text of the field. Rejects with multipart_required, invalid_form, file_too_large or incomplete_body. */
   readonly document: Promise<string>;
   /** Rejects likewise. */

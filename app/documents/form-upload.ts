@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Database } from '../db/database.ts';
 import type { Caller } from '../http/caller.ts';
 import { untilHangUp } from '../http/hang-up.ts';
+import { idleMs } from '../http/idle-clients.ts';
 import { maxFileSize } from '../uploads/limits.ts';
 import type { Uploads } from '../uploads/service.ts';
 import type { StreamedUploads } from '../uploads/streamed-uploads.ts';
@@ -10,8 +11,6 @@ import { readForm } from './form-upload-body.ts';
 import { parseDocumentField, parseFileField } from './form-upload-schema.ts';
 import type { DocumentView } from './schema.ts';
 import type { Documents } from './service.ts';
-
-const idleMs = 60_000;
 
 export interface FormUpload {
   /**

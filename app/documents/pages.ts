@@ -2,12 +2,14 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import { takePage } from '../http/page-room.ts';
-import { selectDocuments, toView } from './document-rows.ts';
-import type { DocumentView } from './schema.ts';
+import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
+import type { DocumentList } from './schema.ts';
+
+type Listed = z.input<typeof DocumentList>[number];
 
 /** `cursor` is the last id of the page, and undefined after the last page. */
 export interface DocumentsPage {
-  readonly documents: z.input<typeof DocumentView>[];
+  readonly documents: Listed[];
   readonly cursor: string | undefined;
 }
 
@@ -26,7 +28,12 @@ export async function loadPage(
     .orderBy('documents.id', 'desc')
     .execute();
   const cursor = page.length < ids.length ? page.at(-1) : undefined;
-  return { documents: rows.map(toView), cursor };
+  return { documents: rows.map(toListed), cursor };
+}
+
+function toListed(row: DocumentRow): Listed {
+  const { id, encryptedMetadata, status, createdAt } = toView(row);
+  return { id, encryptedMetadata, status, createdAt };
 }
 
 async function loadSizes(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {

@@ -61,7 +61,7 @@ export function createDocumentRoutes(options: DocumentRoutesOptions): Route[] {
       handler: async ({ caller, query, reply }) => {
         const page = await documents.list(caller, query);
         linkNextPage(reply, '/v1/documents', query, page.cursor);
-        return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
+        return page.documents;
       },
     }),
     route({

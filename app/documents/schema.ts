@@ -3,7 +3,7 @@ import { Proof } from '../audit/schema.ts';
 import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/wire.ts';
 
 const maxMetadataBytes = 65_536;
-const Status = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
+export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
 const EncryptedMetadata = Base64(maxMetadataBytes).min(1);
 /** HMACs of keywords under a key of the client. */
 const Keywords = z.array(Digest).max(200);
@@ -33,7 +33,7 @@ export const DocumentView = z
     userId: Uuid,
     encryptedMetadata: z.string(),
     fileHash: z.string(),
-    status: Status,
+    status: DocumentStatus,
     createdAt: Timestamp,
   })
   .meta({ id: 'Document' });
@@ -44,7 +44,7 @@ export const DocumentList = z.array(
   z.strictObject({
     id: Uuid,
     encryptedMetadata: z.string(),
-    status: Status,
+    status: DocumentStatus,
     createdAt: Timestamp,
   }),
 );
@@ -54,7 +54,7 @@ export const VersionView = z
     documentId: Uuid,
     version: z.int(),
     fileHash: z.string(),
-    status: Status,
+    status: DocumentStatus,
     createdAt: Timestamp,
   })
   .meta({ id: 'DocumentVersion' });

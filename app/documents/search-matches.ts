@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { MAX } from 'uuid';
 
 export interface Wanted {
   /** Keyword hashes that a document must have. */
@@ -15,9 +16,6 @@ interface Page {
 
 type Matches = RawBuilder<{ document_id: string }>;
 
-/** Above the id of any document. */
-const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 /**
  * The ids of a user's documents with these keywords, newest first. The statements say step by step
  * how the index is read: Postgres expects one document of any keyword of a user, and would compare
@@ -26,7 +24,7 @@ const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export function selectMatches(
   userId: string,
   { all, any }: Wanted,
-  { limit, cursor = top }: Page,
+  { limit, cursor = MAX }: Page,
 ): Matches {
   // A document must have one keyword of every group.
   const groups = [...new Set(all)].map((hash) => [hash]);

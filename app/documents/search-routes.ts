@@ -29,7 +29,7 @@ export function createSearchRoutes({ documentSearch }: SearchRoutesOptions): Rou
       handler: async ({ caller, query, body, reply }) => {
         const page = await documentSearch.find(caller, body, query);
         linkNextPage(reply, path, query, page.cursor);
-        return page.documents.map(({ userId: _user, fileHash: _hash, ...item }) => item);
+        return page.documents;
       },
     }),
   ];

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
 import { ownedByUser } from '../db/policies.ts';
 
-export type EnvelopeKind = 'MASTER' | 'RECOVERY' | 'DEVICE';
+type EnvelopeKind = 'MASTER' | 'RECOVERY' | 'DEVICE';
 
 /** A user's master key wrapped under a key that only the user has (AES-256-KW, 40 bytes, base64). */
 export const KeyEnvelope = defineEntity({

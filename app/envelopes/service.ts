@@ -20,7 +20,7 @@ type Stored = z.input<typeof StoredEnvelope>;
 type View = z.input<typeof EnvelopeView>;
 
 /** An envelope of which every user has one: the master key under the password, or the recovery words. */
-export interface EnvelopeChange {
+interface EnvelopeChange {
   readonly kind: 'MASTER' | 'RECOVERY';
   readonly form: KeyForm;
   /** For a login by the recovery words. What there was is gone, and so are sessions that began with it. */

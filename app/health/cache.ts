@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-export interface CacheHealth {
+interface CacheHealth {
   readonly status: 'ok' | 'error';
   readonly connected: boolean;
   readonly tlsEnabled: boolean;
@@ -8,7 +8,7 @@ export interface CacheHealth {
   readonly memoryUsage: { readonly used: string | null; readonly peak: string | null };
 }
 
-export interface LastCacheStatus {
+interface LastCacheStatus {
   readonly status: 'ok' | 'error' | 'unknown';
   readonly connected: boolean;
   readonly checkedAt: Date | null;

@@ -12,7 +12,7 @@ import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
 const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] as const;
 type CheckName = (typeof checkNames)[number];
 
-export interface HealthReport {
+interface HealthReport {
   /** `error`: database or signer's socket away; `degraded`: anything else is not well. */
   readonly status: 'ok' | 'degraded' | 'error';
   readonly checks: Record<CheckName, CheckResult>;

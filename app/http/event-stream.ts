@@ -3,9 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
-
-/** A client that takes nothing for about this long is let go. */
-const defaultIdleMs = 60_000;
+import { idleMs } from './idle-clients.ts';
 
 /** Who reads a stream of events. */
 export interface Listener {
@@ -38,7 +36,7 @@ const headers = {
 export async function sendEvents(
   ctx: Context,
   { open }: EventStream,
-  idleMs = defaultIdleMs,
+  limitMs = idleMs,
 ): Promise<void> {
   if (ctx.method === 'HEAD') {
     ctx.set(headers);
@@ -50,7 +48,7 @@ export async function sendEvents(
   res.once('close', abort);
   if (req.socket.destroyed) abort();
   const events = await open({ gone: gone.signal, cut: () => void res.destroy() });
-  res.setTimeout(idleMs, () => res.destroy());
+  res.setTimeout(limitMs, () => res.destroy());
   ctx.set(headers);
   // Koa would take a client that leaves for a failure.
   ctx.respond = false;

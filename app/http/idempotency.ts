@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { z } from 'zod';
+import { canonicalText } from '../canonical-text.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, InternalCaller } from './caller.ts';
@@ -108,6 +108,6 @@ function parseKey(header: string | string[] | undefined): string | undefined {
 
 /** Two bodies are one if they are the same JSON, however written. */
 function hashRequest({ params, query, body }: KeyedRequest, { method, path }: KeyedRoute): string {
-  const text = canonicalize([method, path, params, query, body ?? null]);
-  return createHash('sha256').update(String(text)).digest('hex');
+  const text = canonicalText([method, path, params, query, body ?? null]);
+  return createHash('sha256').update(text).digest('hex');
 }

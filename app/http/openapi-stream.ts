@@ -29,6 +29,14 @@ export function streamedResponses(description: string) {
   };
 }
 
+/** Its answers to HEAD: the headers of the whole. */
+export function headResponses(description: string) {
+  return {
+    '200': { description: `${description}: its headers alone`, headers },
+    '304': { description: 'What the client has is still what is there', headers },
+  };
+}
+
 /** What a request for events may ask beside its path. */
 export const EventHeaders = z.object({
   'X-Device-Id': z.string(),
@@ -40,12 +48,4 @@ export function eventResponses(description: string) {
   return {
     '200': { description, content: { 'text/event-stream': { schema: { type: 'string' } } } },
   } as const;
-}
-
-/** Its answers to HEAD: the headers of the whole. */
-export function headResponses(description: string) {
-  return {
-    '200': { description: `${description}: its headers alone`, headers },
-    '304': { description: 'What the client has is still what is there', headers },
-  };
 }

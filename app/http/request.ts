@@ -15,6 +15,16 @@ export interface RequestInfo {
   readonly stream: IncomingMessage;
 }
 
+/** Where a request came from, for limits and entries. */
+export interface Origin {
+  readonly address: string;
+  readonly requestId: string;
+}
+
+export function originOf({ clientAddress, serverId }: RequestInfo): Origin {
+  return { address: clientAddress, requestId: serverId };
+}
+
 /** What handlers may set on the answer beyond its body. */
 export interface Reply {
   set(name: string, value: string): void;

@@ -19,7 +19,7 @@ type Admitted<A extends Access> = A extends 'public'
       : Caller;
 
 /** What a handler is given: typed by the route's own schemas. */
-export interface Input<A extends Access, P, Q, B, R> {
+interface Input<A extends Access, P, Q, B, R> {
   readonly caller: Admitted<A>;
   readonly params: Output<P>;
   readonly query: Output<Q>;
@@ -30,7 +30,7 @@ export interface Input<A extends Access, P, Q, B, R> {
   readonly idempotency: Idempotency<Answer<R>> | undefined;
 }
 
-export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | undefined> {
+interface RouteOptions<A extends Access, P, Q, B, R extends Schema | undefined> {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
   /** Other paths that answer alike. */
@@ -72,7 +72,7 @@ export interface RouteOptions<A extends Access, P, Q, B, R extends Schema | unde
 }
 
 /** The raw, untyped request as the router hands it over. */
-export interface RawRequest {
+interface RawRequest {
   readonly params: Record<string, string>;
   readonly query: Record<string, unknown>;
   readonly body: unknown;

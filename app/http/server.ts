@@ -6,7 +6,7 @@ import { refuse } from './refusal.ts';
 
 const lingerMs = 500;
 
-export interface HttpServer {
+interface HttpServer {
   readonly port: number;
   /** Takes no new connection, lets every request under way finish, and resolves then. */
   drain(limitSeconds: number): Promise<void>;

@@ -2,12 +2,10 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { untilHangUp } from './hang-up.ts';
-
-/** A client that takes nothing for this long is let go. */
-const idleMs = 60_000;
+import { idleMs } from './idle-clients.ts';
 
 /** Bytes that a client may save. */
-export interface StreamedBody {
+interface StreamedBody {
   /** The client's own, of any characters but control characters. */
   readonly fileName: string;
   /** Bytes. */

@@ -27,6 +27,9 @@ function isCanonicalBase64(text: string): boolean {
 /** 64 lowercase hex digits of a 256-bit digest. */
 export const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase hex digits');
 
+/** Of a key in the HSM: the first 16 bytes of the SHA-256 of its SPKI DER. */
+export const KeyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits');
+
 /** Hex of either case and any length up to `maxDigits`; refinements see nothing else. */
 export function Hex(maxDigits: number) {
   return z
@@ -35,6 +38,15 @@ export function Hex(maxDigits: number) {
     .max(maxDigits)
     .regex(/^[0-9a-fA-F]+$/, { error: 'must be hexadecimal', abort: true });
 }
+
+/** A moment that a client names. */
+export const Moment = z.iso.datetime().transform((text) => new Date(text));
+
+/** `true` or `false` of a query, false unless given. */
+export const Flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true');
 
 /** `?limit=`: 1 to 1000, 100 unless given. */
 export const Limit = z

@@ -1,7 +1,7 @@
 import type { SignerClient } from '../../signer/client.ts';
 import { MacLabel } from '../../signer/protocol.ts';
 import { AppError } from '../errors.ts';
-import { fingerprintOf } from './registration.ts';
+import { fingerprintOf } from './registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../wake-signal.ts';

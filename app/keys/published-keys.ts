@@ -1,11 +1,10 @@
 import type { AuditProof } from '../audit/proof.ts';
 import type { Database, Tx } from '../db/database.ts';
-import type { RegisteredKey } from './registered-key.ts';
-import { fingerprintOf } from './registration.ts';
+import { fingerprintOf, type RegisteredKey } from './registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 
 /** A key as anyone may know it. */
-export interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId'> {
+interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId'> {
   /** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
   readonly fingerprint: string;
   /** Proves the entry that tells of the key; null until that is signed. */

@@ -1,15 +1,14 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import type { SigningPurpose } from '../../signer/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from './entity.ts';
-
-export type KeyPurpose = 'audit' | 'token';
 
 /** A public key the HSM signs, signed or may come to sign with. */
 export interface RegisteredKey {
   /** SHA-256 of the SPKI DER, first 16 bytes, hex. */
   readonly keyId: string;
-  readonly purpose: KeyPurpose;
+  readonly purpose: SigningPurpose;
   readonly algorithm: string;
   /** SPKI DER, base64. */
   readonly publicKey: string;
@@ -45,4 +44,9 @@ export function toRegisteredKey(
 
 function parseKey(publicKey: string): KeyObject {
   return createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+}
+
+/** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
+export function fingerprintOf(publicKey: string): string {
+  return createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex');
 }

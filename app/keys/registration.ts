@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { PublicKey } from '../../signer/protocol.ts';
 import { nobody, type AuditEvent } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
-import type { KeyPurpose } from './registered-key.ts';
+import { fingerprintOf } from './registered-key.ts';
 
 /** Who a change of keys is attributed to; null where a process found the key in the token. */
 export interface KeyActor {
@@ -117,20 +116,4 @@ export function keyEvent(
     requestId,
     data: { requestedBy },
   };
-}
-
-/** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
-export function fingerprintOf(publicKey: string): string {
-  return createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex');
-}
-
-/** Locks the keys of a purpose, so that one is active at any time. */
-export async function lockKeys(tx: Tx, purpose: KeyPurpose) {
-  return tx
-    .selectFrom('signing_keys')
-    .selectAll()
-    .where('purpose', '=', purpose)
-    .orderBy('generation')
-    .forUpdate()
-    .execute();
 }

@@ -1,8 +1,9 @@
 import type { SignerClient } from '../../signer/client.ts';
+import type { SigningPurpose } from '../../signer/protocol.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
-import { toRegisteredKey, type KeyPurpose, type RegisteredKey } from './registered-key.ts';
+import { toRegisteredKey, type RegisteredKey } from './registered-key.ts';
 import { registerKeys, type MadeKey } from './registration.ts';
 
 /** Every key that ever signed, so that old proofs verify for ever, with the HSM or without. */
@@ -15,7 +16,7 @@ export interface KeyRegistry {
    * The key that signs, known for at most `staleMs`; until the first is registered, throws as sync
    * does. What it signs counts only if it is still active when that is stored.
    */
-  active(purpose: KeyPurpose): Promise<RegisteredKey>;
+  active(purpose: SigningPurpose): Promise<RegisteredKey>;
   /** Reads the registry again: a key was exchanged. */
   refresh(): Promise<void>;
   /**
@@ -66,7 +67,7 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
     await loading;
   }
 
-  function findActive(purpose: KeyPurpose): RegisteredKey | undefined {
+  function findActive(purpose: SigningPurpose): RegisteredKey | undefined {
     return [...keys.values()].find((key) => key.purpose === purpose && key.state === 'ACTIVE');
   }
 

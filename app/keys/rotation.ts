@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { SignerClient } from '../../signer/client.ts';
+import type { SigningPurpose } from '../../signer/protocol.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
-import type { KeyPurpose, RegisteredKey } from './registered-key.ts';
-import { keyEvent, lockKeys, type KeyActor } from './registration.ts';
+import type { RegisteredKey } from './registered-key.ts';
+import { keyEvent, type KeyActor } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';
 
 /** How a key is exchanged for the next: made, published, activated in its predecessor's place. */
@@ -14,7 +15,7 @@ export interface KeyRotation {
    * audit_backlog_full, as all of these do unless the token lost the key that signs the log, and
    * SignerUnavailable.
    */
-  create(purpose: KeyPurpose, actor: KeyActor): Promise<string>;
+  create(purpose: SigningPurpose, actor: KeyActor): Promise<string>;
   /**
    * Its predecessor is retired in the same instant. Does nothing to the active key. Throws
    * not_found, key_retired, key_not_in_token, key_not_published and SignerUnavailable; of a
@@ -25,7 +26,7 @@ export interface KeyRotation {
   retire(keyId: string, actor: KeyActor): Promise<void>;
 }
 
-export interface Activation extends KeyActor {
+interface Activation extends KeyActor {
   /**
    * The active key can sign no more, not even for its successor: that is activated at once, and
    * vouched for by nothing but its published fingerprint.
@@ -202,5 +203,16 @@ async function setRetired(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<
     .updateTable('signing_keys')
     .set({ state: 'RETIRED', retired_at: at })
     .where('key_id', '=', keyId)
+    .execute();
+}
+
+/** Locks the keys of a purpose, so that one is active at any time. */
+async function lockKeys(tx: Tx, purpose: SigningPurpose) {
+  return tx
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('purpose', '=', purpose)
+    .orderBy('generation')
+    .forUpdate()
     .execute();
 }

@@ -1,28 +1,22 @@
 import { z } from 'zod';
+import { SigningPurpose } from '../../signer/protocol.ts';
 import { Proof } from '../audit/schema.ts';
-import { Digest, Timestamp } from '../http/wire.ts';
+import { Digest, Flag, KeyId, Timestamp } from '../http/wire.ts';
 
-const KeyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits');
-const Purpose = z.enum(['audit', 'token']);
-
-export const KeyToCreate = z.strictObject({ purpose: Purpose });
+export const KeyToCreate = z.strictObject({ purpose: SigningPurpose });
 export const KeyToChange = z.strictObject({ keyId: KeyId });
 
 export const ActivationQuery = z.strictObject({
-  predecessorLost: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((value) => value === 'true')
-    .meta({
-      description:
-        'The token lost the active key, which can vouch for no successor. The key is activated at once, and only its published fingerprint speaks for it.',
-    }),
+  predecessorLost: Flag.meta({
+    description:
+      'The token lost the active key, which can vouch for no successor. The key is activated at once, and only its published fingerprint speaks for it.',
+  }),
 });
 
 export const Key = z
   .strictObject({
     keyId: KeyId,
-    purpose: Purpose,
+    purpose: SigningPurpose,
     algorithm: z.string(),
     publicKey: z.string().meta({ description: 'SPKI DER, base64.' }),
     fingerprint: Digest.meta({

@@ -4,7 +4,7 @@ import type { Breaker } from './breaker.ts';
 import type { Rate } from './rate.ts';
 
 /** Uses by key, in windows of a fixed length that begin with the first use of a key. */
-export interface Counter {
+interface Counter {
   /** Counts one use; answers for how many milliseconds there is none left, and then counts nothing. */
   consume(key: string): Promise<number | undefined>;
   /** Takes one use back; never below none. */

@@ -19,7 +19,7 @@ export interface MessageOptions {
   readonly clock: Clock;
 }
 
-export type Composer = (mail: Mail, id: string) => SendMailOptions;
+type Composer = (mail: Mail, id: string) => SendMailOptions;
 
 /** A plain mailbox, no list, name, comment or quoted part. Those of accounts all are. */
 const Recipient = z.email().max(254);

@@ -36,7 +36,7 @@ export const SmtpUrl = z.string().refine((url) => ServerOfUrl.safeParse(url).suc
     'and timeoutSeconds (1 to 25) as the only parameters',
 });
 
-export interface SmtpServer extends z.output<typeof Server> {
+interface SmtpServer extends z.output<typeof Server> {
   readonly requireTls: boolean;
 }
 

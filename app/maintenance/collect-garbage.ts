@@ -1,11 +1,10 @@
-import { removeExpired } from '../auth/sessions/login-sessions.ts';
+import { countOldAddresses, removeOldAddresses } from '../auth/login/old-addresses.ts';
+import { countExpired, removeExpired } from '../auth/sessions/login-sessions.ts';
 import type { Clock } from '../clock.ts';
-import type { Tx } from '../db/database.ts';
 import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/old-keys.ts';
 import { countOldRequests, removeOldRequests } from '../sync/old-requests.ts';
 import type { Garbage } from '../uploads/garbage.ts';
-import { countOldAddresses, removeOldAddresses } from './known-addresses.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 
 const nothing = {
@@ -22,13 +21,6 @@ type Collected = typeof nothing;
 type CollectGarbage = MaintenanceTask<'collect-garbage', Collected>;
 
 const batchSize = 1_000;
-const dayMs = 86_400_000;
-/** A day more than they are looked at. */
-const addressesKeptMs = 31 * dayMs;
-/** How long sessions that ended are kept, so that the reuse of their refresh tokens is noticed. */
-const sessionsKeptMs = 30 * dayMs;
-/** Longer than other issuers let a session live: one that outlived its binding could be bound anew. */
-const bindingsKeptMs = 400 * dayMs;
 
 interface CollectGarbageOptions {
   readonly garbage: Garbage;
@@ -37,8 +29,6 @@ interface CollectGarbageOptions {
 
 /** Removes what nothing refers to from the object store, and rows that are no longer looked at. */
 export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions): CollectGarbage {
-  const ago = (ms: number) => new Date(clock().getTime() - ms);
-
   async function* removeRows(): AsyncGenerator<Batch<Collected>> {
     yield* whileFull(batchSize, async (tx) => ({
       removedIdempotencyKeys: await removeOldKeys(tx, batchSize),
@@ -47,21 +37,21 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedSyncRequests: await removeOldRequests(tx, batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
-      removedAddresses: await removeOldAddresses(tx, ago(addressesKeptMs), batchSize),
+      removedAddresses: await removeOldAddresses(tx, clock(), batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
-      removedSessionDevices: await removeOldBindings(tx, ago(bindingsKeptMs), batchSize),
+      removedSessionDevices: await removeOldBindings(tx, clock(), batchSize),
     }));
-    yield async (tx) => ({ removedLoginSessions: await removeExpired(tx, ago(sessionsKeptMs)) });
+    yield async (tx) => ({ removedLoginSessions: await removeExpired(tx, clock()) });
   }
 
   async function* countRows(): AsyncGenerator<Batch<Collected>> {
     yield async (tx) => ({
       removedIdempotencyKeys: await countOldKeys(tx),
       removedSyncRequests: await countOldRequests(tx),
-      removedAddresses: await countOldAddresses(tx, ago(addressesKeptMs)),
-      removedLoginSessions: await countSessions(tx, ago(sessionsKeptMs)),
-      removedSessionDevices: await countOldBindings(tx, ago(bindingsKeptMs)),
+      removedAddresses: await countOldAddresses(tx, clock()),
+      removedLoginSessions: await countExpired(tx, clock()),
+      removedSessionDevices: await countOldBindings(tx, clock()),
     });
   }
 
@@ -83,13 +73,4 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       }
     },
   };
-}
-
-async function countSessions(tx: Tx, before: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('login_sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('expires_at', '<', before)
-    .executeTakeFirstOrThrow();
-  return count;
 }

@@ -7,14 +7,14 @@ import { AppError } from '../errors.ts';
 import { sumOf, type Counts, type MaintenanceTask, type RunRequest } from './task.ts';
 import type { TaskLock } from './task-lock.ts';
 
-export type Report<Name extends string, C extends Counts> = C & {
+type Report<Name extends string, C extends Counts> = C & {
   readonly task: Name;
   readonly dryRun: boolean;
   readonly startedAt: Date;
   readonly completedAt: Date;
 };
 
-export interface Runs {
+interface Runs {
   /**
    * Runs a task in batches that each happen or do not, and leaves an entry of each that changed
    * something. What a run that was cut off has left, the next one does. Throws maintenance_running
@@ -26,7 +26,7 @@ export interface Runs {
   ): Promise<Report<Name, C>>;
 }
 
-export interface RunsOptions {
+interface RunsOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly lock: TaskLock;

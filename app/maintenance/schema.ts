@@ -1,12 +1,8 @@
 import { z } from 'zod';
-import { Timestamp } from '../http/wire.ts';
+import { Flag, Timestamp } from '../http/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
-  dryRun: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((value) => value === 'true')
-    .meta({ description: 'Counts what would be done and does nothing.' }),
+  dryRun: Flag.meta({ description: 'Counts what would be done and does nothing.' }),
 });
 
 function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: Name, counts: C) {

@@ -7,7 +7,7 @@ interface KnownKey {
 }
 
 /** What database, token and object store know. */
-export interface Backups {
+interface Backups {
   readonly database: {
     /** The newest mark that was written, or noMark. */
     readonly newestMark: string;

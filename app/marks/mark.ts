@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import canonicalize from 'canonicalize';
-import { v7 as uuidv7 } from 'uuid';
+import { NIL, v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { AuditEntry } from '../../signer/entry.ts';
 import { nobody, type AuditAction } from '../audit/event.ts';
+import { canonicalText } from '../canonical-text.ts';
+import { KeyId } from '../http/wire.ts';
 
 /** What the log was at a moment. */
 export interface LogState {
@@ -23,14 +24,14 @@ export interface Mark extends LogState {
 }
 
 /** Less than every mark's. */
-export const noMark = '00000000-0000-0000-0000-000000000000';
+export const noMark = NIL;
 
 const action = 'vault.marked' satisfies AuditAction;
 
 const KeyIds = z
   .string()
   .transform((text) => (text === '' ? [] : text.split(' ')))
-  .pipe(z.array(z.string().regex(/^[0-9a-f]{32}$/)));
+  .pipe(z.array(KeyId));
 
 const MarkEntry = z
   .object({
@@ -70,9 +71,7 @@ export function createMarkText(id: string, { keyIds, ...state }: LogState, at: D
     data: { ...state, keyIds: keyIds.join(' ') },
     salt: randomBytes(32).toString('base64'),
   };
-  const text = canonicalize(entry);
-  if (text === undefined) throw new TypeError('a mark always has a canonical form');
-  return text;
+  return canonicalText(entry);
 }
 
 /** Undefined for the text of any other entry. */

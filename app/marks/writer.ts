@@ -21,7 +21,7 @@ const kept = 10;
 /** How long the end of the process waits for its last mark. */
 const lastWaitMs = 2_000;
 
-export interface MarkWriter {
+interface MarkWriter {
   /** Writes what was sealed since the last mark, if that can be done at once. */
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ export type OutboxHandlers = {
   readonly [K in OutboxKind]: (payload: OutboxPayloads[K], messageId: string) => Promise<void>;
 };
 
-export interface OutboxWorker {
+interface OutboxWorker {
   /** Finishes the messages under way. */
   stop(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { decoyPublicKey, recipientIdOf } from './decoy-key.ts';
 
-export interface Recipient {
+interface Recipient {
   /** What this sharer calls the address, in shares and entries. */
   readonly recipientId: string;
   /** base64; a decoy for an address that nobody of the tenant can be reached at. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Email } from '../accounts/email.ts';
-import { Base64, Limit, Timestamp, Uuid } from '../http/wire.ts';
+import { DocumentStatus } from '../documents/schema.ts';
+import { Base64, Limit, Moment, Timestamp, Uuid } from '../http/wire.ts';
 import { isPublicKey } from './public-key.ts';
 
 const maxWrappedBytes = 1024;
@@ -35,10 +36,7 @@ export const CreateShare = z.strictObject({
   /** The document key under the recipient's public key. */
   wrappedKey: Base64(maxWrappedBytes).min(1),
   permissions: Permissions,
-  expiresAt: z.iso
-    .datetime()
-    .transform((text) => new Date(text))
-    .optional(),
+  expiresAt: Moment.optional(),
 });
 
 export const ShareView = z
@@ -67,7 +65,7 @@ export const SharedDocument = z.strictObject({
   permissions: Permissions,
   encryptedMetadata: z.string(),
   fileHash: z.string(),
-  status: z.enum(['PENDING', 'SEALED', 'EXPIRED']),
+  status: DocumentStatus,
   expiresAt: Timestamp.nullable(),
   createdAt: Timestamp,
 });

@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { Permissions, type ShareView } from './schema.ts';
 
-export type ShareRow = Selectable<Schema['document_shares']>;
+type ShareRow = Selectable<Schema['document_shares']>;
 
 /** A document of the caller's, which stays until the transaction ends. Throws not_found. */
 export async function holdDocument(tx: Tx, id: string): Promise<void> {

@@ -23,7 +23,7 @@ const generate = promisify(generateKeyPair) as unknown as (
 ) => Promise<{ privateKey: KeyObject; publicKey: KeyObject }>;
 
 /** A secret exponent and 2^exponent mod N. */
-export interface Ephemeral {
+interface Ephemeral {
   /** PKCS #8 DER; zero it after use. */
   readonly privateKey: Buffer;
   readonly publicValue: bigint;

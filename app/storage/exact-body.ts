@@ -19,7 +19,7 @@ const identity: BodyEncoding = {
 
 const bufferBytes = 256 * 1024;
 
-export interface ExactBodyOptions extends PutPartOptions {
+interface ExactBodyOptions extends PutPartOptions {
   encoding?: BodyEncoding;
 }
 

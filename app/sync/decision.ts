@@ -9,7 +9,7 @@ export interface ServerObject {
 }
 
 /** A change that a client made of a version. */
-export interface Write {
+interface Write {
   readonly baseVersion: number;
   /** A merge patch, or null to delete the object. */
   readonly delta: JsonObject | null;

@@ -1,5 +1,5 @@
+import { canonicalText } from '../canonical-text.ts';
 import type { Owner, Tx } from '../db/database.ts';
-import { canonicalText } from './json.ts';
 import { loadObject } from './object-rows.ts';
 import { readData } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import canonicalize from 'canonicalize';
+import { canonicalText } from '../canonical-text.ts';
 
 /** Any object of JSON. Its keys are data: look them up with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -10,13 +10,6 @@ export function isObject(value: unknown): value is JsonObject {
 /** A member of its own, whatever prototypes have; undefined without one, and of what is no object. */
 export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-/** The RFC 8785 text of a JSON value. */
-export function canonicalText(value: unknown): string {
-  const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('only JSON has a canonical form');
-  return text;
 }
 
 /** Whether two values are the same JSON; undefined is a missing one. */

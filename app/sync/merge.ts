@@ -13,7 +13,7 @@ export interface Since {
   readonly ruleOf: (pointer: string) => Rule | undefined;
 }
 
-export interface Merged {
+interface Merged {
   readonly data: JsonObject;
   /** The places that it changed: leaves, and objects that it removed or replaced. */
   readonly changed: readonly string[];
@@ -22,7 +22,7 @@ export interface Merged {
 }
 
 /** The leaves that both sides changed and no rule settles, in order. */
-export interface Unsettled {
+interface Unsettled {
   readonly conflicts: readonly string[];
 }
 

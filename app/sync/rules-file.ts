@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readJsonFile } from '../json-file.ts';
 import { parentOf, pointerForm } from './json-pointer.ts';
 import { Rule, type SyncRules } from './rules.ts';
 
@@ -26,13 +26,9 @@ const ofPublicFields: ReadonlySet<Rule> = new Set(['MAX', 'MIN', 'UNION']);
 
 /** Reads the JSON object of rules by type of object. */
 export function readSyncRules(file: string): RulesFile {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    return failed([error instanceof SyntaxError ? 'is not JSON' : 'cannot be read']);
-  }
-  const parsed = Rules.safeParse(json);
+  const read = readJsonFile(file);
+  if ('problem' in read) return failed([read.problem]);
+  const parsed = Rules.safeParse(read.json);
   if (!parsed.success) return failed(parsed.error.issues.map(describe));
   const types = Object.entries(parsed.data);
   const problems = types.flatMap(([type, { public: fields, rules }]) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { canonicalText, textOf } from './json.ts';
+import { canonicalText } from '../canonical-text.ts';
+import { textOf } from './json.ts';
 import { parentOf } from './json-pointer.ts';
 
 /** How a field that two devices changed is settled. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limit, Uuid } from '../http/wire.ts';
+import { Flag, Limit, Moment, Uuid } from '../http/wire.ts';
 import { Cursor } from './cursor.ts';
 import { maxDataBytes } from './limits.ts';
 
@@ -35,10 +35,7 @@ export const WriteObject = z
     baseVersion: Version.or(z.literal(0)).nullable(),
     delta: Data.optional().meta({ description: 'A JSON Merge Patch (RFC 7396).' }),
     deleted: z.literal(true).optional().meta({ description: 'In place of a delta.' }),
-    changedAt: z.iso
-      .datetime()
-      .transform((text) => new Date(text))
-      .pipe(z.date().min(new Date(0)))
+    changedAt: Moment.pipe(z.date().min(new Date(0)))
       .optional()
       .meta({ description: 'By the client’s clock, at most 5 minutes ahead. Now unless given.' }),
   })
@@ -88,10 +85,7 @@ const Conflict = z.strictObject({
 export const WriteAnswer = z.discriminatedUnion('status', [Applied, Conflict]);
 
 export const ChangePage = z.strictObject({
-  includeDeleted: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((value) => value === 'true'),
+  includeDeleted: Flag,
   since: Cursor.optional().meta({
     description:
       'The nextCursor of an earlier answer: what changed after it, tombstones included. Everything, if the vault was restored from a backup since.',

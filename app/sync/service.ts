@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AuditTrail } from '../audit/trail.ts';
+import { canonicalText } from '../canonical-text.ts';
 import type { Clock } from '../clock.ts';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
@@ -14,7 +15,7 @@ import {
   type Author,
   type WriteRecord,
 } from './history.ts';
-import { canonicalText, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { leavesOf } from './json-pointer.ts';
 import { assertSize, assertStorable } from './limits.ts';
 import { insertObject, lockObject, updateObject } from './object-rows.ts';

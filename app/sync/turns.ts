@@ -1,5 +1,5 @@
 /** Lets a few work at once; the others wait in the order in which they came. */
-export interface Turns {
+interface Turns {
   take<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -22,7 +22,7 @@ export function createTurns(atOnce: number): Turns {
 }
 
 /** Turns of each key by itself, such as a user. */
-export interface KeyedTurns {
+interface KeyedTurns {
   take<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 

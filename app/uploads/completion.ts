@@ -12,7 +12,7 @@ import type { FileHashes } from './file-hashes.ts';
 import { forgetLostParts } from './lost-parts.ts';
 import { assertWhole, loadParts, type PartRow } from './recorded-parts.ts';
 import type { CompletedUpload } from './schema.ts';
-import { assertNotExpired, assertOpen, lockSession, type SessionRow } from './session-rows.ts';
+import { closedIfGone, lockOpenSession, lockSession, type SessionRow } from './session-rows.ts';
 
 /** One request at a time assembles; the lease lets another try if its process dies over it. */
 const leaseSeconds = 120;
@@ -44,9 +44,7 @@ export function createCompletion(options: CompletionOptions): Completion {
   /** Checks the parts and takes the lease. */
   function begin(caller: Caller, sessionId: string) {
     return db.asUser(caller, async (tx) => {
-      const session = await lockSession(tx, sessionId);
-      assertNotExpired(session, clock());
-      assertOpen(session, clock());
+      const session = await lockOpenSession(tx, sessionId, clock());
       const parts = await loadParts(tx, sessionId);
       assertWhole(session, parts);
       await tx
@@ -100,7 +98,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     error: unknown,
   ): Promise<unknown> {
     const isRefused = error instanceof StorageError && error.code === 'part_mismatch';
-    if (!isRefused) return toAppError(error);
+    if (!isRefused) return closedIfGone(error);
     return forgetLostParts({ db, store }, caller, session, parts, error);
   }
 
@@ -115,16 +113,10 @@ export function createCompletion(options: CompletionOptions): Completion {
         hashes.start(caller, { id: sessionId, key, version, size });
         return { sessionId, fileKey: key, fileSize: size, completedAt };
       } catch (error) {
-        const failure = await explain(caller, session, parts, error).catch(toAppError);
+        const failure = await explain(caller, session, parts, error).catch(closedIfGone);
         await release(caller, sessionId).catch(() => undefined);
         throw failure;
       }
     },
   };
-}
-
-function toAppError(error: unknown): unknown {
-  if (!(error instanceof StorageError)) return error;
-  if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
-  return error;
 }

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../db/columns.ts';
 import { ownedByUser, ownedUnder } from '../db/policies.ts';
 
-export type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
+type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
 
 /** A multipart upload of one file. */
 export const UploadSession = defineEntity({

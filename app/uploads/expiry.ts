@@ -7,7 +7,7 @@ import type { SessionRow } from './session-rows.ts';
 import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
 
 /** Who lets uploads expire, for their entries. */
-export interface ExpiryCause {
+interface ExpiryCause {
   /** The name of the internal API key. */
   readonly requestedBy: string;
   readonly requestId: string;

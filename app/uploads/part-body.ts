@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
-import { limitIdle } from '../http/idle-body.ts';
-
-/** A client that sends nothing for this long is let go. */
-const idleMs = 60_000;
+import { idleMs, limitIdle } from '../http/idle-clients.ts';
 
 /** The declared length of a part. Throws length_required. */
 export function declaredLength(request: IncomingMessage): number {

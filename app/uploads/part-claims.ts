@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors.ts';
-import { assertNotExpired, assertOpen, lockSession } from './session-rows.ts';
+import { lockOpenSession } from './session-rows.ts';
 
 /** A dead process's claim ends within this time; a living one renews it well before. */
 const leaseSeconds = 15;
@@ -83,7 +83,7 @@ export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): P
   if (Number(bytes ?? 0) > fileSize) throw new AppError('invalid_part_size');
 }
 
-export interface KeptClaim {
+interface KeptClaim {
   /** Aborts with part_in_progress once another request has taken the part over. */
   readonly lost: AbortSignal;
   stop(): void;
@@ -112,9 +112,7 @@ export async function recordPart(
   part: RecordedPart,
   now: Date,
 ): Promise<void> {
-  const session = await lockSession(tx, claim.sessionId);
-  assertNotExpired(session, now);
-  assertOpen(session, now);
+  await lockOpenSession(tx, claim.sessionId, now);
   const { numUpdatedRows } = await ofClaim(
     tx
       .updateTable('upload_parts')

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -20,7 +20,7 @@ import {
   type RecordedPart,
 } from './part-claims.ts';
 import type { StoredPart } from './schema.ts';
-import { assertNotExpired, assertOpen, countParts, lockSession } from './session-rows.ts';
+import { closedIfGone, countParts, lockOpenSession } from './session-rows.ts';
 import type { SessionRow } from './session-rows.ts';
 
 export interface Parts {
@@ -99,13 +99,6 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
   };
 }
 
-async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
-  const session = await lockSession(tx, sessionId);
-  assertNotExpired(session, now);
-  assertOpen(session, now);
-  return session;
-}
-
 /** Throws part_conflict unless the body is the one recorded. */
 async function compareBody(recorded: RecordedPart, request: IncomingMessage): Promise<void> {
   const sha256 = await drainBody(request);
@@ -131,7 +124,6 @@ function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
   // What `beforeEnd` threw.
   if (error.cause instanceof AppError) return error.cause;
-  if (error.code === 'upload_not_found') return new AppError('session_closed', { cause: error });
   const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';
-  return isShort ? new AppError('incomplete_body', { cause: error }) : error;
+  return isShort ? new AppError('incomplete_body', { cause: error }) : closedIfGone(error);
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readJsonFile } from '../json-file.ts';
 import type { Plan } from './quota.ts';
 
 const Name = z.string().regex(/^[\w.-]{1,64}$/);
@@ -17,13 +17,9 @@ interface PlansFile {
 
 /** Reads the JSON object of plans by name; the standard plan has settings of its own. */
 export function readPlans(file: string): PlansFile {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    return failed([error instanceof SyntaxError ? 'is not JSON' : 'cannot be read']);
-  }
-  const parsed = Plans.safeParse(json);
+  const read = readJsonFile(file);
+  if ('problem' in read) return failed([read.problem]);
+  const parsed = Plans.safeParse(read.json);
   if (!parsed.success) return failed(parsed.error.issues.map(describe));
   if ('standard' in parsed.data) return failed(['standard: is set by PLANS_STANDARD_…']);
   return { plans: new Map(Object.entries(parsed.data)), problems: [] };

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors.ts';
+import { StorageError } from '../storage/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
@@ -17,6 +18,18 @@ export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow
   return row;
 }
 
+/**
+ * The same where parts may still come. Throws also session_expired, session_closed or
+ * completion_in_progress.
+ */
+export async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
+  const row = await lockSession(tx, sessionId);
+  assertNotExpired(row, now);
+  if (row.status !== 'IN_PROGRESS') throw new AppError('session_closed');
+  assertNotCompleting(row, now);
+  return row;
+}
+
 /** The caller's session. Throws not_found. */
 export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow> {
   const row = await tx
@@ -28,14 +41,19 @@ export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow
   return row;
 }
 
+/** What the store throws of an upload that it has no more, as the session's end. */
+export function closedIfGone(error: unknown): unknown {
+  const isGone = error instanceof StorageError && error.code === 'upload_not_found';
+  return isGone ? new AppError('session_closed', { cause: error }) : error;
+}
+
 /** Throws session_expired, in every state; also when another process's clock was ahead. */
 export function assertNotExpired(row: SessionRow, now: Date): void {
   if (row.expires_at <= now || row.status === 'EXPIRED') throw new AppError('session_expired');
 }
 
-/** Throws session_closed or completion_in_progress unless parts may still come. */
-export function assertOpen(row: SessionRow, now: Date): void {
-  if (row.status !== 'IN_PROGRESS') throw new AppError('session_closed');
+/** Throws completion_in_progress while a request assembles the file. */
+export function assertNotCompleting(row: SessionRow, now: Date): void {
   if (row.completing_until !== null && row.completing_until > now) {
     throw new AppError('completion_in_progress', { retryAfterSeconds: 1 });
   }

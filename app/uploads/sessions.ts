@@ -13,7 +13,13 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { maxFileSize, partsFit } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
-import { assertNotExpired, countParts, loadSession, lockSession } from './session-rows.ts';
+import {
+  assertNotCompleting,
+  assertNotExpired,
+  countParts,
+  loadSession,
+  lockSession,
+} from './session-rows.ts';
 
 type Created = z.input<typeof CreatedUpload>;
 
@@ -39,7 +45,7 @@ export interface UploadSessions {
   ): Promise<z.input<typeof AbortedUpload>>;
 }
 
-export interface UploadSessionsOptions {
+interface UploadSessionsOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly outbox: Outbox;
@@ -133,9 +139,7 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
           return { sessionId, status: 'ABORTED' as const, abortedAt: session.aborted_at };
         }
         const abortedAt = clock();
-        if (session.completing_until !== null && session.completing_until > abortedAt) {
-          throw new AppError('completion_in_progress', { retryAfterSeconds: 1 });
-        }
+        assertNotCompleting(session, abortedAt);
         await tx
           .updateTable('upload_sessions')
           .set({ status: 'ABORTED', aborted_at: abortedAt })

@@ -8,11 +8,10 @@ import { AppError } from '../errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { StorageError } from '../storage/storage-error.ts';
 import type { Completion } from './completion.ts';
 import { cutParts } from './cut-parts.ts';
 import type { CompletedUpload } from './schema.ts';
-import { assertNotExpired, assertOpen, loadSession, lockSession } from './session-rows.ts';
+import { closedIfGone, loadSession, lockOpenSession } from './session-rows.ts';
 import type { SessionRow } from './session-rows.ts';
 import type { UploadSessions } from './sessions.ts';
 
@@ -20,7 +19,7 @@ import type { UploadSessions } from './sessions.ts';
 const partBytes = 8 * 2 ** 20;
 const pieceBytes = 2 ** 18;
 
-export interface StreamedFile {
+interface StreamedFile {
   readonly fileName: string;
   readonly mimeType: string;
   /** Bytes that it will have at most, set aside of the plan until its end tells how many. */
@@ -55,7 +54,7 @@ interface StreamedUploadsOptions {
   readonly clock: Clock;
 }
 
-interface PartRow {
+interface SentPart {
   readonly part_number: number;
   readonly size: number;
   readonly etag: string;
@@ -70,7 +69,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
     partNumber: number,
     bytes: Buffer,
     signal: AbortSignal,
-  ): Promise<PartRow> {
+  ): Promise<SentPart> {
     const { storage_key: key, storage_upload_id: uploadId } = session;
     const part = { key, uploadId, partNumber, size: bytes.length };
     const body = Readable.from(piecesOf(bytes), { objectMode: false });
@@ -79,11 +78,11 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
   }
 
   /** While a part is sent the next one is read. */
-  async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<PartRow[]> {
+  async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
     const parts = cutParts(chunks, Math.min(partBytes, session.file_size));
-    const sent: PartRow[] = [];
+    const sent: SentPart[] = [];
     const stop = new AbortController();
-    let sending: Promise<PartRow> | undefined;
+    let sending: Promise<SentPart> | undefined;
     try {
       for (let part = await parts.next(); part.done !== true;) {
         sending = send(session, sent.length + 1, part.value, stop.signal);
@@ -101,11 +100,9 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
   }
 
   /** From now on the session is of exactly these parts. */
-  async function record(tx: Tx, session: SessionRow, parts: readonly PartRow[]): Promise<void> {
+  async function record(tx: Tx, session: SessionRow, parts: readonly SentPart[]): Promise<void> {
     const now = clock();
-    const locked = await lockSession(tx, session.id);
-    assertNotExpired(locked, now);
-    assertOpen(locked, now);
+    const locked = await lockOpenSession(tx, session.id, now);
     const { id: session_id, user_id, tenant_id } = locked;
     const file_size = parts.reduce((sum, { size }) => sum + size, 0);
     await tx
@@ -135,7 +132,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
       } catch (error) {
         // Where that fails too, it ends as sessions do that nobody ends.
         await sessions.abort(caller, sessionId, requestId).catch(() => undefined);
-        throw toAppError(error);
+        throw closedIfGone(error);
       }
     },
 
@@ -168,9 +165,4 @@ function emptyFile(): AppError {
   return new AppError('validation_failed', {
     details: [{ path: 'file', message: 'must not be empty' }],
   });
-}
-
-function toAppError(error: unknown): unknown {
-  const isGone = error instanceof StorageError && error.code === 'upload_not_found';
-  return isGone ? new AppError('session_closed', { cause: error }) : error;
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { NIL } from 'uuid';
 import type { Tx } from '../db/database.ts';
 import type { SessionRow } from './session-rows.ts';
 
@@ -10,7 +11,7 @@ export interface CompletedPlace {
 
 const start: CompletedPlace = {
   completedAt: new Date(0),
-  id: '00000000-0000-0000-0000-000000000000',
+  id: NIL,
 };
 
 /** Of `upload_sessions`: the file is no version of a document. */

@@ -1,5 +1,6 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
+import { KEY_BYTES } from './key.ts';
 
 const PAYLOAD = { name: 'AES-GCM' };
 
@@ -24,6 +25,6 @@ export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Byt
 }
 
 function importWrappingKey(wrappingKey: Bytes) {
-  if (wrappingKey.length !== 32) throw new TypeError('a wrapping key has 32 bytes');
+  if (wrappingKey.length !== KEY_BYTES) throw new TypeError('a wrapping key has 32 bytes');
   return crypto.subtle.importKey('raw', wrappingKey, 'AES-KW', false, ['wrapKey', 'unwrapKey']);
 }

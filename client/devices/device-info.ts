@@ -1,15 +1,14 @@
-import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
-import { deriveKey } from '../crypto/hkdf.ts';
-import { KEY_BYTES } from '../keys/document-key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
+import { Key } from '../crypto/key.ts';
 
 const INFO_LABEL = 'Service_Device_Info_v1';
 const VERSION = 1;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const PADDING_BYTES = 256;
 /** The vault takes 1 KiB in all. */
 const MAX_TEXT_BYTES = 768;
@@ -19,11 +18,7 @@ const DeviceInfo = z.object({
   name: z.string(),
   platform: z.string(),
   /** By which a rekey reaches the device: X25519, 32 bytes. */
-  publicKey: z
-    .base64()
-    .transform(decodeBase64)
-    .refine((key) => key.length === KEY_BYTES)
-    .optional(),
+  publicKey: Key.optional(),
 });
 export type DeviceInfo = z.output<typeof DeviceInfo>;
 
@@ -34,7 +29,7 @@ export type DeviceInfo = z.output<typeof DeviceInfo>;
 export async function encryptDeviceInfo(
   { masterKey, deviceId }: { masterKey: Bytes; deviceId: string },
   { name, platform, publicKey }: DeviceInfo,
-  nonce: Bytes = randomBytes(NONCE_BYTES),
+  nonce?: Bytes,
 ): Promise<string> {
   const members = { name, platform, publicKey: publicKey && encodeBase64(publicKey) };
   if (!DeviceInfo.safeParse(members).success) {
@@ -43,11 +38,9 @@ export async function encryptDeviceInfo(
   const json = utf8ToBytes(JSON.stringify(members));
   const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
   if (length > MAX_TEXT_BYTES) throw new TypeError('name and platform of a device are too long');
-  const text = new Uint8Array(length).fill(0x20);
-  text.set(json);
-  const algorithm = { name: 'AES-GCM', iv: nonce, additionalData: bindTo(deviceId) };
-  const ciphertext = await crypto.subtle.encrypt(algorithm, await gcmKey(masterKey), text);
-  return encodeBase64(concatBytes(Uint8Array.of(VERSION), nonce, new Uint8Array(ciphertext)));
+  const key = await deriveGcmKey(masterKey, INFO_LABEL);
+  const sealed = await encryptGcm(key, padJson(json, length), bindTo(deviceId), nonce);
+  return encodeBase64(concatBytes(Uint8Array.of(VERSION), sealed));
 }
 
 /** Throws invalid_device_info for another master key, another device, another version or changed data. */
@@ -60,12 +53,8 @@ export async function decryptDeviceInfo(
     if (bytes[0] !== VERSION || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) {
       throw new RangeError('unknown version or too short');
     }
-    const iv = bytes.slice(1, 1 + NONCE_BYTES);
-    const algorithm = { name: 'AES-GCM', iv, additionalData: bindTo(deviceId) };
-    const key = await gcmKey(masterKey);
-    const text = await crypto.subtle.decrypt(algorithm, key, bytes.slice(1 + NONCE_BYTES));
-    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(text);
-    return DeviceInfo.parse(JSON.parse(decoded));
+    const key = await deriveGcmKey(masterKey, INFO_LABEL);
+    return DeviceInfo.parse(parseJson(await decryptGcm(key, bytes.slice(1), bindTo(deviceId))));
   } catch (cause) {
     throw new ClientError('invalid_device_info', { cause });
   }
@@ -74,9 +63,4 @@ export async function decryptDeviceInfo(
 /** The additional data: no device's description serves another. */
 function bindTo(deviceId: string): Bytes {
   return concatBytes(Uint8Array.of(VERSION), utf8ToBytes(deviceId.toLowerCase()));
-}
-
-async function gcmKey(masterKey: Bytes) {
-  const key = await deriveKey(masterKey, INFO_LABEL);
-  return crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }

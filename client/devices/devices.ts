@@ -12,7 +12,7 @@ import type { DeviceKey } from '../keys/device-key.ts';
 import type { Envelopes, OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { Proofs } from '../proofs/proofs.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
 import { decryptDeviceInfo, encryptDeviceInfo } from './device-info.ts';
 import type { DeviceInfo } from './device-info.ts';
 import { checkDeviceLog } from './device-log.ts';
@@ -134,7 +134,7 @@ export function createDevices({
       try {
         await http.send({ method: 'POST', path: DEVICE_ENVELOPE_PATH, repeatable: true, json });
       } catch (error) {
-        if (!(error instanceof VaultError) || error.code !== 'envelope_exists') throw error;
+        if (!hasCode(error, 'envelope_exists')) throw error;
         // The answer to an earlier try may be lost.
         if (!(await opensBy({ deviceId, deviceKey }))) throw error;
       }

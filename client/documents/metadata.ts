@@ -1,17 +1,17 @@
-import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
-import { deriveKey } from '../crypto/hkdf.ts';
-import { unwrapDocumentKey, wrapDocumentKey, WRAPPED_KEY_BYTES } from '../keys/document-key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
+import { WRAPPED_KEY_BYTES } from '../crypto/key.ts';
+import { unwrapDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
 import { FileHash } from './fields.ts';
 
 const METADATA_LABEL = 'Service_Metadata_v1';
 const VERSION = 1;
 const PREFIX_BYTES = 1 + WRAPPED_KEY_BYTES;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const PADDING_BYTES = 256;
 
 /** What only the owner and those a document is shared with may know. Unknown members are dropped. */
@@ -47,11 +47,10 @@ export async function encryptMetadata(
 ): Promise<string> {
   assertReadable(Metadata, metadata);
   const prefix = concatBytes(Uint8Array.of(VERSION), await wrapDocumentKey(masterKey, documentKey));
-  const iv = randomBytes(NONCE_BYTES);
-  const key = await importMetadataKey(documentKey);
-  const algorithm = { name: 'AES-GCM', iv, additionalData: prefix };
-  const ciphertext = await crypto.subtle.encrypt(algorithm, key, padJson(metadata));
-  return encodeBase64(concatBytes(prefix, iv, new Uint8Array(ciphertext)));
+  const key = await deriveGcmKey(documentKey, METADATA_LABEL);
+  const json = utf8ToBytes(JSON.stringify(metadata));
+  const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
+  return encodeBase64(concatBytes(prefix, await encryptGcm(key, padJson(json, length), prefix)));
 }
 
 /** Throws invalid_metadata for another key, another version or changed data. */
@@ -89,26 +88,7 @@ function decode(encryptedMetadata: string): Bytes {
 }
 
 async function decryptText(documentKey: Bytes, bytes: Bytes): Promise<Metadata> {
-  const iv = bytes.slice(PREFIX_BYTES, PREFIX_BYTES + NONCE_BYTES);
-  const algorithm = { name: 'AES-GCM', iv, additionalData: bytes.slice(0, PREFIX_BYTES) };
-  const key = await importMetadataKey(documentKey);
-  const ciphertext = bytes.slice(PREFIX_BYTES + NONCE_BYTES);
-  const text = new TextDecoder('utf-8', { fatal: true }).decode(
-    await crypto.subtle.decrypt(algorithm, key, ciphertext),
-  );
-  return Metadata.parse(JSON.parse(text));
-}
-
-/** Spaces after JSON mean nothing, so they serve as padding to whole blocks. */
-function padJson(metadata: Metadata): Bytes {
-  const json = utf8ToBytes(JSON.stringify(metadata));
-  const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
-  const padded = new Uint8Array(length).fill(0x20);
-  padded.set(json);
-  return padded;
-}
-
-async function importMetadataKey(documentKey: Bytes) {
-  const key = await deriveKey(documentKey, METADATA_LABEL);
-  return crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
+  const key = await deriveGcmKey(documentKey, METADATA_LABEL);
+  const prefix = bytes.slice(0, PREFIX_BYTES);
+  return Metadata.parse(parseJson(await decryptGcm(key, bytes.slice(PREFIX_BYTES), prefix)));
 }

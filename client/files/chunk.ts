@@ -1,10 +1,9 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
-import { deriveKey } from '../crypto/hkdf.ts';
+import { deriveGcmKey, NONCE_BYTES } from '../crypto/aes-gcm.ts';
 import type { FileHeader } from './header.ts';
 
 const CHUNK_LABEL = 'Service_File_Chunk_v1';
-const NONCE_BYTES = 12;
 
 export interface ChunkPosition {
   /** From 0. */
@@ -27,9 +26,7 @@ export async function createChunkCipher(
   documentKey: Bytes,
   { encoded: additionalData, salt, noncePrefix }: FileHeader,
 ): Promise<ChunkCipher> {
-  const keyBytes = await deriveKey(documentKey, CHUNK_LABEL, salt);
-  const usages: ['encrypt', 'decrypt'] = ['encrypt', 'decrypt'];
-  const key = await crypto.subtle.importKey('raw', keyBytes, 'AES-GCM', false, usages);
+  const key = await deriveGcmKey(documentKey, CHUNK_LABEL, salt);
 
   function algorithm({ index, isLast }: ChunkPosition) {
     const iv = new Uint8Array(NONCE_BYTES);

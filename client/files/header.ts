@@ -17,9 +17,9 @@ const COMMITMENT_OFFSET = NONCE_PREFIX_OFFSET + NONCE_PREFIX_BYTES;
 
 export const HEADER_BYTES = COMMITMENT_OFFSET + 32;
 export const DEFAULT_SEGMENT_BYTES = 1_048_576;
-export const MIN_SEGMENT_BYTES = 128;
+const MIN_SEGMENT_BYTES = 128;
 /** A reader holds one segment in memory, so a file must not choose its size freely. */
-export const MAX_SEGMENT_BYTES = 16_777_216;
+const MAX_SEGMENT_BYTES = 16_777_216;
 
 export interface FileHeader {
   /** The bytes as they stand in the file: the additional data of every chunk. */

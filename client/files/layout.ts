@@ -1,6 +1,6 @@
+import { TAG_BYTES } from '../crypto/aes-gcm.ts';
 import { HEADER_BYTES } from './header.ts';
 
-export const TAG_BYTES = 16;
 const MAX_SEGMENTS = 2 ** 32;
 
 /**

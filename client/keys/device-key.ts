@@ -6,7 +6,7 @@ import { ClientError } from '../client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { KeyPair } from '../crypto/hpke.ts';
-import { KEY_BYTES } from './document-key.ts';
+import { KEY_BYTES } from '../crypto/key.ts';
 import { readRekeyKey } from './keyring.ts';
 
 const KEY_PAIR_LABEL = 'Service_Device_Key_Pair_v1';

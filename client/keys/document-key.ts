@@ -2,18 +2,16 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
+import { KEY_BYTES } from '../crypto/key.ts';
 
 const WRAP_LABEL = 'Service_Document_Key_Wrap_v1';
-
-export const KEY_BYTES = 32;
-/** Length of a document key wrapped by `wrapDocumentKey`. */
-export const WRAPPED_KEY_BYTES = 40;
 
 /** One key a document: it opens the metadata and the file, and sharing a document is sharing it. */
 export function createDocumentKey(): Bytes {
   return randomBytes(KEY_BYTES);
 }
 
+/** WRAPPED_KEY_BYTES. */
 export async function wrapDocumentKey(masterKey: Bytes, documentKey: Bytes): Promise<Bytes> {
   return wrapKey(await deriveKey(masterKey, WRAP_LABEL), documentKey);
 }

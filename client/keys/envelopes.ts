@@ -4,12 +4,12 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
+import { KEY_BYTES, WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { VaultError } from '../vault-error.ts';
 import { deviceEnvelopePath, DeviceEnvelope } from './device-envelope.ts';
 import { unwrapOnDevice } from './device-key.ts';
 import type { DeviceKey } from './device-key.ts';
-import { KEY_BYTES } from './document-key.ts';
 import type { HeldKey } from './held-key.ts';
 import { openKeyring } from './keyring.ts';
 import type { Keyring } from './keyring.ts';
@@ -18,7 +18,7 @@ import type { MasterKeys } from './master-keys.ts';
 const PATH = '/v1/crypto/keys/master-envelope';
 
 const Envelope = z.object({
-  encryptedEnvelope: z.base64().length(56),
+  encryptedEnvelope: WrappedKey,
   algorithm: z.literal('AES-256-KW'),
   version: z.int(),
   keyring: z.string().nullable(),

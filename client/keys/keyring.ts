@@ -1,23 +1,18 @@
-import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
-import { deriveKey } from '../crypto/hkdf.ts';
-import { KEY_BYTES } from './document-key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES } from '../crypto/aes-gcm.ts';
+import { Key, KEY_BYTES } from '../crypto/key.ts';
 
 const KEYRING_LABEL = 'Service_Keyring_v1';
 const VERSION = 1;
 const PREFIX_BYTES = 1 + KEY_BYTES;
-const NONCE_BYTES = 12;
 /** What the vault takes. */
 const MAX_BYTES = 65_536;
-
-const Key = z
-  .base64()
-  .transform(decodeBase64)
-  .refine((key) => key.length === KEY_BYTES);
 
 const Content = z.object({
   /** Base64 of 32 bytes each, newest first. */
@@ -41,7 +36,7 @@ export interface Keyring {
 export async function sealKeyring(
   { masterKey, rekeyKey }: { masterKey: Bytes; rekeyKey: Bytes },
   { earlierKeys, publicKeys }: Keyring,
-  nonce: Bytes = randomBytes(NONCE_BYTES),
+  nonce?: Bytes,
 ): Promise<string> {
   const text = JSON.stringify({
     earlierKeys: earlierKeys.map(encodeBase64),
@@ -52,10 +47,9 @@ export async function sealKeyring(
   });
   const prefix = concatBytes(Uint8Array.of(VERSION), rekeyKey);
   const encoded = utf8ToBytes(text);
-  const algorithm = { name: 'AES-GCM', iv: nonce, additionalData: prefix };
-  const ciphertext = await crypto.subtle.encrypt(algorithm, await gcmKey(masterKey), encoded);
+  const key = await deriveGcmKey(masterKey, KEYRING_LABEL);
+  const sealed = concatBytes(prefix, await encryptGcm(key, encoded, prefix, nonce));
   wipe(encoded);
-  const sealed = concatBytes(prefix, nonce, new Uint8Array(ciphertext));
   if (sealed.length > MAX_BYTES) throw new ClientError('keyring_full');
   return encodeBase64(sealed);
 }
@@ -64,14 +58,12 @@ export async function sealKeyring(
 export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Keyring> {
   try {
     const bytes = decode(keyring);
-    const ciphertextAt = PREFIX_BYTES + NONCE_BYTES;
-    const iv = bytes.slice(PREFIX_BYTES, ciphertextAt);
-    const algorithm = { name: 'AES-GCM', iv, additionalData: bytes.slice(0, PREFIX_BYTES) };
-    const key = await gcmKey(masterKey);
-    const decrypted = await crypto.subtle.decrypt(algorithm, key, bytes.slice(ciphertextAt));
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(decrypted);
-    wipe(new Uint8Array(decrypted));
-    const { earlierKeys, devices } = Content.parse(JSON.parse(text));
+    const key = await deriveGcmKey(masterKey, KEYRING_LABEL);
+    const prefix = bytes.slice(0, PREFIX_BYTES);
+    const opened = await decryptGcm(key, bytes.slice(PREFIX_BYTES), prefix);
+    const content = parseJson(opened);
+    wipe(opened);
+    const { earlierKeys, devices } = Content.parse(content);
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
     return { earlierKeys, publicKeys };
   } catch {
@@ -95,9 +87,4 @@ function decode(keyring: string): Bytes {
     throw new RangeError('unknown version or too short');
   }
   return bytes;
-}
-
-async function gcmKey(masterKey: Bytes) {
-  const key = await deriveKey(masterKey, KEYRING_LABEL);
-  return crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }

@@ -6,7 +6,7 @@ import { wipe } from '../bytes/bytes.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
 import type { Http } from '../http/http.ts';
 import { PASSWORD } from '../login/login-method.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
 import { parseRecoveryWords } from './recovery-words.ts';
 import { RECOVERY_PATH, RecoveryEnvelope } from './recovery.ts';
 
@@ -55,8 +55,4 @@ async function logInOr<T>(error: unknown, logIn: () => Promise<T>): Promise<T> {
   } catch (failure) {
     throw hasCode(failure, 'invalid_proof') ? error : failure;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof VaultError && error.code === code;
 }

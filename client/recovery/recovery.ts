@@ -6,18 +6,19 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, wipe } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
+import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { RECOVERY_WORDS } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../vault-error.ts';
 import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from './recovery-words.ts';
 
 export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';
 
-/** The master key under the recovery words: base64 of 40 bytes. */
+/** The master key under the recovery words. */
 export const RecoveryEnvelope = z.object({
-  encryptedEnvelope: z.base64().length(56),
+  encryptedEnvelope: WrappedKey,
   version: z.int(),
 });
 type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
@@ -103,7 +104,7 @@ async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<numbe
   try {
     return (await load()).version;
   } catch (error) {
-    if (error instanceof VaultError && error.code === 'not_found') return undefined;
+    if (hasCode(error, 'not_found')) return undefined;
     throw error;
   }
 }

@@ -8,15 +8,15 @@ import { encodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../client-error.ts';
+import { KEY_BYTES } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
-import { KEY_BYTES } from '../keys/document-key.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { sealKeyring } from '../keys/keyring.ts';
 import { PASSWORD, RECOVERY_WORDS } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import type { SharingKeys } from '../sharing/keys.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
 
 export interface RekeyOptions {
   readonly password: string;
@@ -92,7 +92,7 @@ async function rekey(
   try {
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
   } catch (cause) {
-    if (!(cause instanceof VaultError) || cause.code !== 'rekey_incomplete') throw cause;
+    if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   }
   await sharingKeys.rewrap();

@@ -3,7 +3,7 @@ import { ClientError } from '../client-error.ts';
 import { parseAnswer } from '../http/http.ts';
 import type { Http } from '../http/http.ts';
 import { isPassing } from '../http/retry.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
 
 /** Room for a request to be under way when its token ends. */
 const RENEWAL_SECONDS = 60;
@@ -59,7 +59,7 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
       held = withEnd(renewed);
       return renewed.accessToken;
     } catch (error) {
-      if (!(error instanceof VaultError) || error.code !== 'invalid_refresh_token') throw error;
+      if (!hasCode(error, 'invalid_refresh_token')) throw error;
       held = undefined;
       throw new ClientError('session_ended', { cause: error });
     }

@@ -13,7 +13,7 @@ import type { KeyPair } from '../crypto/hpke.ts';
 import type { Http } from '../http/http.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
 
 const PATH = '/v1/crypto/keys/sharing';
 const WRAP_LABEL = 'Service_Sharing_Key_Wrap_v1';
@@ -137,8 +137,4 @@ export async function wrapPrivateKey(masterKey: Bytes, privateKey: Bytes): Promi
 /** Throws invalid_envelope under another master key. */
 export async function unwrapPrivateKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   return unwrapKey(await deriveKey(masterKey, WRAP_LABEL), wrapped);
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof VaultError && error.code === code;
 }

@@ -1,5 +1,6 @@
 import { ClientError } from '../client-error.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode } from '../vault-error.ts';
+import type { VaultError } from '../vault-error.ts';
 import { settleConflict } from './conflict.ts';
 import { settleDeletion } from './deletion.ts';
 import type { Exchange } from './exchange.ts';
@@ -117,7 +118,7 @@ async function findApplied(
       return (await requests.get(objectId)) ?? { version, data: null };
     }
   } catch (error) {
-    if (!(error instanceof VaultError) || error.code !== 'not_found') throw error;
+    if (!hasCode(error, 'not_found')) throw error;
   }
   return undefined;
 }

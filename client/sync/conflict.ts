@@ -15,7 +15,7 @@ interface SettleOptions {
 }
 
 /** A write that the vault could not merge, and what it could not merge it with. */
-export interface Refused {
+interface ConflictingWrite {
   readonly objectId: string;
   readonly write: Revision;
   readonly theirs: { readonly version: number; readonly data: SealedObject };
@@ -30,7 +30,7 @@ export interface Refused {
  */
 export async function settleConflict(
   { encryption, resolve }: SettleOptions,
-  { objectId, write, theirs, fields }: Refused,
+  { objectId, write, theirs, fields }: ConflictingWrite,
 ): Promise<QueuedWrite[]> {
   const unsent = asUnsent(write);
   const after = afterWrite(write.before, write);

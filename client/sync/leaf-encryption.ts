@@ -1,16 +1,17 @@
-import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../client-error.ts';
-import { deriveKey } from '../crypto/hkdf.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
+import type { GcmKey } from '../crypto/aes-gcm.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { padLeaf } from './leaf-padding.ts';
 
 const LEAF_LABEL = 'Service_Sync_Leaf_v1';
 const VERSION = 1;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
+const SMALLEST_BYTES = 32;
+const BLOCK_BYTES = 1024;
 
 export interface LeafCipher {
   /**
@@ -22,7 +23,7 @@ export interface LeafCipher {
   open(objectId: string, pointer: string, text: unknown): Promise<unknown>;
 }
 
-type LeafKey = ReturnType<typeof importLeafKey>;
+type LeafKey = Promise<GcmKey>;
 
 /** Leaves of synchronised objects, each bound to its place, as docs/formats.md has it. */
 export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
@@ -31,31 +32,26 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
   function leafKeyOf(masterKey: Bytes, objectId: string): LeafKey {
     const ofMaster = leafKeys.get(masterKey) ?? new Map<string, LeafKey>();
     leafKeys.set(masterKey, ofMaster);
-    const key = ofMaster.get(objectId) ?? importLeafKey(masterKey, objectId);
+    const key = ofMaster.get(objectId) ?? deriveLeafKey(masterKey, objectId);
     ofMaster.set(objectId, key);
     return key;
   }
 
   return {
     async seal(objectId, pointer, value) {
-      const iv = randomBytes(NONCE_BYTES);
-      const algorithm = { name: 'AES-GCM', iv, additionalData: placeOf(objectId, pointer) };
-      const text = padLeaf(utf8ToBytes(JSON.stringify(value)));
+      const json = utf8ToBytes(JSON.stringify(value));
+      const text = padJson(json, paddedBytes(json.length));
       const key = await leafKeyOf(masterKeys.masterKey, objectId);
-      const sealed = await crypto.subtle.encrypt(algorithm, key, text);
-      return encodeBase64(concatBytes(Uint8Array.of(VERSION), iv, new Uint8Array(sealed)));
+      const sealed = await encryptGcm(key, text, placeOf(objectId, pointer));
+      return encodeBase64(concatBytes(Uint8Array.of(VERSION), sealed));
     },
 
     open: (objectId, pointer, text) =>
       openWithAny(masterKeys, async (masterKey) => {
         try {
-          const bytes = decode(text);
-          const iv = bytes.slice(1, 1 + NONCE_BYTES);
-          const algorithm = { name: 'AES-GCM', iv, additionalData: placeOf(objectId, pointer) };
-          const sealed = bytes.slice(1 + NONCE_BYTES);
+          const sealed = decode(text).slice(1);
           const key = await leafKeyOf(masterKey, objectId);
-          const opened = await crypto.subtle.decrypt(algorithm, key, sealed);
-          return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(opened)) as unknown;
+          return parseJson(await decryptGcm(key, sealed, placeOf(objectId, pointer)));
         } catch (cause) {
           throw new ClientError('invalid_leaf', { cause });
         }
@@ -77,7 +73,14 @@ function placeOf(objectId: string, pointer: string): Bytes {
   return concatBytes(Uint8Array.of(VERSION), utf8ToBytes(objectId), utf8ToBytes(pointer));
 }
 
-async function importLeafKey(masterKey: Bytes, objectId: string) {
-  const key = await deriveKey(masterKey, LEAF_LABEL, utf8ToBytes(objectId));
-  return crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
+function deriveLeafKey(masterKey: Bytes, objectId: string): LeafKey {
+  return deriveGcmKey(masterKey, LEAF_LABEL, utf8ToBytes(objectId));
+}
+
+/** The next power of two from 32 to 1024, then the next multiple of 1024. */
+function paddedBytes(length: number): number {
+  if (length > BLOCK_BYTES) return Math.ceil(length / BLOCK_BYTES) * BLOCK_BYTES;
+  let bytes = SMALLEST_BYTES;
+  while (bytes < length) bytes *= 2;
+  return bytes;
 }

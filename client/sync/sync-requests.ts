@@ -4,7 +4,7 @@ import type { Http, HttpAnswer } from '../http/http.ts';
 import type { HttpRequest } from '../http/request.ts';
 import { readBodies } from '../http/pages.ts';
 import { isPassing } from '../http/retry.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../vault-error.ts';
 import { Cursor } from './cursor.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { QueuedWrite } from './stored-object.ts';
@@ -42,7 +42,7 @@ const Conflicted = z.object({
 export type Conflicted = z.output<typeof Conflicted>;
 
 /** What became of one write. */
-export const HistoryEntry = z.object({
+const HistoryEntry = z.object({
   id: z.uuid(),
   version: Version,
   baseVersion: z.int().nullable(),
@@ -55,7 +55,7 @@ export const HistoryEntry = z.object({
 });
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
-export const Export = z.object({
+const Export = z.object({
   object_id: z.guid(),
   exported_at: Time,
   canonical_version: z.int(),
@@ -112,7 +112,7 @@ export function createSyncRequests({
       try {
         return await read(View, `${PATH}/${objectId}`);
       } catch (error) {
-        if (error instanceof VaultError && error.code === 'not_found') return undefined;
+        if (hasCode(error, 'not_found')) return undefined;
         throw error;
       }
     },

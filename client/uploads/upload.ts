@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../vault-error.ts';
 import { NO_RESUME, replayRecords } from './resume.ts';
 import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
 import type { RunningUpload } from './saved-upload.ts';
@@ -84,7 +84,7 @@ async function sendFile(
 
 /** Parts that the vault recorded and its store no longer has; it wants them again. */
 function lostParts(error: unknown): ReadonlySet<number> {
-  if (!(error instanceof VaultError) || error.code !== 'invalid_parts') return new Set();
+  if (!hasCode(error, 'invalid_parts')) return new Set();
   const numbers = error.details.map(({ path }) => Number(/^parts\.(\d+)$/.exec(path)?.[1]));
   return new Set(numbers.filter((number) => Number.isInteger(number)));
 }

@@ -3,7 +3,7 @@ import type { Observer } from './pkcs11.ts';
 
 const FLUSH_AFTER_MS = 100;
 
-export type Activity = {
+type Activity = {
   observe: Observer;
   /** Reports what is not yet reported. */
   flush(): void;

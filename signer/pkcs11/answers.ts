@@ -8,9 +8,9 @@ import { macOf, signWith } from './signatures.ts';
 import type { Token } from './token.ts';
 
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
-export type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
+type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
 
-export type AnswersOptions = {
+type AnswersOptions = {
   token: Pick<Token, 'run' | 'refresh' | 'use' | 'renew'>;
   /** Signatures of one request in the HSM at once: as many as there are sessions. */
   lanes: number;

@@ -1,6 +1,7 @@
-export type KeyPurpose = 'audit' | 'token' | 'mac';
+import { MAX_GENERATION, SigningPurpose } from '../protocol.ts';
 
-export const keyPurposes: readonly KeyPurpose[] = ['audit', 'token', 'mac'];
+export const keyPurposes = [...SigningPurpose.options, 'mac'] as const;
+export type KeyPurpose = (typeof keyPurposes)[number];
 
 /** The CKA_LABEL of a key, and of both halves of a pair. */
 export function formatKeyLabel(purpose: KeyPurpose, generation: number): string {
@@ -11,7 +12,8 @@ export function formatKeyLabel(purpose: KeyPurpose, generation: number): string 
 export function findKeyLabel(
   label: string,
 ): { purpose: KeyPurpose; generation: number } | undefined {
-  const match = /^(?<purpose>[a-z]+)-(?<generation>[1-9]\d{0,5})$/.exec(label);
+  const match = /^(?<purpose>[a-z]+)-(?<digits>[1-9]\d*)$/.exec(label);
   const purpose = keyPurposes.find((known) => known === match?.groups?.purpose);
-  return purpose && { purpose, generation: Number(match?.groups?.generation) };
+  const generation = Number(match?.groups?.digits);
+  return purpose && generation <= MAX_GENERATION ? { purpose, generation } : undefined;
 }

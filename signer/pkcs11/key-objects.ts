@@ -1,3 +1,4 @@
+import type { SigningPurpose } from '../protocol.ts';
 import { findKeyLabel, formatKeyLabel } from './key-label.ts';
 import type { KeyPurpose } from './key-label.ts';
 import { Pkcs11Error } from './pkcs11-error.ts';
@@ -24,7 +25,7 @@ export function findKeysOf<P extends KeyPurpose>(
 }
 
 /** The public halves of a purpose, or of one generation of it, with attributes of these types. */
-export function findPublicHalvesOf<P extends 'audit' | 'token'>(
+export function findPublicHalvesOf<P extends SigningPurpose>(
   session: ck.Session,
   purpose: P,
   { generation, types }: { generation?: number | undefined; types: readonly number[] },

@@ -9,7 +9,7 @@ const RSA_EXPONENT = Buffer.from([1, 0, 1]);
 const MAC_KEY_BYTES = 32;
 const ID_BYTES = 16;
 
-export type KeyOptions = { generation: number; rsaBits: number };
+type KeyOptions = { generation: number; rsaBits: number };
 
 type Generate = (session: ck.Session, options: KeyOptions) => Promise<ck.Handle>;
 

@@ -1,4 +1,4 @@
-import type { SigningPurpose } from '../protocol.ts';
+import { SigningPurpose } from '../protocol.ts';
 import { formatKeyLabel } from './key-label.ts';
 import type { KeyPurpose } from './key-label.ts';
 import { findKeysOf, findPublicHalvesOf } from './key-objects.ts';
@@ -24,7 +24,7 @@ export function findSigningKeys(
   session: Session,
   parse: PublicKeyParser = createPublicKeyParser(),
 ): SigningKey[] {
-  return (['audit', 'token'] as const).flatMap((purpose) =>
+  return SigningPurpose.options.flatMap((purpose) =>
     joinHalves(session, purpose, undefined, parse),
   );
 }
@@ -32,7 +32,7 @@ export function findSigningKeys(
 /** Throws KeyringError unless the token has a key for every purpose. */
 export function loadKeyring(session: Session, parse: PublicKeyParser): Keyring {
   const signingKeys = findSigningKeys(session, parse);
-  for (const purpose of ['audit', 'token'] as const) {
+  for (const purpose of SigningPurpose.options) {
     if (!signingKeys.some((key) => key.purpose === purpose))
       throw new KeyringError(`the token holds no ${purpose} key`);
   }

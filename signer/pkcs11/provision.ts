@@ -5,7 +5,7 @@ import type { Library, Slot } from './pkcs11.ts';
 import { loadSlot, withLibrary, workIn } from './token-access.ts';
 import type { TokenAccess } from './token-access.ts';
 
-export type ProvisionOptions = TokenAccess & {
+type ProvisionOptions = TokenAccess & {
   /** Needed only where the token or its user PIN is still to be made. */
   soPin: string | undefined;
   rsaBits: number;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export type RetryOptions = {
+type RetryOptions = {
   attempts: number;
   /** Before the second attempt; each later pause is as much longer. */
   pauseMs: number;

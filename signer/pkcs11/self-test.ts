@@ -1,6 +1,6 @@
 import { constants, hash, randomBytes, verify } from 'node:crypto';
 import { encodeDerSignature } from '../ecdsa.ts';
-import type { SigningPurpose } from '../protocol.ts';
+import { SigningPurpose } from '../protocol.ts';
 import { formatKeyLabel } from './key-label.ts';
 import { findKeysOf } from './key-objects.ts';
 import { findMacKey, findSharedLabels, findSigningKeys } from './keyring.ts';
@@ -11,7 +11,7 @@ import { withToken } from './token-access.ts';
 import type { TokenAccess } from './token-access.ts';
 
 /** `problem` is undefined for a check that held. */
-export type Check = { name: string; problem: string | undefined };
+type Check = { name: string; problem: string | undefined };
 
 const SAMPLE_BYTES = 32;
 /** No label that the signer answers. */
@@ -22,8 +22,9 @@ export async function testToken(access: TokenAccess): Promise<Check[]> {
   const checks: Check[] = [];
   const session = await attempt('log in', () =>
     withToken(access, async (session) => {
-      checks.push(...(await testSigningKeys(session, 'audit')));
-      checks.push(...(await testSigningKeys(session, 'token')));
+      for (const purpose of SigningPurpose.options) {
+        checks.push(...(await testSigningKeys(session, purpose)));
+      }
       checks.push(await attempt('mac', () => testMac(session)));
     }),
   );

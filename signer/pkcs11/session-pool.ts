@@ -7,7 +7,7 @@ type Waiter<S> = { resolve: (session: S) => void; reject: (reason: unknown) => v
 /** The pool was drained while the caller waited: nothing of its work has begun. */
 export class PoolDrained extends Error {}
 
-export type SessionPoolOptions<S> = {
+type SessionPoolOptions<S> = {
   size: number;
   /** How many callers may wait for a session before `busy` is the answer. */
   queueLimit: number;

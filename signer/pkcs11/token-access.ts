@@ -7,7 +7,7 @@ import { retry } from './retry.ts';
 /** What it takes to use a token once, as the command line does. */
 export type TokenAccess = { library: string; tokenLabel: string; pin: string };
 
-export class TokenMissing extends Error {}
+class TokenMissing extends Error {}
 
 const OPENING = {
   attempts: 5,

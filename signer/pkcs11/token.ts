@@ -12,6 +12,7 @@ import type { TokenState } from '../protocol.ts';
 import { createPublicKeyParser } from './public-key.ts';
 import { PoolDrained } from './session-pool.ts';
 import { SignerUnavailable } from '../signer-error.ts';
+import { tokenAway } from '../token-away.ts';
 
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 10_000;
@@ -19,7 +20,7 @@ const RETRY_MAX_MS = 10_000;
 /** An operation that fails again calls for the next stronger remedy, whatever the error says. */
 const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
 
-export type TokenOptions = Omit<ConnectionOptions, 'parse'> & {
+type TokenOptions = Omit<ConnectionOptions, 'parse'> & {
   library: string;
   keepAliveMs: number;
   observe: Observer;
@@ -126,9 +127,7 @@ export class Token {
 
   #require(): Connection {
     if (this.#connection) return this.#connection;
-    throw this.#state === 'pin_incorrect'
-      ? new SignerUnavailable('pin_incorrect', 'the token refused the PIN; it is not tried again')
-      : new SignerUnavailable('hsm_unavailable', 'the HSM is away');
+    throw tokenAway(this.#state);
   }
 
   /** Operations that failed on the same connection share one recovery. */

@@ -29,10 +29,12 @@ test('expired sessions are removed with their refresh tokens, and living ones st
     oldId,
   ]);
 
-  const remove = (before: Date) => db.asService((tx) => removeExpired(tx, before));
-  t.is(await remove(new Date(Date.now() - 2 * dayMs)), 0);
-  t.is(await remove(new Date()), 1);
-  t.is(await remove(new Date()), 0);
+  // It ended a day ago, and is kept for 30.
+  const removeIn = (days: number) =>
+    db.asService((tx) => removeExpired(tx, new Date(Date.now() + days * dayMs)));
+  t.is(await removeIn(28), 0);
+  t.is(await removeIn(30), 1);
+  t.is(await removeIn(30), 0);
   const tokens = await sql('select session_id as session from refresh_tokens');
   t.deepEqual(tokens, [{ session: sessionIdOf(living.accessToken) }]);
   t.is((await refresh(vault, next.refreshToken)).status, 200);

@@ -3,7 +3,7 @@ import { openAccount } from '../../client/demo/account.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { HEADER_BYTES } from '../../client/files/header.ts';
-import { TAG_BYTES } from '../../client/files/layout.ts';
+import { TAG_BYTES } from '../../client/crypto/aes-gcm.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { startReadyVault } from '../vault.ts';
 import { pathOf } from './recording-fetch.ts';

@@ -94,10 +94,3 @@ test('batches in flight together do not mix', async (t) => {
     batches.map((batch) => batch.map(({ text }) => hash('sha3-256', text))),
   );
 });
-
-test('an aborted call throws the reason of its signal', async (t) => {
-  const reason = new Error('no longer needed');
-  const keyId = await signer.keyId('audit');
-  const call = signer.client.seal(keyId, [sampleText()], { signal: AbortSignal.abort(reason) });
-  t.is(await t.throwsAsync(call), reason);
-});

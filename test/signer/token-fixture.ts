@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createSignerClient } from '../../signer/client.ts';
-import type { CallOptions, SignerClient } from '../../signer/client.ts';
+import type { SignerClient } from '../../signer/client.ts';
 import type { EntryToSeal, PublicKey, SealResult, SigningPurpose } from '../../signer/protocol.ts';
 
 const libraries = [
@@ -95,7 +95,7 @@ export type RunningSigner = {
   /** The id of a purpose's newest key, once the token is there. */
   keyId(purpose: SigningPurpose): Promise<string>;
   /** Seals with the newest audit key. */
-  seal(entries: readonly EntryToSeal[], options?: CallOptions): Promise<SealResult[]>;
+  seal(entries: readonly EntryToSeal[]): Promise<SealResult[]>;
   /** Everything it has written to stdout and stderr. */
   output(): string;
   metrics(): Promise<string>;
@@ -136,7 +136,7 @@ export async function startSigner(
     process: child,
     client,
     keyId,
-    seal: async (entries, options) => client.seal(await keyId('audit'), entries, options),
+    seal: async (entries) => client.seal(await keyId('audit'), entries),
     output: () => output,
     metrics: () => readMetrics(socketPath),
     async stop() {

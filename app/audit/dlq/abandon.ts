@@ -5,7 +5,7 @@ import { assertWaiting, lockLetter, type DeadLetter } from './letters.ts';
 import type { DlqOptions, Operator } from './retry.ts';
 import type { AuditEvent } from '../event.ts';
 
-export interface AbandonedEntry {
+interface AbandonedEntry {
   readonly id: string;
   readonly reason: string | null;
   readonly by: string | null;

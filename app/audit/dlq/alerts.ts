@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 
 /** What somebody ought to look at. */
-export interface DlqAlert {
+interface DlqAlert {
   readonly code:
     | 'dead_letters'
     | 'dead_letter_old'

@@ -29,7 +29,7 @@ export interface Operator {
   readonly by: string | null;
 }
 
-export interface RetriedEntry {
+interface RetriedEntry {
   readonly id: string;
   /** PENDING is still in the queue. */
   readonly status: 'RECOVERED' | 'PENDING';
@@ -38,7 +38,7 @@ export interface RetriedEntry {
   readonly lastError: string | null;
 }
 
-export interface RetriedBatch {
+interface RetriedBatch {
   readonly processed: number;
   readonly succeeded: number;
   readonly failed: number;

@@ -4,7 +4,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { countUnsealed } from '../unsealed.ts';
 
 /** How many entries wait for their signature. */
-export interface Backlog {
+interface Backlog {
   readonly isFull: () => boolean;
   stop(): Promise<void>;
 }

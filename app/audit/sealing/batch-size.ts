@@ -1,9 +1,10 @@
-const maxEntries = 256;
+import { MAX_BATCH_ENTRIES } from '../../../signer/protocol.ts';
+
 /** A batch is to end well before the signer's client gives up and its lease ends. */
 const targetMs = 2_000;
 
 /** How many entries to send to the signer at once, by the rate at which it signed before. */
-export interface BatchSize {
+interface BatchSize {
   readonly current: number;
   succeeded(entries: number, ms: number): void;
   failed(): void;
@@ -14,7 +15,7 @@ export interface BatchSize {
  * that fails halves the next, and one that takes too long shrinks it to what fits.
  */
 export function createBatchSize(): BatchSize {
-  let current = maxEntries;
+  let current = MAX_BATCH_ENTRIES;
   return {
     get current() {
       return current;
@@ -22,7 +23,7 @@ export function createBatchSize(): BatchSize {
     succeeded(entries, ms) {
       const fitting = Math.floor((entries * targetMs) / Math.max(ms, 1));
       // No faster than doubled: one quick batch of few entries says little.
-      current = Math.min(maxEntries, Math.max(1, Math.min(fitting, current * 2)));
+      current = Math.min(MAX_BATCH_ENTRIES, Math.max(1, Math.min(fitting, current * 2)));
     },
     failed() {
       current = Math.max(1, Math.floor(current / 2));

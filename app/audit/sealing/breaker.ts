@@ -8,7 +8,7 @@ const pauseMs = { first: 250, last: 5_000 };
  * Open while nothing can be sealed: the signer or the database is away, or what the start has to be
  * compared with.
  */
-export interface SealingBreaker {
+interface SealingBreaker {
   readonly openSince: Date | undefined;
   failed(error: unknown): void;
   succeeded(): void;

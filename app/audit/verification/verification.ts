@@ -7,18 +7,18 @@ import type { Absence, StoredProof, StoredProofs } from '../stored-proofs.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
 
 /** A verdict, or why there is nothing to verify: then none of the three is true. */
-export interface EntryVerdict extends Verdict {
+interface EntryVerdict extends Verdict {
   readonly reason?: Absence['reason'];
 }
 
-export interface BatchVerdict {
+interface BatchVerdict {
   readonly total: number;
   readonly valid: number;
   readonly invalid: number;
   readonly results: Readonly<Record<string, EntryVerdict>>;
 }
 
-export interface LogStatus {
+interface LogStatus {
   readonly checked: number;
   readonly valid: number;
   readonly invalid: number;

@@ -16,7 +16,7 @@ import type { CredentialsChange } from './schema.ts';
 type Change = z.output<typeof CredentialsChange>;
 
 /** What a new master key brings with it. */
-export type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
+type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
 
 /** Undefined where the master key stays. Throws rekey_incomplete for a part of one, or invalid_key_length. */
 export function parseRekey({ recovery, devices, keyring }: Change): Rekey | undefined {

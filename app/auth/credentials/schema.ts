@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Salt, Verifier } from '../../accounts/schema.ts';
+import { maxDevices } from '../../devices/schema.ts';
 import { Envelope } from '../../envelopes/schema.ts';
 import { Base64, Uuid } from '../../http/wire.ts';
 
 const maxKeyringBytes = 65_536;
-const maxDevices = 100;
 
 /** A new password alone, or a new master key too: then recovery, devices and keyring come together. */
 export const CredentialsChange = z.strictObject({

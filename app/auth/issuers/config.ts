@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readJsonFile } from '../../json-file.ts';
 import { ClaimPath } from './claims.ts';
 
 /** `[::1]` is how URL writes it. */
@@ -86,13 +86,9 @@ interface IssuersFile {
 
 /** Reads the JSON array of issuers that are trusted beside our own. */
 export function readIssuers(file: string, ownIssuer: string): IssuersFile {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    const problem = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    return { issuers: [], problems: [problem] };
-  }
+  const read = readJsonFile(file);
+  if ('problem' in read) return { issuers: [], problems: [read.problem] };
+  const { json } = read;
   const parsed = z.array(IssuerConfig).safeParse(json);
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`),

@@ -18,7 +18,7 @@ export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: str
  * Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. Roles,
  * scopes and tenant are those that the issuer may grant.
  */
-export type VerifyExternalToken = (token: string) => Promise<ExternalToken>;
+type VerifyExternalToken = (token: string) => Promise<ExternalToken>;
 
 interface ExternalTokensOptions {
   readonly config: IssuerConfig;

@@ -2,13 +2,13 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Tx } from '../../db/database.ts';
 
 /** Whom another issuer means. */
-export interface Subject {
+interface Subject {
   readonly issuer: string;
   readonly subject: string;
 }
 
 /** The users of other issuers. */
-export interface Identities {
+interface Identities {
   /** The internal user id: made at first sight, then the same for ever. */
   identify(subject: Subject): Promise<string>;
 }

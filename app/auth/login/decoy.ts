@@ -3,7 +3,7 @@ import type { CredentialMethod } from '../../accounts/entity.ts';
 import { prime, toBigInt } from '../../srp/group.ts';
 
 /** What stands in for an account that does not exist, so that a login shows no difference. */
-export interface Decoy {
+interface Decoy {
   /** A UUIDv8 that no account has. */
   readonly userId: string;
   /** 32 bytes, hex: what clients register with. */

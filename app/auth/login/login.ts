@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { recoveryScope } from '../../http/caller.ts';
+import type { Origin } from '../../http/request.ts';
 import type { AccessTokens, TokenSubject } from '../tokens/access-token.ts';
 import type { LoginSessions } from '../sessions/login-sessions.ts';
 import type { ClientProof, SrpExchange } from './srp-exchange.ts';
@@ -7,13 +8,13 @@ import { accessTokenSeconds, recoveryTokenSeconds } from '../tokens/token-lifeti
 import type { TokenPair } from '../sessions/token-pair.ts';
 
 /** The second step of a login as a client sends it. */
-export interface LoginProof extends ClientProof {
+interface LoginProof extends ClientProof {
   /** The device that the session is for. */
   readonly deviceId?: string | undefined;
 }
 
 /** After a login by the recovery words there is no refresh token. */
-export interface LoggedIn extends Omit<TokenPair, 'refreshToken'> {
+interface LoggedIn extends Omit<TokenPair, 'refreshToken'> {
   readonly refreshToken?: string;
   /** Hex. */
   readonly M2: string;
@@ -25,7 +26,7 @@ export interface Login {
    * credentials, and nothing else. Throws srp_session_expired, invalid_proof, rate_limited,
    * device_unknown, device_blacklisted or SignerUnavailable.
    */
-  verify(proof: LoginProof, from: { address: string; requestId: string }): Promise<LoggedIn>;
+  verify(proof: LoginProof, from: Origin): Promise<LoggedIn>;
 }
 
 interface LoginOptions {

@@ -4,7 +4,7 @@ import type { RateLimits } from '../../limits/rate-limits.ts';
 import { hashAddress } from './address-hash.ts';
 
 /** One proof, from before it is checked. Unless one of these is called, it counts as failed. */
-export interface ProofAttempt {
+interface ProofAttempt {
   /** The proof was right: it counts nowhere, and the account knows the address from now on. */
   succeeded(): Promise<void>;
   /** Something else failed before the proof was judged: it counts nowhere. Does nothing twice. */
@@ -31,7 +31,10 @@ interface ProofLimitsOptions {
   readonly addressKey: () => Buffer;
 }
 
-const knownForMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const knownForMs = 30 * dayMs;
+/** A day more than they are looked at. */
+export const forgottenAfterMs = knownForMs + dayMs;
 /** Younger records are not written again: most logins only read. */
 const refreshAfterMs = 3_600_000;
 const maxKnownAddresses = 20;

@@ -1,8 +1,9 @@
 import type { ErrorCode } from '../../errors.ts';
-import type { RequestInfo } from '../../http/request.ts';
+import { originOf } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { Login } from './login.ts';
 import type { SrpExchange } from './srp-exchange.ts';
+import { srpParams } from './srp-params.ts';
 import {
   Challenge,
   ChallengeRequest,
@@ -12,7 +13,6 @@ import {
   ProofRequest,
   SrpParams,
 } from '../schema.ts';
-import { primeHex } from '../../srp/group.ts';
 
 const tag = 'Authentication';
 const challengeErrors = [
@@ -80,7 +80,7 @@ export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Rout
       response: LoggedIn,
       noStore: true,
       errors: proofErrors,
-      handler: ({ body, request }) => login.verify(body, fromRequest(request)),
+      handler: ({ body, request }) => login.verify(body, originOf(request)),
     }),
     route({
       method: 'post',
@@ -97,27 +97,7 @@ export function createLoginRoutes({ exchange, login }: LoginRoutesOptions): Rout
       handler: ({ body, request }) =>
         'email' in body
           ? exchange.challenge(body, request.clientAddress)
-          : login.verify(body, fromRequest(request)),
+          : login.verify(body, originOf(request)),
     }),
   ];
 }
-
-function fromRequest({ clientAddress, serverId }: RequestInfo) {
-  return { address: clientAddress, requestId: serverId };
-}
-
-const srpParams = {
-  group: 'rfc5054-3072',
-  N: primeHex,
-  g: 2,
-  hash: 'SHA3-256',
-  kdf: {
-    name: 'argon2id',
-    version: 19,
-    memoryKiB: 65_536,
-    iterations: 3,
-    parallelism: 1,
-    outputBytes: 32,
-    context: 'Service_SRP_Auth_v1',
-  },
-} as const;

@@ -11,7 +11,7 @@ import type { LoginFailures } from './login-failures.ts';
 import type { ProofLimits } from './proof-limits.ts';
 import { srpSessionSeconds, type PendingProof, type SrpSessions } from './srp-sessions.ts';
 
-export interface Challenge {
+interface Challenge {
   readonly sessionId: string;
   /** Hex. */
   readonly salt: string;
@@ -28,7 +28,7 @@ export interface ClientProof {
   readonly M1: string;
 }
 
-export interface Proven {
+interface Proven {
   readonly account: ActiveAccount;
   /** M2, hex. */
   readonly serverProof: string;

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
 import { generator } from '../../srp/group.ts';
 import { exponentKey, powerBytes } from '../../srp/modular-power.ts';
+import { srpParams } from '../login/srp-params.ts';
 
 /**
  * Does with a password what the clients of accounts made here do (docs/formats.md, "Keys from a
@@ -16,9 +17,14 @@ export interface PasswordVerifier {
   matches(password: string, of: { salt: string; verifier: string }): Promise<boolean>;
 }
 
-const label = 'Service_SRP_Auth_v1';
+const { kdf } = srpParams;
 const nonceBytes = 16;
-const argon2id = { memory: 65_536, passes: 3, parallelism: 1, tagLength: 32 };
+const argon2id = {
+  memory: kdf.memoryKiB,
+  passes: kdf.iterations,
+  parallelism: kdf.parallelism,
+  tagLength: kdf.outputBytes,
+};
 const atOnce = 2;
 
 export function createPasswordVerifier(): PasswordVerifier {
@@ -50,7 +56,11 @@ async function makeVerifier(password: string, salt: Buffer): Promise<Buffer> {
 }
 
 async function deriveAuthKey(password: string, salt: Buffer): Promise<Buffer> {
-  const context = createHash('sha3-256').update(label).update(Buffer.of(0)).update(salt).digest();
+  const context = createHash('sha3-256')
+    .update(kdf.context)
+    .update(Buffer.of(0))
+    .update(salt)
+    .digest();
   const message = Buffer.from(password.normalize('NFKC'), 'utf8');
   try {
     return await deriveKey({ ...argon2id, message, nonce: context.subarray(0, nonceBytes) });
@@ -61,5 +71,5 @@ async function deriveAuthKey(password: string, salt: Buffer): Promise<Buffer> {
 
 const deriveKey = promisify(
   (parameters: Argon2Parameters, done: (error: Error | null, key: Buffer) => void) =>
-    argon2('argon2id', parameters, done),
+    argon2(kdf.name, parameters, done),
 );

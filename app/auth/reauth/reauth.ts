@@ -5,6 +5,7 @@ import type { AuditTrail } from '../../audit/trail.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors.ts';
 import type { Caller } from '../../http/caller.ts';
+import type { Origin } from '../../http/request.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
 import type { ProofLimits } from '../login/proof-limits.ts';
@@ -23,7 +24,7 @@ export interface Reauth {
   reauthenticate(
     caller: Caller,
     evidence: z.output<typeof ReauthRequest>,
-    from: { address: string; requestId: string },
+    from: Origin,
   ): Promise<z.input<typeof Reauthenticated>>;
 }
 

@@ -1,3 +1,4 @@
+import { originOf } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { Reauth } from './reauth.ts';
 import { Reauthenticated, ReauthRequest } from './schema.ts';
@@ -28,10 +29,7 @@ export function createReauthRoutes({ reauth }: { readonly reauth: Reauth }): Rou
         'audit_backlog_full',
       ],
       handler: ({ caller, body, request }) =>
-        reauth.reauthenticate(caller, body, {
-          address: request.clientAddress,
-          requestId: request.serverId,
-        }),
+        reauth.reauthenticate(caller, body, originOf(request)),
     }),
   ];
 }

@@ -188,17 +188,31 @@ function endOpenSessions(tx: Tx, userId: string) {
     .where('expires_at', '>', sql<Date>`now()`);
 }
 
+/** How long sessions that ended are kept, so that the reuse of their refresh tokens is noticed. */
+const keptMs = 30 * 86_400_000;
+
 /**
- * Removes the sessions that ended before, and the refresh tokens of living ones that did: from then
+ * Removes the sessions that ended long ago, and the refresh tokens of living ones that did: from then
  * on the reuse of such a token is no longer noticed, only refused. Answers the number of sessions.
  */
-export async function removeExpired(tx: Tx, before: Date): Promise<number> {
+export async function removeExpired(tx: Tx, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - keptMs);
   const { numDeletedRows } = await tx
     .deleteFrom('login_sessions')
     .where('expires_at', '<', before)
     .executeTakeFirst();
   await tx.deleteFrom('refresh_tokens').where('expires_at', '<', before).execute();
   return Number(numDeletedRows);
+}
+
+/** How many `removeExpired` would remove. */
+export async function countExpired(tx: Tx, now: Date): Promise<number> {
+  const { count } = await tx
+    .selectFrom('login_sessions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('expires_at', '<', new Date(now.getTime() - keptMs))
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 function toView(row: Selectable<Schema['login_sessions']>, caller: Caller): View {

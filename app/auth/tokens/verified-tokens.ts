@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
  * else that lets a request in. By digest, so that no token stays in memory. Whether the key still
  * serves, and the session still lasts, is for the caller to look at.
  */
-export interface VerifiedTokens<Claims> {
+interface VerifiedTokens<Claims> {
   /** Undefined for a token that is not known, or has expired. */
   find(token: string, now: Date): Claims | undefined;
   /** The oldest gives way. */

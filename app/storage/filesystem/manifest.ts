@@ -8,7 +8,7 @@ import { hasErrno } from './file-error.ts';
 export const manifestName = 'manifest.json';
 export const uploadName = 'upload.json';
 
-export interface PartFile {
+interface PartFile {
   file: string;
   size: number;
 }

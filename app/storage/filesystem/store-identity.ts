@@ -16,7 +16,7 @@ interface StoreRecord {
 }
 
 /** Tells the store from the empty directory that an unmounted volume leaves behind. */
-export interface StoreIdentity {
+interface StoreIdentity {
   /** Throws storage_unavailable unless the store is there, and is the one seen before. */
   assertPresent(): Promise<void>;
   /** The same, but makes a store where none has been seen if `mayCreate` allows; of several at once one is made. */

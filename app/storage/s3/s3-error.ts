@@ -3,7 +3,7 @@ import { StorageError } from '../storage-error.ts';
 import type { StorageErrorCode } from '../storage-error.ts';
 
 /** By S3's error code, or by HTTP status where a server has a code of its own or an answer has no body. */
-export type ErrorMeanings = Record<string, StorageErrorCode>;
+type ErrorMeanings = Record<string, StorageErrorCode>;
 
 const meanings: ErrorMeanings = {
   NoSuchBucket: 'storage_unavailable',

@@ -7,7 +7,7 @@ import { createTurns } from '../turns.ts';
 import type { Change } from './events.ts';
 
 /** What feeds read of Postgres. */
-export interface Changes {
+interface Changes {
   /** The cursor of the newest change, for whom DeviceGuard lets through. Throws as it does. */
   newest(reader: DeviceCaller): Promise<Cursor>;
   after(owner: Owner, cursor: Cursor): Promise<FeedPage>;

@@ -11,7 +11,7 @@ export interface OpenFeed extends Feed {
 }
 
 /** The feeds of this process that have a listener. */
-export interface OpenFeeds {
+interface OpenFeeds {
   /** @param gone takes it out again. */
   add(feed: OpenFeed, gone: AbortSignal): void;
   all(): ReadonlySet<OpenFeed>;

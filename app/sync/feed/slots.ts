@@ -11,7 +11,7 @@ interface Holder {
  * How many feeds a user may have open: `perUser` across all processes by leases in Redis, so that those
  * of a dead process free themselves. While Redis is away, in each process.
  */
-export interface FeedSlots {
+interface FeedSlots {
   /** Throws too_many_feeds. */
   take(holder: Holder): Promise<void>;
   release(holder: Holder): void;

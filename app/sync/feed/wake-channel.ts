@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 /** Wakes the feeds of other processes through Redis. A message may be lost: then they find out later. */
-export interface WakeChannel {
+interface WakeChannel {
   /** Neither waits nor throws. */
   tell(userId: string): void;
   /** Finds out whether the subscription still stands, and mends it. Never rejects. */

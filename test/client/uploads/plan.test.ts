@@ -1,12 +1,8 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { DEFAULT_SEGMENT_BYTES, HEADER_BYTES } from '../../../client/files/header.ts';
-import {
-  chunkRange,
-  countSegments,
-  encryptedSize,
-  TAG_BYTES,
-} from '../../../client/files/layout.ts';
+import { TAG_BYTES } from '../../../client/crypto/aes-gcm.ts';
+import { chunkRange, countSegments, encryptedSize } from '../../../client/files/layout.ts';
 import { planUpload } from '../../../client/uploads/plan.ts';
 
 const MIB = 1_048_576;

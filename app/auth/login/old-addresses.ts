@@ -1,7 +1,8 @@
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
+import { forgottenAfterMs } from './proof-limits.ts';
 
-/** Removes addresses from which nobody has logged in since, at most `limit`. Answers how many. */
-export async function removeOldAddresses(tx: Tx, before: Date, limit: number): Promise<number> {
+/** Removes addresses that are no longer looked at, at most `limit` of them. Answers how many. */
+export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('known_addresses')
     .where(({ eb, refTuple, selectFrom }) =>
@@ -10,7 +11,7 @@ export async function removeOldAddresses(tx: Tx, before: Date, limit: number): P
         'in',
         selectFrom('known_addresses')
           .select(['account_id', 'address_hash'])
-          .where('last_login_at', '<=', before)
+          .where('last_login_at', '<=', lastOld(now))
           .limit(limit)
           .forUpdate()
           .skipLocked()
@@ -21,11 +22,15 @@ export async function removeOldAddresses(tx: Tx, before: Date, limit: number): P
   return Number(numDeletedRows);
 }
 
-export async function countOldAddresses(tx: Tx, before: Date): Promise<number> {
+export async function countOldAddresses(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('known_addresses')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('last_login_at', '<=', before)
+    .where('last_login_at', '<=', lastOld(now))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+function lastOld(now: Date): Date {
+  return new Date(now.getTime() - forgottenAfterMs);
 }

@@ -1,0 +1,37 @@
+import { concatBytes, randomBytes } from '@noble/hashes/utils.js';
+import type { Bytes } from '../bytes/bytes.ts';
+import { deriveKey } from './hkdf.ts';
+
+export const NONCE_BYTES = 12;
+export const TAG_BYTES = 16;
+
+export type GcmKey = Awaited<ReturnType<typeof deriveGcmKey>>;
+
+/** A key of AES-256-GCM: what HKDF makes of the key with the label as info. */
+export async function deriveGcmKey(key: Bytes, label: string, salt?: Bytes) {
+  const derived = await deriveKey(key, label, salt);
+  return crypto.subtle.importKey('raw', derived, 'AES-GCM', false, ['encrypt', 'decrypt']);
+}
+
+/** The nonce (12 bytes), the ciphertext and the tag (16 bytes). `nonce` is for test vectors only. */
+export async function encryptGcm(
+  key: GcmKey,
+  text: Bytes,
+  additionalData: Bytes,
+  nonce: Bytes = randomBytes(NONCE_BYTES),
+): Promise<Bytes> {
+  const algorithm = { name: 'AES-GCM', iv: nonce, additionalData };
+  return concatBytes(nonce, new Uint8Array(await crypto.subtle.encrypt(algorithm, key, text)));
+}
+
+/** Opens what `encryptGcm` made. Throws for another key, other additional data or changed bytes. */
+export async function decryptGcm(
+  key: GcmKey,
+  sealed: Bytes,
+  additionalData: Bytes,
+): Promise<Bytes> {
+  const iv = sealed.slice(0, NONCE_BYTES);
+  const algorithm = { name: 'AES-GCM', iv, additionalData };
+  const ciphertext = sealed.slice(NONCE_BYTES);
+  return new Uint8Array(await crypto.subtle.decrypt(algorithm, key, ciphertext));
+}
