@@ -7,8 +7,7 @@ import { startServices, type Services } from './services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /** config → services → Koa → listen → drain */
-async function main(config: Config): Promise<void> {
-  const log = createLog(config.logLevel);
+async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
   const { http } = config;
   const server = await listen(createApp(config, services, log, 'public'), http.host, http.port);
@@ -49,12 +48,20 @@ function readConfig(): Config | undefined {
   }
 }
 
-/** What is missing was logged. */
-function endRefused(error: unknown): void {
-  if (!(error instanceof StartRefused)) throw error;
-  process.exitCode = startRefusedExitCode;
+function endFailed(error: unknown, log: Log): void {
+  if (error instanceof StartRefused) {
+    // What is missing was logged.
+    process.exitCode = startRefusedExitCode;
+    return;
+  }
+  log.fatal({ err: error }, 'ended by an error');
+  // What was started before would keep the process alive.
+  process.exit(1);
 }
 
 const config = readConfig();
 if (config === undefined) process.exitCode = 2;
-else await main(config).catch(endRefused);
+else {
+  const log = createLog(config.logLevel);
+  await main(config, log).catch((error) => endFailed(error, log));
+}

@@ -34,3 +34,24 @@ test('a process that is not configured says everything that is wrong, and ends w
   }
   t.notRegex(stderr, /jam-password|99999|\n +at /);
 });
+
+test('a process that cannot listen says why in one line of its log, and ends with 1', async (t) => {
+  const { code, stdout, stderr } = await runApp({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'fatal',
+    HOST: '192.0.2.1',
+    DATABASE_URL: 'postgresql://app:jam-password@127.0.0.1:1/vault',
+    DATABASE_SERVICE_URL: 'postgresql://service:jam-password@127.0.0.1:1/vault',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    STORAGE_DIRECTORY: '/nowhere',
+    SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
+    MAIL_DIRECTORY: '/nowhere',
+    HTTP_PUBLIC_URL: 'http://vault.test',
+  });
+  t.is(code, 1);
+  t.is(stderr, '');
+  const { level, err } = JSON.parse(stdout) as { level: string; err: { code: string } };
+  t.is(level, 'fatal');
+  t.is(err.code, 'EADDRNOTAVAIL');
+  t.notRegex(stdout, /jam-password/);
+});

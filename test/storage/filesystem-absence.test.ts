@@ -68,6 +68,14 @@ test('a store that has a file where a directory was is unavailable', async (t) =
   }
 });
 
+test('a store is made with its parents, and where none can be made it is unavailable', async (t) => {
+  const directory = join(await newDirectory(t), 'of', 'evidence');
+  const store = await open(directory);
+  await store.ping();
+  // Says ENOENT of whatever is to be made.
+  await throwsCode(t, (await open('/proc/store')).ping(), 'storage_unavailable');
+});
+
 test('an upload that is away for a moment has not ended', async (t) => {
   const directory = await newDirectory(t);
   const store = await open(directory);

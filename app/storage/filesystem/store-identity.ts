@@ -39,7 +39,7 @@ export function createStoreIdentity(
   }
 
   async function create(): Promise<void> {
-    for (const path of directories) await mkdir(path, { recursive: true, mode: 0o700 });
+    for (const path of directories) await makeDirectory(path);
     const record: StoreRecord = { id: randomUUID(), createdAt: new Date().toISOString() };
     try {
       await publishDirectory(layout.scratch, layout.identity, (path) =>
@@ -65,6 +65,25 @@ export function createStoreIdentity(
     assertPresent: () => assertPresent().catch(throwUnavailable),
     ensurePresent: () => ensurePresent().catch(throwUnavailable),
   };
+}
+
+/**
+ * With its parents. Node's own recursive mkdir tries for ever where a file system answers ENOENT
+ * below a directory that is there, as /proc and automounts do.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  const make = () => mkdir(path, { mode: 0o700 }).catch(unlessThere);
+  try {
+    await make();
+  } catch (error) {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+    await makeDirectory(dirname(path));
+    await make();
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (!hasErrno(error, 'EEXIST')) throw error;
 }
 
 function throwUnavailable(cause: unknown): never {
