@@ -11,6 +11,7 @@ import { deriveDeviceKeyPair } from '../keys/device-key.ts';
 import type { DeviceKey } from '../keys/device-key.ts';
 import type { Envelopes, OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny } from '../keys/master-keys.ts';
+import { storeEnvelope } from '../keys/store-envelope.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { hasCode } from '../vault-error.ts';
 import { decryptDeviceInfo, encryptDeviceInfo } from './device-info.ts';
@@ -132,7 +133,8 @@ export function createDevices({
       };
       wipe(masterKey);
       try {
-        await http.send({ method: 'POST', path: DEVICE_ENVELOPE_PATH, repeatable: true, json });
+        const path = DEVICE_ENVELOPE_PATH;
+        await storeEnvelope(http, { method: 'POST', path, repeatable: true, json });
       } catch (error) {
         if (!hasCode(error, 'envelope_exists')) throw error;
         // The answer to an earlier try may be lost.

@@ -14,6 +14,7 @@ import type { HeldKey } from './held-key.ts';
 import { openKeyring } from './keyring.ts';
 import type { Keyring } from './keyring.ts';
 import type { MasterKeys } from './master-keys.ts';
+import { storeEnvelope } from './store-envelope.ts';
 
 const PATH = '/v1/crypto/keys/master-envelope';
 
@@ -87,7 +88,7 @@ export function createEnvelopes({
       const encryptedEnvelope = encodeBase64(await wrapKey(wrappingKey, masterKey));
       try {
         const json = { encryptedEnvelope };
-        await http.send({ method: 'POST', path: PATH, repeatable: true, json });
+        await storeEnvelope(http, { method: 'POST', path: PATH, repeatable: true, json });
       } catch (error) {
         if (!(error instanceof VaultError) || error.status !== 409) throw error;
         // The answer to an earlier try may be lost.

@@ -8,6 +8,7 @@ import { ClientError } from '../client-error.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
+import { storeEnvelope } from '../keys/store-envelope.ts';
 import { RECOVERY_WORDS } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
@@ -112,15 +113,15 @@ async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<numbe
 /** @param version of the one to replace */
 async function send(
   http: Http,
-  json: object,
+  json: { readonly encryptedEnvelope: string },
   { version, reauthToken }: { version: number | undefined; reauthToken: string },
 ): Promise<void> {
   const request = { path: RECOVERY_PATH, repeatable: true, json };
   const headers = { 'x-reauth-token': reauthToken };
   if (version === undefined) {
-    await http.send({ ...request, method: 'POST', headers });
+    await storeEnvelope(http, { ...request, method: 'POST', headers });
     return;
   }
   const matching = { ...headers, 'if-match': `"${version}"` };
-  await http.send({ ...request, method: 'PUT', headers: matching });
+  await storeEnvelope(http, { ...request, method: 'PUT', headers: matching });
 }

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { ClientError } from '../client-error.ts';
+import { WrappedKey } from '../crypto/key.ts';
+import type { Http } from '../http/http.ts';
+import type { HttpRequest } from '../http/request.ts';
+
+const StoredEnvelope = z.object({ encryptedEnvelope: WrappedKey });
+
+interface EnvelopeRequest extends HttpRequest {
+  readonly json: { readonly encryptedEnvelope: string };
+}
+
+/**
+ * Leaves a wrapped key with the vault. Throws invalid_response unless the answer has it: a key that
+ * something between took in the vault's place would be lost for good.
+ */
+export async function storeEnvelope(http: Http, request: EnvelopeRequest): Promise<void> {
+  const { encryptedEnvelope } = await http.json(StoredEnvelope, request);
+  if (encryptedEnvelope !== request.json.encryptedEnvelope) {
+    throw new ClientError('invalid_response');
+  }
+}

@@ -1,0 +1,54 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import test from 'ava';
+import { ClientError } from '../../client/client-error.ts';
+import { startReadyVault } from '../vault.ts';
+import { pathOf } from './recording-fetch.ts';
+import { connect, createUser } from './user.ts';
+
+/** Something between that takes requests in the vault's place, as a captive portal does. */
+
+const vault = await startReadyVault();
+test.after.always(() => vault.stop());
+
+const answers: Record<string, () => Response> = {
+  nothing: () => new Response(null, { status: 204 }),
+  'an empty object': () => Response.json({}),
+  'another key': () =>
+    Response.json({ encryptedEnvelope: randomBytes(40).toString('base64') }, { status: 201 }),
+};
+
+test('a key that something else took is not said to be kept', async (t) => {
+  let answer: (() => Response) | undefined;
+  const client = connect(vault, (input, init) => {
+    const isMeant = answer !== undefined && /-envelope$/.test(pathOf(input));
+    return isMeant && init?.method !== 'GET' ? Promise.resolve(answer!()) : fetch(input, init);
+  });
+  const { session, credentials } = await createUser(vault, client);
+  const { password } = credentials;
+  const words = session.recovery.draft();
+  const operations: Record<string, () => Promise<unknown>> = {
+    'the master key': () => session.envelopes.createMasterKey(),
+    'a device’s': () =>
+      session.devices.add({
+        deviceId: randomUUID(),
+        deviceKey: randomBytes(32),
+        name: 'mine',
+        platform: 'test',
+      }),
+    'recovery words': () => words.confirm({ words: words.words, password }),
+  };
+  for (const [what, give] of Object.entries(answers)) {
+    for (const [operation, store] of Object.entries(operations)) {
+      answer = give;
+      const error = await t.throwsAsync(
+        store,
+        { instanceOf: ClientError },
+        `${operation}: ${what}`,
+      );
+      t.is(error?.code, 'invalid_response', `${operation}: ${what}`);
+      answer = undefined;
+    }
+  }
+  await words.confirm({ words: words.words, password });
+  t.true(await session.recovery.check(words.words));
+});
