@@ -46,7 +46,8 @@ export interface Sharing {
   enableSharing(): Promise<{ fingerprint: string }>;
   /**
    * Nothing but the fingerprint tells whether the recipient exists, and that the vault showed their
-   * key and not another. ClientError recipient_refused or metadata_mismatch, VaultError 409
+   * key and not another. A share made before they called `enableSharing` opens for nobody: `unshare` it,
+   * and share again. ClientError recipient_refused or metadata_mismatch, VaultError 409
    * share_exists.
    */
   shareDocument(
