@@ -49,6 +49,8 @@ export async function* listObjects(
     const page: ListObjectsV2CommandOutput = await client.send(command).catch((error) => {
       throw toStorageError(error);
     });
+    // Whatever else answers with 200 would pass for an empty bucket.
+    if (page.Name !== Bucket) throw new StorageError('storage_unavailable');
     for (const { Key, Size, LastModified } of page.Contents ?? []) {
       if (Key && LastModified)
         yield { key: fromServerKey(Key), size: Size ?? 0, createdAt: LastModified };

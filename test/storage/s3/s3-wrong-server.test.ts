@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
 import { testBytes } from '../bytes.ts';
 import { everythingThrows, type Contents } from '../every-operation.ts';
-import { newKey, putBytes, throwsCode } from '../stored.ts';
+import { collect, newKey, putBytes, throwsCode } from '../stored.ts';
 
 /** What stands where the store was, as a proxy does whose server is gone: it answers all alike. */
 async function startWrongServer(t: ExecutionContext, status: number, type: string, text: string) {
@@ -56,6 +56,7 @@ for (const [type, text] of [
       completeMultipart: () => store.completeMultipart(upload.key, upload.uploadId, [part]),
       stat: () => store.stat(object.key),
       get: () => store.get(object.key),
+      listObjects: () => collect(store.listObjects()),
       'get of a version': () => store.get(object.key, { ifVersion: object.version }),
     };
     for (const operation of Object.values(operations)) {
