@@ -1,4 +1,5 @@
 import { UsageError, type Command } from './cli/command.ts';
+import { AppError } from './errors.ts';
 
 const usage = `usage: probatio <command> [options]
 
@@ -55,9 +56,17 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(await run(args));
     return 0;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describe(error)}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** With its cause: operators are told what requests are not. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  const isExplained = error instanceof AppError && cause instanceof Error && cause.message !== '';
+  return isExplained ? `${message} (${cause.message})` : message;
 }
 
 // Whoever reads may have read enough.

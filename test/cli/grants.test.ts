@@ -153,11 +153,12 @@ test('a database that is away, or does not know the login, is said in one line',
       DATABASE_SERVICE_URL: url,
     });
   const away = await run('postgresql://probatio_service:secret@127.0.0.1:1/vault');
-  t.deepEqual(away, { code: 1, stdout: '', stderr: 'The database is away; try again soon.\n' });
+  const words = 'The database is away; try again soon. (connect ECONNREFUSED 127.0.0.1:1)\n';
+  t.deepEqual(away, { code: 1, stdout: '', stderr: words });
   const url = new URL(t.context.vault.databases.service);
   url.password = 'wrong-password';
   const refused = await run(url.href);
   t.is(refused.code, 1);
-  t.regex(refused.stderr, /^password authentication failed .*\n$/);
+  t.regex(refused.stderr, /^The database is away; .* \(password authentication failed .*\)\n$/);
   t.false(refused.stderr.includes('wrong-password'));
 });
