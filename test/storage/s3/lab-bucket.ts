@@ -1,5 +1,7 @@
 import { CreateBucketCommand, PutBucketVersioningCommand } from '@aws-sdk/client-s3';
+import { until } from '../../../app/dev/until.ts';
 import type { StoreConfig } from '../../../app/storage/create-store.ts';
+import { assertBucket } from '../../../app/storage/s3/s3-bucket.ts';
 import { createS3Client } from '../../../app/storage/s3/s3-client.ts';
 import type { S3Config } from '../../../app/storage/s3/s3-client.ts';
 
@@ -40,6 +42,13 @@ export async function createLabBucket(
       new PutBucketVersioningCommand({ Bucket: config.bucket, VersioningConfiguration }),
     );
   }
+  // A busy server takes its time over a new one.
+  const answers = () =>
+    assertBucket(client, config.bucket).then(
+      () => true,
+      () => false,
+    );
+  await until(answers, { what: 'the new bucket', timeoutMs: 60_000 });
   client.destroy();
   return { driver: 's3', ...config };
 }
