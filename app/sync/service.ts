@@ -28,7 +28,7 @@ import {
   type CreateObject,
   type WriteObject,
 } from './schema.ts';
-import { createKeyedTurns } from './turns.ts';
+import { createKeyedTurns } from '../turns.ts';
 
 type CreateInput = z.output<typeof CreateObject>;
 type Created = z.output<typeof ObjectView>;
