@@ -11,6 +11,7 @@ import { Migration0006Devices } from './migrations/0006-devices.ts';
 import { Migration0007Tenants } from './migrations/0007-tenants.ts';
 import { Migration0008SyncEpochs } from './migrations/0008-sync-epochs.ts';
 import { Migration0009DeviceVersions } from './migrations/0009-device-versions.ts';
+import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { entities } from './schema.ts';
 
 /** In the order they run; forward only, never edited once released. */
@@ -24,6 +25,7 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0007Tenants,
   Migration0008SyncEpochs,
   Migration0009DeviceVersions,
+  Migration0010OutboxKinds,
 ];
 
 /** Any constant of ours: the advisory lock that lets one process migrate at a time. */

@@ -1,22 +1,58 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
 import { AppError } from '../errors.ts';
+import { createKeyedTurns, createTurns } from '../turns.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
 
 const maxBytes = 2 ** 20;
 const deadlineMs = 30_000;
 
+/** What is smaller is read and parsed sooner than it would get its turn. */
+const largeBytes = 2 ** 14;
+/** Of one client. The others are not read meanwhile, and so take up no memory. */
+const largeAtOnce = 4;
+
+interface BodyOptions {
+  /** A name that an object has twice is refused. */
+  readonly uniqueNames?: boolean | undefined;
+}
+
 /**
  * Reads a JSON body of at most 1 MiB in UTF-8. Throws unsupported_media_type, body_too_large,
- * incomplete_body or invalid_json, with `uniqueNames` also for a name that an object has twice.
+ * incomplete_body or invalid_json.
  */
-export async function readJsonBody(
+type ReadJsonBody = (
   request: IncomingMessage,
-  { uniqueNames = false }: { readonly uniqueNames?: boolean | undefined } = {},
-): Promise<unknown> {
-  assertJsonType(request);
-  const bytes = await readBytes(request);
+  client: string,
+  options?: BodyOptions,
+) => Promise<unknown>;
+
+/** Large bodies wait for those before them, so that however many one client sends, the others are answered. */
+export function createJsonBodies(): ReadJsonBody {
+  const reading = createKeyedTurns(largeAtOnce);
+  const parsing = createTurns(1);
+
+  async function readLarge(request: IncomingMessage, options?: BodyOptions): Promise<unknown> {
+    const bytes = await readBytes(request);
+    return parsing.take(async () => {
+      // What else has come in is seen to between one and the next.
+      await setImmediate();
+      return parseJson(bytes, options);
+    });
+  }
+
+  return async function readJsonBody(request, client, options) {
+    assertJsonType(request);
+    // One of unknown length has no such header.
+    const isSmall = Number(request.headers['content-length']) <= largeBytes;
+    if (isSmall) return parseJson(await readBytes(request), options);
+    return reading.take(client, () => readLarge(request, options));
+  };
+}
+
+function parseJson(bytes: Buffer, { uniqueNames = false }: BodyOptions = {}): unknown {
   let text: string;
   let value: unknown;
   try {

@@ -3,10 +3,12 @@ import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../errors.ts';
 import { EventStream, sendEvents } from './event-stream.ts';
+import type { Caller, InternalCaller } from './caller.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
-import { readJsonBody } from './json-body.ts';
+import { createJsonBodies } from './json-body.ts';
 import { requestInfo } from './request-context.ts';
+import type { RequestInfo } from './request.ts';
 import type { Route } from './route.ts';
 import { isSafeString } from './safe-text.ts';
 import { sendStream, StreamedAnswer } from './streamed-answer.ts';
@@ -18,26 +20,36 @@ export function createRouter(
   idempotencyKeys: IdempotencyKeys,
 ): Router {
   const router = new Router({ strict: true, sensitive: true });
+  const readJsonBody = createJsonBodies();
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, guards, idempotencyKeys));
+      router[route.method](path, serve(route, { guards, idempotencyKeys, readJsonBody }));
     }
   }
   return router;
 }
 
-function serve(route: Route, guards: Guards, idempotencyKeys: IdempotencyKeys) {
+interface Serving {
+  readonly guards: Guards;
+  readonly idempotencyKeys: IdempotencyKeys;
+  readonly readJsonBody: ReturnType<typeof createJsonBodies>;
+}
+
+function serve(route: Route, { guards, idempotencyKeys, readJsonBody }: Serving) {
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
-    const body = takesBody(route, ctx.req) ? await readJsonBody(ctx.req, route) : undefined;
+    const request = requestInfo(ctx);
+    const body = takesBody(route, ctx.req)
+      ? await readJsonBody(ctx.req, clientOf(caller, request), route)
+      : undefined;
     ctx.status = route.status;
     const result = await route.handle({
       params: ctx.params,
       query: { ...ctx.query },
       body,
       caller,
-      request: requestInfo(ctx),
+      request,
       reply: {
         set: (name, value) => ctx.set(name, value),
         status: (code) => {
@@ -51,6 +63,11 @@ function serve(route: Route, guards: Guards, idempotencyKeys: IdempotencyKeys) {
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
   };
+}
+
+/** Whose bodies wait for each other. */
+function clientOf(caller: Caller | InternalCaller | undefined, { clientAddress }: RequestInfo) {
+  return caller !== undefined && 'userId' in caller ? `user ${caller.userId}` : clientAddress;
 }
 
 function takesBody(route: Route, { headers }: IncomingMessage): boolean {

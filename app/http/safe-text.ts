@@ -2,6 +2,8 @@ import { AppError } from '../errors.ts';
 
 const maxDepth = 64;
 
+type JsonObject = Readonly<Record<string, unknown>>;
+
 /**
  * Refuses what Postgres and canonical JSON cannot hold or what surprises JavaScript: NUL and lone
  * surrogates in any string or key, a `__proto__` key, nesting deeper than 64. Throws invalid_json,
@@ -11,19 +13,22 @@ export function assertSafeText(value: unknown, path = ''): void {
   const assertSafe = (text: string) => {
     if (!isSafeString(text)) throw unusableJson('has NUL or a lone surrogate in a string', path);
   };
-  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next.value === 'string') {
-      assertSafe(next.value);
-    } else if (typeof next.value === 'object' && next.value !== null) {
-      if (next.depth >= maxDepth) throw unusableJson(`is nested deeper than ${maxDepth}`, path);
-      for (const [key, member] of Object.entries(next.value)) {
-        if (key === '__proto__') throw unusableJson('has a member __proto__', path);
-        assertSafe(key);
-        pending.push({ value: member, depth: next.depth + 1 });
-      }
+  // A mebibyte holds half a million values: what is made for each of them holds everybody up.
+  function assertAll(value: unknown, depth: number): void {
+    if (typeof value === 'string') return assertSafe(value);
+    if (typeof value !== 'object' || value === null) return;
+    if (depth >= maxDepth) throw unusableJson(`is nested deeper than ${maxDepth}`, path);
+    if (Array.isArray(value)) {
+      for (const item of value) assertAll(item, depth + 1);
+      return;
+    }
+    for (const key of Object.keys(value)) {
+      if (key === '__proto__') throw unusableJson('has a member __proto__', path);
+      assertSafe(key);
+      assertAll((value as JsonObject)[key], depth + 1);
     }
   }
+  assertAll(value, 0);
 }
 
 /** Of JSON that is well formed: what in it is not taken. */

@@ -4,14 +4,19 @@ import { servicePolicy } from '../db/policies.ts';
 
 /**
  * A side effect promised by a transaction: written with it, done after it at least once, then
- * deleted. The app login may only insert.
+ * deleted. The app login may only insert, and only what becomes of stored files.
  */
 export const OutboxMessage = defineEntity({
   name: 'OutboxMessage',
   tableName: 'outbox',
   rowLevelSecurity: 'force',
   policies: [
-    { name: 'outbox_append', command: 'insert', roles: ['probatio_app'], check: 'true' },
+    {
+      name: 'outbox_append',
+      command: 'insert',
+      roles: ['probatio_app'],
+      check: "kind in ('object.delete', 'multipart.abort')",
+    },
     servicePolicy('outbox'),
   ],
   indexes: [

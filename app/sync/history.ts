@@ -97,18 +97,23 @@ export async function timeAfter(
   return new Date(Math.max(newest.at.getTime(), lastModifiedAt.getTime()) + 1);
 }
 
-/** The last change of each place since a version of a locked object, by JSON Pointer. */
+/**
+ * The last change of each of these places since a version of a locked object, by JSON Pointer. All that
+ * were changed may be ten thousand a version.
+ */
 export async function findTouched(
   tx: Tx,
   { userId, tenantId }: Owner,
   objectId: string,
-  baseVersion: number,
+  { baseVersion, places }: { readonly baseVersion: number; readonly places: readonly string[] },
 ): Promise<Map<string, Change>> {
+  if (places.length === 0) return new Map();
   const { rows } = await sql<{ field: string; changed_at: Date; device_id: string }>`
     select distinct on (field) field, changed_at, device_id
     from sync_history, jsonb_array_elements_text(changed_fields::jsonb) as field
     where user_id = ${userId} and tenant_id = ${tenantId} and object_id = ${objectId}
       and status = 'APPLIED' and version > ${baseVersion}
+      and field in (select unnest(${places}::text[]))
     order by field, version desc`.execute(tx);
   return new Map(
     rows.map(({ field, changed_at, device_id }) => [

@@ -20,28 +20,31 @@ export const maxDataBytes = 2 ** 19;
 export function assertStorable(data: JsonObject): void {
   let leaves = 0;
   let pathBytes = 0;
-  const pending: { value: unknown; depth: number; length: number; isInArray: boolean }[] = [
-    { value: data, depth: 1, length: 0, isInArray: false },
-  ];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { value, depth, length, isInArray } = next;
+
+  /** `length` is that of the pointer; items of arrays have none, since arrays are leaves. */
+  function check(value: unknown, depth: number, length: number, isInArray: boolean): void {
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
       throw new AppError('number_out_of_range');
     }
     if (!isInArray && isLeaf(value)) {
       leaves += 1;
       pathBytes += length;
+      if (leaves > maxLeaves) throw new AppError('too_many_fields');
+      if (pathBytes > maxPathBytes) throw new AppError('paths_too_long');
     }
-    if (leaves > maxLeaves) throw new AppError('too_many_fields');
-    if (pathBytes > maxPathBytes) throw new AppError('paths_too_long');
-    if (typeof value !== 'object' || value === null) continue;
+    if (typeof value !== 'object' || value === null) return;
     if (depth > maxDepth) throw new AppError('data_too_deep');
-    const isArray = isInArray || Array.isArray(value);
+    if (Array.isArray(value)) {
+      for (const item of value) check(item, depth + 1, 0, true);
+      return;
+    }
     for (const [key, member] of Object.entries(value)) {
-      const path = isArray ? 0 : length + Buffer.byteLength(childOf('', key));
-      pending.push({ value: member, depth: depth + 1, length: path, isInArray: isArray });
+      const path = isInArray ? 0 : length + Buffer.byteLength(childOf('', key));
+      check(member, depth + 1, path, isInArray);
     }
   }
+
+  check(data, 1, 0, false);
 }
 
 function isLeaf(value: unknown): boolean {

@@ -6,7 +6,7 @@ import { isLater, judge, type Change, type Rule, type Side, type Verdict } from 
 
 /** What others did since the version that a write is based on. */
 export interface Since {
-  /** The last change of each place, by JSON Pointer. */
+  /** The last change of each place of placesOf, by JSON Pointer. */
   readonly touched: ReadonlyMap<string, Change>;
   /** The write's own time and device. */
   readonly by: Change;
@@ -95,6 +95,18 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
     changed: [...changed],
     ruleApplied: nameOf(rules),
   };
+}
+
+/** Where changes of others matter to a merge patch, or without one to the removal of the object. */
+export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
+  if (patch === null) return [...leavesOf(data)];
+  const places = new Set<string>();
+  for (const { pointer, lost, gap } of editsOf(patch, data)) {
+    places.add(pointer);
+    for (const leaf of lost) places.add(leaf);
+    if (gap !== undefined) places.add(gap.pointer);
+  }
+  return [...places];
 }
 
 /** Whether the whole object may go, though others may have changed it. */

@@ -18,6 +18,7 @@ import {
 import type { JsonObject } from './json.ts';
 import { leavesOf } from './json-pointer.ts';
 import { assertSize, assertStorable } from './limits.ts';
+import { placesOf } from './merge.ts';
 import { insertObject, lockObject, updateObject } from './object-rows.ts';
 import { actOnce, type SyncRequest } from './requests.ts';
 import { ruleOf, type Change, type SyncRules } from './rules.ts';
@@ -28,7 +29,7 @@ import {
   type CreateObject,
   type WriteObject,
 } from './schema.ts';
-import { createKeyedTurns } from './turns.ts';
+import { createKeyedTurns } from '../turns.ts';
 
 type CreateInput = z.output<typeof CreateObject>;
 type Created = z.output<typeof ObjectView>;
@@ -181,12 +182,13 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
     const baseVersion = write.baseVersion ?? 0;
     const row = await lockObject(tx, caller, objectId);
     const object = { version: row.version, data: row.data === null ? null : readData(row.data) };
-    const isBehind = object.data !== null && baseVersion < object.version;
+    const places =
+      object.data !== null && baseVersion < object.version ? placesOf(object.data, delta) : [];
     const decision = decide(
       object,
       { baseVersion, delta },
       {
-        touched: isBehind ? await findTouched(tx, caller, objectId, baseVersion) : new Map(),
+        touched: await findTouched(tx, caller, objectId, { baseVersion, places }),
         by: { changedAt, deviceId },
         ruleOf: (pointer) => ruleOf(rules, row.object_type, pointer),
       },

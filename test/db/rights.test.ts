@@ -118,6 +118,16 @@ for (const sql of forbidden) {
   });
 }
 
+for (const kind of ['email', 'registration', 'account.sweep']) {
+  test.serial(
+    `the app login may not promise what the service does for strangers: ${kind}`,
+    async (t) => {
+      const promise = "insert into outbox (id, kind, payload) values (gen_random_uuid(), $1, '{}')";
+      await t.throwsAsync(app.query(promise, [kind]), { message: /row-level security policy/ });
+    },
+  );
+}
+
 const forbiddenToService = [
   'set role probatio_owner',
   'create table mine (x int)',

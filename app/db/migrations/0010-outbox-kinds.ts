@@ -1,0 +1,10 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** The app login promises what becomes of stored files, and no mail, sign-up or closure. */
+export class Migration0010OutboxKinds extends Migration {
+  override up(): void {
+    this.addSql('drop policy outbox_append on outbox');
+    this.addSql(`create policy outbox_append on outbox for insert to probatio_app
+      with check (kind in ('object.delete', 'multipart.abort'))`);
+  }
+}
