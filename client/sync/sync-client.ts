@@ -80,7 +80,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
       local.commit(async () => {
         const { object, sealed } = load(objectId);
         const view = await encryption.open(objectId, sealed);
-        const data = parseObjectData(edit(view.data));
+        // What the edit does to its copy must not make the view look like what becomes of it.
+        const data = parseObjectData(edit(structuredClone(view.data)));
         const known = [view, ...(await openBase(object))];
         const after = await encryption.seal(objectId, { ...view, data }, known);
         return { objects: [queueChange(object, after, now().getTime())] };
