@@ -1,7 +1,7 @@
 import type { Http } from '../http/http.ts';
 import type { Counts } from './exchange.ts';
 import { loadLocalObjects } from './local-objects.ts';
-import { parseObjectData } from './object-data.ts';
+import { parseObjectData, parseObjectType } from './object-data.ts';
 import { createObjectEncryption } from './object-encryption.ts';
 import type { OpenObject } from './object-encryption.ts';
 import type { JsonObject } from './json.ts';
@@ -67,7 +67,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
       return { objectId, objectType, data, version: object.server?.version, isPending };
     },
 
-    async create({ data, objectType }) {
+    async create({ data, objectType: given }) {
+      const objectType = parseObjectType(given);
       const objectId = crypto.randomUUID();
       const sealed = await encryption.seal(objectId, { objectType, data: parseObjectData(data) });
       const type = objectType === undefined ? {} : { objectType };
