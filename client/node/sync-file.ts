@@ -16,7 +16,8 @@ const LEAST_GROWTH_BYTES = 1_048_576;
 /**
  * What a device keeps of synchronised objects, in one file that only its owner may read: one line a
  * save, which counts once it is synchronized, and from time to time all in one. Dispose of it to let
- * another client have it. Throws store_in_use while one does; `load` throws store_damaged.
+ * another client have it: what has begun still ends, and all that comes later throws store_closed. Throws
+ * store_in_use while another does; `load` throws store_damaged, and both store_full.
  */
 export async function openSyncFile(path: string): Promise<SyncStore & AsyncDisposable> {
   const claim = await claimPath(path, 'store_in_use');
@@ -25,6 +26,16 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
   let compactBytes = 0;
   let bytes = 0;
   let isTorn = false;
+  let isClosed = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** One after the other, and none once the claim is given up. */
+  async function inTurn<T>(act: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new ClientError('store_closed');
+    const next = last.then(act);
+    last = next.catch(() => {});
+    return next.catch(rethrow);
+  }
 
   async function close(): Promise<void> {
     const open = file;
@@ -42,10 +53,11 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
 
   async function append(line: Buffer): Promise<void> {
     if (file === undefined) {
-      file = await open(path, 'a', 0o600);
-      await syncDirectory(dirname(path));
-      ({ size: bytes } = await file.stat());
+      const opened = await open(path, 'a', 0o600);
+      ({ size: bytes } = await opened.stat());
       isTorn = false;
+      file = opened;
+      await syncDirectory(dirname(path));
     }
     // What a failed save has left, as of a full disk, must not stand before the next one.
     if (isTorn) await file.truncate(bytes);
@@ -57,18 +69,22 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
   }
 
   return {
-    async load() {
-      for (const line of await readWholeLines(path)) state.apply(parseChanges(line));
-      await compact();
-      return state.present();
-    },
-    async save(changes) {
-      const grown = bytes - compactBytes;
-      if (grown > Math.max(LEAST_GROWTH_BYTES, 2 * compactBytes)) await compact();
-      await append(toLine(changes));
-      state.apply(changes);
-    },
+    load: () =>
+      inTurn(async () => {
+        for (const line of await readWholeLines(path)) state.apply(parseChanges(line));
+        await compact();
+        return state.present();
+      }),
+    save: (changes) =>
+      inTurn(async () => {
+        const grown = bytes - compactBytes;
+        if (grown > Math.max(LEAST_GROWTH_BYTES, 2 * compactBytes)) await compact();
+        await append(toLine(changes));
+        state.apply(changes);
+      }),
     async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await last;
       try {
         await close();
       } finally {
@@ -76,6 +92,12 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
       }
     },
   };
+}
+
+function rethrow(cause: unknown): never {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') throw new ClientError('store_full', { cause });
+  throw cause;
 }
 
 function toLine(changes: SavedChanges | SavedState): Buffer {

@@ -42,7 +42,7 @@ export async function settleConflict(
   const renewed = { ...unsent, baseVersion: theirs.version, before: theirs.data };
   const { objectType } = server;
   const settle = async (clash: Omit<Conflict, 'objectId' | 'objectType'>) =>
-    chosen(await resolve({ ...clash, objectId, objectType }), clash);
+    chosen(await resolve({ ...structuredClone(clash), objectId, objectType }), clash);
 
   if (unsent.kind === 'remove' || mine === undefined) {
     const whole = { pointer: '', base: base.data, mine: undefined, theirs: server.data };

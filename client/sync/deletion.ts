@@ -40,6 +40,8 @@ export async function settleDeletion(
   const choice = await resolveDeletion({ objectId, objectType, data });
   if (choice === 'drop') return commit((object) => [drop(object)]);
   if (choice === 'keep') return commit((object) => [keep(object)]);
+  if (choice !== 'recreate')
+    throw new TypeError('a deletion is resolved by drop, keep or recreate');
   const anew = crypto.randomUUID();
   const created: QueuedWrite = {
     kind: 'create',

@@ -1,5 +1,3 @@
-import canonicalize from 'canonicalize';
-
 /** Any object of JSON. Its keys are data: look them up with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -19,14 +17,19 @@ export function memberOf(value: unknown, key: string): unknown {
 
 /** Whether two values are the same JSON; undefined is a missing one. */
 export function isSame(one: unknown, other: unknown): boolean {
-  return one === other || textOf(one) === textOf(other);
+  if (one === other) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => isSame(item, other[index]));
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key]))
+  );
 }
 
 /** The keys of both; none of what is no object. */
 export function keysOf(...values: readonly unknown[]): Set<string> {
   return new Set(values.filter(isObject).flatMap((value) => Object.keys(value)));
-}
-
-function textOf(value: unknown): string | undefined {
-  return value === undefined ? undefined : canonicalize(value);
 }

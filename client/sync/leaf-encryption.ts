@@ -12,6 +12,8 @@ const LEAF_LABEL = 'Service_Sync_Leaf_v1';
 const VERSION = 1;
 const SMALLEST_BYTES = 32;
 const BLOCK_BYTES = 1024;
+/** Keys of more objects are derived anew: objects come and go for as long as a device runs. */
+const MAX_KEYS = 1_000;
 
 export interface LeafCipher {
   /**
@@ -33,7 +35,11 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
     const ofMaster = leafKeys.get(masterKey) ?? new Map<string, LeafKey>();
     leafKeys.set(masterKey, ofMaster);
     const key = ofMaster.get(objectId) ?? deriveLeafKey(masterKey, objectId);
+    // The latest used is the last.
+    ofMaster.delete(objectId);
     ofMaster.set(objectId, key);
+    const [oldest = objectId] = ofMaster.keys();
+    if (ofMaster.size > MAX_KEYS) ofMaster.delete(oldest);
     return key;
   }
 

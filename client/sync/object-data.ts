@@ -20,6 +20,12 @@ export function parseObjectData(data: unknown): JsonObject {
   return parsed.data;
 }
 
+/** Throws TypeError for what the vault refuses: the object could never be sent, and its type not be changed. */
+export function parseObjectType(objectType: string | undefined): string | undefined {
+  if (objectType === undefined || /^[\w.-]{1,64}$/.test(objectType)) return objectType;
+  throw new TypeError('the type of an object is 1 to 64 letters, digits, . _ or -');
+}
+
 /** Arrays are looked into as well, though the vault sees them as ciphertext: another field may be public. */
 function assertStorable(value: unknown, level = 1): void {
   if (typeof value !== 'object' || value === null) return;

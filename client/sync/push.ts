@@ -1,4 +1,5 @@
 import { ClientError } from '../client-error.ts';
+import { isPassing } from '../http/retry.ts';
 import { createTaskPool } from '../http/task-pool.ts';
 import { VaultError } from '../vault-error.ts';
 import { settleAnswer } from './answers.ts';
@@ -12,7 +13,7 @@ const MAX_WRITES = 20;
 
 /**
  * Sends what the queues hold, several objects at once. Throws what `SyncRequests` throws at once; what
- * the application throws, of one object, once all others are sent.
+ * keeps back one object, as what the application throws, once all others are sent.
  */
 export async function pushAll(exchange: Exchange): Promise<void> {
   const { local } = exchange;
@@ -22,7 +23,7 @@ export async function pushAll(exchange: Exchange): Promise<void> {
     try {
       await pushObject(exchange, objectId);
     } catch (error) {
-      if (error instanceof VaultError || error instanceof ClientError) throw error;
+      if (!isOfOne(error)) throw error;
       failures.push(error);
     }
   }
@@ -36,6 +37,16 @@ export async function pushAll(exchange: Exchange): Promise<void> {
     await pool.settle();
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Whether other objects may be sent all the same: of what the application throws, and of what may lie in
+ * the one write, as a fault of the vault at it, or a filter before the vault that takes it for an attack.
+ */
+function isOfOne(error: unknown): boolean {
+  if (error instanceof ClientError) return error.code === 'invalid_response';
+  if (!(error instanceof VaultError)) return true;
+  return error.status === 500 || (error.code.startsWith('http_') && !isPassing(error));
 }
 
 /** Sends what an object's queue holds, one write after the other, until one is refused. */

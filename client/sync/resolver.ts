@@ -1,3 +1,4 @@
+import { isObject } from './json.ts';
 import type { Clash } from './three-way.ts';
 
 /**
@@ -33,7 +34,12 @@ export type DeletionResolver = (
   deletion: Deletion,
 ) => Promise<'drop' | 'recreate' | 'keep'> | 'drop' | 'recreate' | 'keep';
 
+/** Throws TypeError for what is no resolution: as a value it would be undefined, and remove the field. */
 export function chosen(resolution: Resolution, { mine, theirs }: Clash): unknown {
   if (resolution === 'mine') return mine;
-  return resolution === 'theirs' ? theirs : resolution.value;
+  if (resolution === 'theirs') return theirs;
+  if (!isObject(resolution) || !('value' in resolution)) {
+    throw new TypeError('a conflict is resolved by mine, theirs or a value');
+  }
+  return resolution.value;
 }

@@ -1,7 +1,7 @@
 import type { Http } from '../http/http.ts';
 import type { Counts } from './exchange.ts';
 import { loadLocalObjects } from './local-objects.ts';
-import { parseObjectData } from './object-data.ts';
+import { parseObjectData, parseObjectType } from './object-data.ts';
 import { createObjectEncryption } from './object-encryption.ts';
 import type { OpenObject } from './object-encryption.ts';
 import type { JsonObject } from './json.ts';
@@ -67,7 +67,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
       return { objectId, objectType, data, version: object.server?.version, isPending };
     },
 
-    async create({ data, objectType }) {
+    async create({ data, objectType: given }) {
+      const objectType = parseObjectType(given);
       const objectId = crypto.randomUUID();
       const sealed = await encryption.seal(objectId, { objectType, data: parseObjectData(data) });
       const type = objectType === undefined ? {} : { objectType };
@@ -80,7 +81,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
       local.commit(async () => {
         const { object, sealed } = load(objectId);
         const view = await encryption.open(objectId, sealed);
-        const data = parseObjectData(edit(view.data));
+        // What the edit does to its copy must not make the view look like what becomes of it.
+        const data = parseObjectData(edit(structuredClone(view.data)));
         const known = [view, ...(await openBase(object))];
         const after = await encryption.seal(objectId, { ...view, data }, known);
         return { objects: [queueChange(object, after, now().getTime())] };

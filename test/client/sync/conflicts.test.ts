@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import type { Conflict } from '../../../client/sync/resolver.ts';
+import type { Conflict, Resolution } from '../../../client/sync/resolver.ts';
 import { createSql, type Sql } from '../../uploads/sql.ts';
 import type { TestVault } from '../../vault.ts';
 import { dataOf, set, shareObject, startRulesVault } from './devices.ts';
@@ -189,4 +189,37 @@ test('an object whose conflict cannot be settled keeps back itself alone, and is
   t.like(await two.sync.sync(), { sent: 1 });
   t.deepEqual(await dataOf(two.sync, id), { a: 'two' });
   t.like(await two.sync.get(others[8] ?? ''), { version: 1 });
+});
+
+test('a resolver may change the values that it gets', async (t) => {
+  const resolve = ({ mine, theirs }: Conflict) => {
+    (theirs as string[]).push(...(mine as string[]));
+    return { value: theirs };
+  };
+  const { one, two, id } = await shareObject(t.context.vault, { a: [] }, { resolve });
+  await set(one.sync, id, { a: ['one'] });
+  await one.sync.sync();
+  await set(two.sync, id, { a: ['two'] });
+  await two.sync.sync();
+  await one.sync.sync();
+  for (const { sync } of [one, two]) t.deepEqual(await dataOf(sync, id), { a: ['one', 'two'] });
+});
+
+test('a resolver that answers nothing it may answer loses nothing', async (t) => {
+  for (const answer of ['Mine', 42, {}, [], null, undefined]) {
+    const resolve = () => answer as Resolution;
+    const resolveDeletion = () => answer as 'keep';
+    const options = { resolve, resolveDeletion };
+    const { one, two, id } = await shareObject(t.context.vault, { a: 1 }, options);
+    await set(one.sync, id, { a: 'one' });
+    await one.sync.sync();
+    await set(two.sync, id, { a: 'two' });
+    await t.throwsAsync(two.sync.sync(), { instanceOf: TypeError });
+    t.deepEqual(await dataOf(two.sync, id), { a: 'two' });
+    await one.sync.remove(id);
+    await one.sync.sync();
+    await t.throwsAsync(two.sync.sync(), { instanceOf: TypeError });
+    t.deepEqual(two.sync.list(), []);
+    t.like(two.sync.pending(), [{ objectId: id, kind: 'change' }]);
+  }
 });

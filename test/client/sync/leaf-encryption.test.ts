@@ -1,3 +1,7 @@
+import type { webcrypto } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { hexToBytes, randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import * as fc from 'fast-check';
@@ -140,3 +144,30 @@ test('a public field cannot become null, which would remove it', async (t) => {
   const plain = { objectType: 'note', data: { open: null } };
   await t.throwsAsync(encryption.seal(objectId, plain), { instanceOf: TypeError });
 });
+
+test.serial(
+  'a device that runs for long does not keep the key of every object it ever saw',
+  async (t) => {
+    setFlagsFromString('--expose-gc');
+    const collect: unknown = runInNewContext('gc');
+    if (typeof collect !== 'function') throw new TypeError('nothing collects garbage');
+    const { subtle } = globalThis.crypto;
+    const derived: WeakRef<webcrypto.CryptoKey>[] = [];
+    const importKey = subtle.importKey.bind(subtle);
+    const spy = async (...of: Parameters<typeof importKey>) => {
+      const key = await importKey(...of);
+      if (of[2] === 'AES-GCM') derived.push(new WeakRef(key));
+      return key;
+    };
+    Object.defineProperty(subtle, 'importKey', { value: spy, configurable: true });
+    t.teardown(() => Reflect.deleteProperty(subtle, 'importKey'));
+    const cipher = createLeafCipher({ masterKey });
+    for (let n = 0; n < 3_000; n += 1) await cipher.seal(crypto.randomUUID(), '/a', n);
+    await setImmediate();
+    Reflect.apply(collect, undefined, []);
+    const kept = derived.filter((key) => key.deref() !== undefined).length;
+    t.true(derived.length >= 3_000);
+    t.true(kept <= 1_100, `${kept} keys`);
+    await cipher.seal(objectId, '/a', 'the cipher is still there');
+  },
+);

@@ -162,3 +162,22 @@ test('a vault whose clock was wrong is sent its later writes once', async (t) =>
   t.like(await sync.sync(), { sent: 1 });
   t.is(counted.writes, 1);
 });
+
+test('a write that the vault fails at, or something before it refuses, keeps back its object alone', async (t) => {
+  const lies: [Lie, string][] = [
+    [{ status: 500, body: { code: 'internal_error', message: 'A fault.' } }, 'internal_error'],
+    [{ status: 403, body: {} }, 'http_403'],
+    [{ body: {} }, 'invalid_response'],
+  ];
+  for (const [lie, code] of lies) {
+    let left = 0;
+    const lying = lyingFetch((asked) => (asked.startsWith('POST') && left-- > 0 ? lie : undefined));
+    const { sync } = await openDevice(t.context.vault, createUser(), { fetch: lying });
+    for (let n = 0; n < 9; n += 1) await sync.create({ data: { n } });
+    left = 1;
+    await t.throwsAsync(sync.sync(), { code });
+    t.is(sync.pending().length, 1, code);
+    t.like(await sync.sync(), { sent: 1 });
+    t.deepEqual(sync.pending(), []);
+  }
+});

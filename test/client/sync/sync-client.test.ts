@@ -76,6 +76,9 @@ test('an application asks only of what is JSON and has names that the vault take
     const creation = sync.create({ data: data as Record<string, unknown> });
     await t.throwsAsync(creation, { instanceOf: TypeError });
   }
+  for (const objectType of ['', 'my note', 'a/b', 'x'.repeat(65)]) {
+    await t.throwsAsync(sync.create({ objectType, data: {} }), { instanceOf: TypeError });
+  }
   t.deepEqual(sync.pending(), []);
 });
 

@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
 import type { SavedChanges, SavedState } from '../../../client/sync/store.ts';
 import { objectOf } from './stored-objects.ts';
 
+const run = promisify(execFile);
 const temporaryPath = async () => join(await mkdtemp(join(tmpdir(), 'sync-')), 'objects');
 
 async function load(path: string): Promise<SavedState> {
@@ -71,3 +74,38 @@ test('the file is written anew when most of it is old', async (t) => {
   t.true((await stat(path)).size < 20 * text.length);
   t.deepEqual((await load(path)).objects, saves.slice(-1));
 });
+
+test('a client that has let go of the file writes nothing more, and what it had begun is there', async (t) => {
+  const path = await temporaryPath();
+  const first = await openSyncFile(path);
+  await first.load();
+  const begun = first.save({ objects: [objectOf('begun')], forgotten: [] });
+  await first[Symbol.asyncDispose]();
+  await begun;
+  await using second = await openSyncFile(path);
+  const before = await second.load();
+  t.is(before.objects.length, 1);
+  const late = first.save({ objects: [objectOf('late')], forgotten: [] });
+  await t.throwsAsync(late, { code: 'store_closed' });
+  await t.throwsAsync(first.load(), { code: 'store_closed' });
+  t.deepEqual(await second.load(), before);
+});
+
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
+(mayMount ? test : test.skip)(
+  'a full disk refuses a save, keeps the earlier ones, and takes the next where it has room',
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'sync-'));
+    await run('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', directory]);
+    t.teardown(() => run('umount', ['-l', directory]));
+    await using file = await openSyncFile(join(directory, 'objects'));
+    await file.load();
+    const [kept, small] = [objectOf('kept'), objectOf('small')];
+    await file.save({ objects: [kept], forgotten: [] });
+    const large = file.save({ objects: [objectOf('x'.repeat(300_000))], forgotten: [] });
+    await t.throwsAsync(large, { code: 'store_full' });
+    await file.save({ objects: [small], forgotten: [] });
+    await file[Symbol.asyncDispose]();
+    t.deepEqual((await load(join(directory, 'objects'))).objects, [kept, small]);
+  },
+);
