@@ -12,7 +12,7 @@ import { createMarkId, createMarkText, type LogState } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 import type { MarkRecord } from './mark-record.ts';
 import { recordRestoration } from './restoration.ts';
-import { within } from './within.ts';
+import { within } from '../within.ts';
 
 const pollMs = 1_000;
 /** Between two marks in a row, whoever writes them. */
