@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { ConfigError, loadSignerConfig } from './config.ts';
 import type { SignerConfig } from './config.ts';
+import { createDrain } from './drain.ts';
 import { createHsm } from './hsm.ts';
 import { createKeyDirectory } from './key-directory.ts';
 import { createMetrics } from './metrics.ts';
@@ -35,9 +36,10 @@ const server = createSignerServer({
   metrics,
   log,
 });
+const drain = createDrain(server);
 
-process.once('SIGTERM', stop);
-process.once('SIGINT', stop);
+process.once('SIGTERM', (signal) => void stop(signal));
+process.once('SIGINT', (signal) => void stop(signal));
 
 try {
   await listenOnSocket(server, config.socketPath);
@@ -51,11 +53,11 @@ try {
   await verifier.close();
 }
 
-function stop(signal: NodeJS.Signals): void {
+async function stop(signal: NodeJS.Signals): Promise<void> {
   log.info({ signal }, 'stopping');
-  server.close(() => {
-    void Promise.all([hsm.close(), verifier.close()]).then(() => log.info('stopped'));
-  });
+  await drain();
+  await Promise.all([hsm.close(), verifier.close()]);
+  log.info('stopped');
 }
 
 function readConfig(): SignerConfig {

@@ -19,19 +19,13 @@ const refusalStatus: Record<RefusedCode, number> = {
   payload_too_large: 413,
 };
 
-/** The signer's HTTP protocol, not yet listening. Once closed it finishes what it has begun. */
+/** The signer's HTTP protocol, not yet listening. */
 export function createSignerServer({ log, ...options }: RouteOptions & { log: Logger }): Server {
   const routes = createRoutes(options);
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (req, res) => {
-    res.once('close', closeIfStopping);
-    void answer(req, res);
-  });
-  return server;
-
-  /** close() ends idle connections only; those at work then become idle in their turn. */
-  function closeIfStopping(): void {
-    if (!server.listening) server.closeIdleConnections();
-  }
+  return createServer(
+    { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    (req, res) => void answer(req, res),
+  );
 
   async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {

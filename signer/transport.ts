@@ -1,6 +1,8 @@
 import { request } from 'node:http';
-import type { Agent } from 'node:http';
-import { text } from 'node:stream/consumers';
+import type { Agent, IncomingMessage } from 'node:http';
+import getRawBody from 'raw-body';
+import { MAX_BODY_BYTES } from './protocol.ts';
+import { SignerUnavailable } from './signer-error.ts';
 
 export type HttpRequest = {
   agent: Agent;
@@ -19,7 +21,8 @@ class StaleConnection extends Error {}
 /**
  * One request over a Unix socket. A kept-alive connection that turns out to be dead, because the
  * signer was restarted meanwhile, is replaced by a new one once: every request of the protocol may
- * be repeated. Throws the socket's error, or the signal's.
+ * be repeated. Throws the socket's error, or the signal's; SignerUnavailable `bad_response` for an
+ * answer that is longer than any of the protocol.
  */
 export async function exchange(options: HttpRequest): Promise<HttpResponse> {
   try {
@@ -39,7 +42,7 @@ function send(options: HttpRequest, agent: Agent | false): Promise<HttpResponse>
   return new Promise((resolve, reject) => {
     const req = request({ agent, socketPath, method, path, headers, signal });
     req.once('response', (res) => {
-      text(res).then((text) => resolve({ status: res.statusCode ?? 0, text }), reject);
+      readText(res).then((text) => resolve({ status: res.statusCode ?? 0, text }), reject);
     });
     req.on('error', (error: NodeJS.ErrnoException) => {
       const dead = error.code === 'ECONNRESET' || error.code === 'EPIPE';
@@ -47,4 +50,16 @@ function send(options: HttpRequest, agent: Agent | false): Promise<HttpResponse>
     });
     req.end(body);
   });
+}
+
+async function readText(res: IncomingMessage): Promise<string> {
+  try {
+    const length = res.headers['content-length'];
+    return await getRawBody(res, { limit: MAX_BODY_BYTES, length, encoding: 'utf8' });
+  } catch (cause) {
+    res.destroy();
+    if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
+      throw new SignerUnavailable('bad_response', 'the answer is too long', { cause });
+    throw cause;
+  }
 }

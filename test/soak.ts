@@ -11,6 +11,7 @@ interface Soak {
 
 const soaks: Record<string, Soak> = {
   audit: { file: 'audit.labtest.ts', environment: { ROUNDS: '200' } },
+  paused: { file: 'paused.labtest.ts', environment: { ROUNDS: '12' } },
   token: { file: 'token.labtest.ts', environment: { ROUNDS: '10' } },
   signer: { file: 'signer.labtest.ts', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
   'upload-client': {

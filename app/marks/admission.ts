@@ -9,7 +9,7 @@ import type { MarkObjects } from './mark-objects.ts';
 import type { MarkRecord } from './mark-record.ts';
 import type { Restoration } from './restoration.ts';
 import { StartRefused } from './start-refused.ts';
-import { within } from './within.ts';
+import { within } from '../within.ts';
 
 /** How long a start waits for an answer, and for what is away and may just be coming up. */
 const patienceMs = { answer: 10_000, away: 1_000 };

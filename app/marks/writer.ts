@@ -12,7 +12,7 @@ import { createMarkId, createMarkText, type LogState } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 import type { MarkRecord } from './mark-record.ts';
 import { recordRestoration } from './restoration.ts';
-import { within } from './within.ts';
+import { within } from '../within.ts';
 
 const pollMs = 1_000;
 /** Between two marks in a row, whoever writes them. */
@@ -57,21 +57,21 @@ export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
     return markIds;
   }
 
+  /** By a key that is still active once it has signed. */
   async function sign(id: string, state: LogState): Promise<AuditProof> {
-    const key = await registry.active('audit');
-    const text = createMarkText(id, state, clock());
-    const [result] = await signer.seal(key.keyId, [{ id, text }]);
-    if (result === undefined || 'error' in result) {
-      throw new Error(`the signer refused a mark: ${result?.error}`);
+    for (;;) {
+      const { keyId, publicKey } = await registry.active('audit');
+      const text = createMarkText(id, state, clock());
+      const [result] = await signer.seal(keyId, [{ id, text }]);
+      if (result === undefined || 'error' in result) {
+        throw new Error(`the signer refused a mark: ${result?.error}`);
+      }
+      await registry.refresh();
+      const { hash: entryHash, signature: hsmSignature } = result;
+      if ((await registry.find(keyId))?.state === 'ACTIVE') {
+        return { id, entryCanonical: text, entryHash, hsmSignature, hsmKeyId: keyId, publicKey };
+      }
     }
-    return {
-      id,
-      entryCanonical: text,
-      entryHash: result.hash,
-      hsmSignature: result.signature,
-      hsmKeyId: result.keyId,
-      publicKey: key.publicKey,
-    };
   }
 
   /** Whether there was something to write, and it was this process's turn. */

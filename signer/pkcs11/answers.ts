@@ -33,8 +33,9 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
     switch (request.kind) {
       case 'sign':
         return mapInLanes(request.inputs, lanes, (input) =>
-          token.run((session, keyring) =>
-            signWith(session, loadKey(keyring, request.keyId), input),
+          token.run(
+            (session, keyring) => signWith(session, loadKey(keyring, request.keyId), input),
+            request.inputs.length > 1 ? 'batch' : 'single',
           ),
         );
       case 'mac':

@@ -11,6 +11,7 @@ import type { Remedy } from './pkcs11-error.ts';
 import type { TokenState } from '../protocol.ts';
 import { createPublicKeyParser } from './public-key.ts';
 import { PoolDrained } from './session-pool.ts';
+import type { Queue } from './session-pool.ts';
 import { SignerUnavailable } from '../signer-error.ts';
 import { tokenAway } from '../token-away.ts';
 
@@ -69,8 +70,10 @@ export class Token {
    * One operation on one session. `work` runs again after a failure that a remedy was found for,
    * so it must be safe to repeat. Throws SignerUnavailable, and what else `work` throws.
    */
-  run<T>(work: (session: Session, keyring: Keyring) => Promise<T> | T): Promise<T> {
-    return this.#attempt(({ pool, keyring }) => pool.use((session) => work(session, keyring)));
+  run<T>(work: (session: Session, keyring: Keyring) => Promise<T> | T, queue?: Queue): Promise<T> {
+    return this.#attempt(({ pool, keyring }) =>
+      pool.use((session) => work(session, keyring), queue),
+    );
   }
 
   /** As `run`, on the one session that may write. */

@@ -28,6 +28,7 @@ export interface Part extends Pick<KillableProcess, 'kill' | 'start'> {
  * `app` and `baseUrl` are those of the first.
  */
 export interface ReplicatedVault extends VaultProcesses {
+  readonly otherApp: KillableProcess;
   readonly baseUrls: readonly string[];
   /** Both apps take it. */
   readonly internalKey: string;
@@ -106,6 +107,7 @@ export async function startReplicatedVault({
   const baseUrl = `http://127.0.0.1:${port}`;
   return {
     app,
+    otherApp,
     signer,
     baseUrl,
     baseUrls: [baseUrl, `http://127.0.0.1:${otherPort}`],

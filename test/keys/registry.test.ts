@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { createAuditTrail } from '../../app/audit/trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
@@ -7,6 +8,7 @@ import { until } from '../../app/dev/until.ts';
 import { createKeyRegistry } from '../../app/keys/registry.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { askOpenssl } from '../audit/openssl.ts';
+import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { getJson } from '../http/send.ts';
 import { testStack } from '../stack.ts';
 import {
@@ -192,6 +194,52 @@ test('a clock that is set back keeps no process from hearing of an exchange', as
   );
   t.true((await registry.list()).every(({ state }) => state === 'RETIRED'));
 });
+
+test('a connection that brings no answer is overtaken by another', async (t) => {
+  const { db, proxy } = await openProxiedDatabase(t);
+  let now = Date.now();
+  const registry = createRegistry(db, keys.signer.client, () => new Date(now));
+  await registry.sync();
+  const known = await registry.list();
+  proxy.stall();
+  now += 10_000;
+  const askedAt = performance.now();
+  t.is(await registry.find('0'.repeat(32)), undefined);
+  t.deepEqual(await registry.list(), known);
+  t.true(performance.now() - askedAt < 10_000);
+});
+
+test('while the registry cannot be read, the keys that are known are told, and of others nothing', async (t) => {
+  const { db, ownerUrl } = await openProxiedDatabase(t);
+  let now = Date.now();
+  const registry = createRegistry(db, keys.signer.client, () => new Date(now));
+  await registry.sync();
+  const known = await registry.list();
+  const blocker = new Client({ connectionString: ownerUrl });
+  await blocker.connect();
+  t.teardown(() => blocker.end());
+  await blocker.query('begin; lock table signing_keys in access exclusive mode');
+  now += 10_000;
+  const stranger = registry.find('0'.repeat(32));
+  const askedAt = performance.now();
+  t.deepEqual(await registry.list(), known);
+  t.is((await registry.active('token')).purpose, 'token');
+  t.true(performance.now() - askedAt < 10_000);
+  await blocker.query('rollback');
+  t.is(await stranger, undefined);
+});
+
+async function openProxiedDatabase(t: ExecutionContext) {
+  const { proxy, ownerUrl, settings, ...database } = await startProxiedDatabase();
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 10 });
+  t.teardown(async () => {
+    await proxy.close();
+    await db.close();
+    await database[Symbol.asyncDispose]();
+  });
+  return { db, proxy, ownerUrl };
+}
 
 async function openOwnDatabase(t: ExecutionContext) {
   const { postgres, templateDatabase } = testStack();

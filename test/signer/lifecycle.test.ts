@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import test from 'ava';
 import { SignerUnavailable } from '../../signer/signer-error.ts';
 import { sampleText } from './sample-entry.ts';
@@ -121,6 +122,27 @@ test.serial('SIGTERM lets a batch in flight end, and the process ends by itself'
     if (signer.process.exitCode === null) await once(signer.process, 'exit');
     t.is(signer.process.exitCode, 0);
     await t.throwsAsync(stat(fixture.environment.SIGNER_SOCKET_PATH), { code: 'ENOENT' });
+  }),
+);
+
+test.serial('SIGTERM waits for nobody who sends no whole request', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    const timeout = { SIGNER_OPERATION_TIMEOUT_MS: '1000' };
+    for (const sent of ['', 'POST /v1/seal HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{']) {
+      const signer = await startSigner(fixture, timeout);
+      const connection = connect(fixture.environment.SIGNER_SOCKET_PATH);
+      connection.on('error', () => undefined);
+      await once(connection, 'connect');
+      connection.write(sent);
+      await signer.client.listKeys();
+      signer.process.kill('SIGTERM');
+      await until(() => signer.process.exitCode !== null);
+      t.is(signer.process.exitCode, 0);
+      t.regex(signer.output(), /"stopped"/);
+      connection.destroy();
+      signer.client.close();
+    }
   }),
 );
 

@@ -103,3 +103,15 @@ test('draining waits for work in hand, turns the rest away and closes every sess
     { instanceOf: PoolDrained },
   );
 });
+
+test('a batch and single operations that wait are served by turns', async (t) => {
+  const { pool } = createPool({ size: 1 });
+  const served: string[] = [];
+  const wait = (name: string, queue: 'single' | 'batch') =>
+    pool.use(async () => void served.push(name), queue);
+  await Promise.all([
+    ...['a', 'b', 'c', 'd'].map((name) => wait(name, 'single')),
+    ...['1', '2'].map((name) => wait(name, 'batch')),
+  ]);
+  t.is(served.join(''), 'a1b2cd');
+});

@@ -45,14 +45,13 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
       letters: await findWaiting(tx, lettersInOrder, thresholds.deadLetters),
       entries: await findWaiting(tx, unsealedInOrder, thresholds.backlog),
     }));
-    const now = clock();
     const alerts: (DlqAlert | undefined)[] = [
       tooMany(letters, thresholds.deadLetters, {
         code: 'dead_letters',
         severity: 'warning',
         message: 'Entries are in the dead-letter queue.',
       }),
-      tooLong(letters.oldestAt, now, thresholds.deadLetterAgeSeconds, {
+      tooLong(letters.oldest, thresholds.deadLetterAgeSeconds, {
         code: 'dead_letter_old',
         severity: 'critical',
         message: 'A dead letter waits for somebody to retry or abandon it.',
@@ -62,12 +61,12 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
         severity: 'warning',
         message: 'Many entries wait for their signature.',
       }),
-      tooLong(entries.oldestAt, now, thresholds.backlogAgeSeconds, {
+      tooLong(entries.oldest, thresholds.backlogAgeSeconds, {
         code: 'backlog_old',
         severity: 'critical',
         message: 'An entry waits long for its signature.',
       }),
-      tooLong(pausedSince(), now, thresholds.pauseSeconds, {
+      tooLong(ageAt(clock(), pausedSince()), thresholds.pauseSeconds, {
         code: 'sealing_paused',
         severity: 'critical',
         message: 'This process cannot seal: its log says what is away or fails.',
@@ -79,15 +78,21 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
 
 type Wording = Pick<DlqAlert, 'code' | 'severity' | 'message'>;
 
+interface Age {
+  readonly since: Date;
+  readonly seconds: number;
+}
+
 interface Waiting {
   readonly count: number;
-  readonly oldestAt: Date | undefined;
+  /** By the database's clock, which dates them: replicas' may be apart. */
+  readonly oldest: Age | undefined;
   /** When the one came with which the threshold was reached. */
   readonly reachedAt: Date | undefined;
 }
 
 const lettersInOrder = sql`select created_at from audit_dead_letters where status = 'PENDING' order by created_at`;
-/** Ids are in the order of time. */
+/** Ids are nearly in the order of time. */
 const unsealedInOrder = sql`select created_at from audit_entries where state = 'PENDING' order by id`;
 
 async function findWaiting(
@@ -95,18 +100,26 @@ async function findWaiting(
   inOrder: typeof lettersInOrder,
   threshold: number,
 ): Promise<Waiting> {
-  const { rows } = await sql<{ count: number; oldest: Date | null; reached: Date | null }>`
+  const { rows } = await sql<{
+    count: number;
+    oldest: Date | null;
+    now: Date;
+    reached: Date | null;
+  }>`
     with waiting as materialized (${inOrder})
-    select count(*) as count,
-      (select created_at from waiting limit 1) as oldest,
+    select count(*) as count, min(created_at) as oldest, clock_timestamp() as now,
       (select created_at from waiting offset ${threshold - 1} limit 1) as reached
     from waiting`.execute(tx);
   const [row] = rows;
   return {
     count: row?.count ?? 0,
-    oldestAt: row?.oldest ?? undefined,
+    oldest: row && ageAt(row.now, row.oldest ?? undefined),
     reachedAt: row?.reached ?? undefined,
   };
+}
+
+function ageAt(now: Date, since: Date | undefined): Age | undefined {
+  return since && { since, seconds: Math.floor((now.getTime() - since.getTime()) / 1_000) };
 }
 
 function tooMany(
@@ -117,13 +130,7 @@ function tooMany(
   return reachedAt && { ...wording, value: count, threshold, since: reachedAt };
 }
 
-function tooLong(
-  since: Date | undefined,
-  now: Date,
-  threshold: number,
-  wording: Wording,
-): DlqAlert | undefined {
-  if (since === undefined) return undefined;
-  const value = Math.floor((now.getTime() - since.getTime()) / 1_000);
-  return value < threshold ? undefined : { ...wording, value, threshold, since };
+function tooLong(age: Age | undefined, threshold: number, wording: Wording): DlqAlert | undefined {
+  if (age === undefined || age.seconds < threshold) return undefined;
+  return { ...wording, value: age.seconds, threshold, since: age.since };
 }

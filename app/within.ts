@@ -1,8 +1,11 @@
-import { sleep } from '../wake-signal.ts';
+import { sleep } from './wake-signal.ts';
 
 /** Resolves with `work`, or after `ms`. */
 export async function within(ms: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
-  await Promise.race([work, sleep(ms, over.signal)]);
-  over.abort();
+  try {
+    await Promise.race([work, sleep(ms, over.signal)]);
+  } finally {
+    over.abort();
+  }
 }

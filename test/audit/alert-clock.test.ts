@@ -1,0 +1,39 @@
+import test from 'ava';
+import { createAlerts } from '../../app/audit/dlq/alerts.ts';
+import { startVault } from '../vault.ts';
+import { appendEntries, openTrail } from './entries.ts';
+
+const thresholds = {
+  deadLetters: 100,
+  deadLetterAgeSeconds: 1_000,
+  backlog: 100,
+  backlogAgeSeconds: 300,
+  pauseSeconds: 1_000,
+};
+
+test('an age is told rightly by a process whose clock is minutes off', async (t) => {
+  const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
+  t.teardown(() => vault.stop());
+  const open = await openTrail(vault);
+  t.teardown(() => open.close());
+  const agesAt = async (minutesOff: number) => {
+    const clock = () => new Date(Date.now() + minutesOff * 60_000);
+    const { db } = open;
+    const alerts = await createAlerts({ db, pausedSince: () => undefined, thresholds, clock })();
+    return alerts.map(({ code, value }) => ({ code, minutes: Math.floor(value / 60) }));
+  };
+
+  await appendEntries(open, 1);
+  t.deepEqual(await agesAt(10), []);
+
+  await open.db.asService((tx) =>
+    tx
+      .updateTable('audit_entries')
+      .set({ created_at: new Date(Date.now() - 7.5 * 60_000) })
+      .where('state', '=', 'PENDING')
+      .execute(),
+  );
+  for (const minutesOff of [-10, 0, 10]) {
+    t.deepEqual(await agesAt(minutesOff), [{ code: 'backlog_old', minutes: 7 }]);
+  }
+});

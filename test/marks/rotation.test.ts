@@ -1,0 +1,57 @@
+import test from 'ava';
+import type { AuditProof } from '../../app/audit/proof.ts';
+import { until } from '../../app/dev/until.ts';
+import { createKeyRegistry } from '../../app/keys/registry.ts';
+import { noMark } from '../../app/marks/mark.ts';
+import { startMarkWriter } from '../../app/marks/writer.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { appendEntries, openTrail } from '../audit/entries.ts';
+import { startOwnKeysVault } from '../keys/keys-vault.ts';
+
+test('a key that was retired while a mark was under way signs no mark', async (t) => {
+  const own = await startOwnKeysVault(t);
+  const open = await openTrail(own.vault);
+  t.teardown(() => open.close());
+  const { db, trail: audit } = open;
+  const clock = () => new Date();
+  const { client } = own.signer;
+  const registry = createKeyRegistry({ db, signer: client, audit, clock });
+  const first = await own.activeKey('audit');
+  const second = await own.create('audit');
+  await appendEntries(open, 1);
+
+  const marks: AuditProof[] = [];
+  let isExchanged = false;
+  const writer = startMarkWriter({
+    db,
+    audit,
+    clock,
+    registry,
+    signer: {
+      async seal(keyId, entries) {
+        if (!isExchanged) {
+          t.is(keyId, first.keyId);
+          await own.activate(second.keyId);
+          isExchanged = true;
+        }
+        return client.seal(keyId, entries);
+      },
+    },
+    objects: {
+      list: async () => [],
+      read: async () => undefined,
+      write: async (proof) => void marks.push(proof),
+      remove: async () => undefined,
+    },
+    record: {
+      newest: async () => noMark,
+      take: async () => noMark,
+      written: async () => undefined,
+    },
+    admission: { admitted: { markIds: [], restoration: undefined } },
+    log: createLog('silent'),
+  });
+  t.teardown(() => writer.stop());
+  await until(() => marks.length > 0, { what: 'a mark', timeoutMs: 20_000 });
+  t.is(marks[0]?.hsmKeyId, second.keyId);
+});
