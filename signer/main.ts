@@ -55,6 +55,8 @@ try {
 
 async function stop(signal: NodeJS.Signals): Promise<void> {
   log.info({ signal }, 'stopping');
+  // Nothing has begun that could end.
+  if (!server.listening) process.exit(0);
   await drain();
   await Promise.all([hsm.close(), verifier.close()]);
   log.info('stopped');

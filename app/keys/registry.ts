@@ -17,8 +17,8 @@ export interface KeyRegistry {
   /** Oldest generation first. */
   list(): Promise<readonly RegisteredKey[]>;
   /**
-   * The key that signs, read at most `staleMs` ago if the database answers; until the first is registered, throws as sync
-   * does. What it signs counts only if it is still active when that is stored.
+   * The key that signs, read at most `staleMs` ago if the database answers; until the first is
+   * registered, throws as sync does. What it signs counts only if it is still active when that is stored.
    */
   active(purpose: SigningPurpose): Promise<RegisteredKey>;
   /** Reads the registry again: a key was exchanged. */

@@ -22,7 +22,8 @@ type SessionPoolOptions<S> = {
 /**
  * Sessions for one operation each, opened as they are first needed. In each queue who comes first is
  * served first, and the queues are served by turns: else a batch would wait behind all others with
- * each of its operations, and never end while many log in. A session whose operation left it unfit is closed; the next caller gets a new one.
+ * each of its operations, and never end while many log in. A session whose operation left it unfit is
+ * closed; the next caller gets a new one.
  */
 export class SessionPool<S extends Closable> {
   readonly #options: SessionPoolOptions<S>;
