@@ -12,6 +12,7 @@ import { Migration0007Tenants } from './migrations/0007-tenants.ts';
 import { Migration0008SyncEpochs } from './migrations/0008-sync-epochs.ts';
 import { Migration0009DeviceVersions } from './migrations/0009-device-versions.ts';
 import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
+import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
 import { entities } from './schema.ts';
 
 /** In the order they run; forward only, never edited once released. */
@@ -26,6 +27,7 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0008SyncEpochs,
   Migration0009DeviceVersions,
   Migration0010OutboxKinds,
+  Migration0011SyncRequests,
 ];
 
 /** Any constant of ours: the advisory lock that lets one process migrate at a time. */

@@ -118,7 +118,6 @@ export const SyncRequest = defineEntity({
     requestId: p.uuid().primary(),
     /** SHA-256 of what was asked, hex. */
     digest: p.text(),
-    status: p.integer(),
     /** JSON text. */
     answer: p.text(),
     expiresAt: timestamp(),

@@ -15,7 +15,6 @@ export interface SyncRequest<Answer> {
   readonly asked: unknown;
   /** What the kept text is read by. */
   readonly answer: z.ZodType<Answer>;
-  readonly statusOf: (answer: Answer) => number;
 }
 
 /**
@@ -33,7 +32,7 @@ export async function actOnce<Answer>(
   const answer = await act();
   await tx
     .updateTable('sync_requests')
-    .set({ status: request.statusOf(answer), answer: JSON.stringify(answer) })
+    .set({ answer: JSON.stringify(answer) })
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .where('request_id', '=', request.id)
@@ -50,7 +49,7 @@ async function claim(
   const { id, asked } = request;
   const digest = createHash('sha256').update(canonicalText(asked)).digest('hex');
   const expires_at = sql<Date>`now() + make_interval(days => ${keptDays})`;
-  const fresh = { digest, status: 0, answer: '', expires_at };
+  const fresh = { digest, answer: '', expires_at };
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('sync_requests')
     .values({ user_id: owner.userId, tenant_id: owner.tenantId, request_id: id, ...fresh })

@@ -203,7 +203,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
   return {
     async create(author, input) {
       const text = toText(input.data);
-      const request = { asked: ['create', input], answer: ObjectView, statusOf: () => 201 };
+      const request = { asked: ['create', input], answer: ObjectView };
       return act(author, request, (tx) => create(tx, author, input, text));
     },
 
@@ -211,11 +211,7 @@ export function createSynchronization(options: SynchronizationOptions): Synchron
       const changedAt = input.changedAt ?? clock();
       if (changedAt.getTime() > clock().getTime() + aheadMs) throw tooFarAhead();
       if (input.delta !== undefined) assertStorable(input.delta);
-      const request = {
-        asked: ['write', input],
-        answer: WriteAnswer,
-        statusOf: ({ status }: Written) => (status === 'APPLIED' ? 200 : 409),
-      };
+      const request = { asked: ['write', input], answer: WriteAnswer };
       return act(author, request, (tx) => write(tx, author, { ...input, changedAt }));
     },
   };

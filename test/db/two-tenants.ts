@@ -50,8 +50,8 @@ async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Pr
      values ($1, $2, gen_random_uuid(), 1, '{}', 1, now())`,
     `sync_history (user_id, tenant_id, id, object_id, version, status, device_id, changed_at)
      values ($1, $2, gen_random_uuid(), gen_random_uuid(), 1, 'APPLIED', gen_random_uuid(), now())`,
-    `sync_requests (user_id, tenant_id, request_id, digest, status, answer, expires_at)
-     values ($1, $2, gen_random_uuid(), '', 200, '{}', now())`,
+    `sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
+     values ($1, $2, gen_random_uuid(), '', '{}', now())`,
   ];
   for (const insert of inserts) await service.query(`insert into ${insert}`, [userId, tenantId]);
 }

@@ -49,8 +49,8 @@ async function shareSomething(userId: string, deviceId: string): Promise<void> {
      select $1, 'default', $2, 1, '{}', 1, now() where $2::uuid <> $3::uuid`,
     `sync_history (user_id, tenant_id, id, object_id, version, status, device_id, changed_at)
      values ($1, 'default', $2, $2, 1, 'APPLIED', $3, now())`,
-    `sync_requests (user_id, tenant_id, request_id, digest, status, answer, expires_at)
-     select $1, 'default', $2, '', 200, '{}', now() where $2::uuid <> $3::uuid`,
+    `sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
+     select $1, 'default', $2, '', '{}', now() where $2::uuid <> $3::uuid`,
   ];
   for (const insert of inserts) {
     await sql(`insert into ${insert}`, [userId, randomUUID(), deviceId]);

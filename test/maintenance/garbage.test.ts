@@ -189,8 +189,8 @@ test.serial('rows that nobody looks at any more are removed, and younger ones no
      from unnest(array[-90, -31, -29, 30]) days`,
   );
   await sql(
-    `insert into sync_requests (user_id, request_id, tenant_id, digest, status, answer, expires_at)
-     select gen_random_uuid(), gen_random_uuid(), 'default', '', 200, '{}', now() + hours * interval '1 hour'
+    `insert into sync_requests (user_id, request_id, tenant_id, digest, answer, expires_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', '', '{}', now() + hours * interval '1 hour'
      from generate_series(1, 1100) n, unnest(array[-1, 1]) hours`,
   );
   await sql(

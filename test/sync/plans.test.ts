@@ -39,8 +39,8 @@ test('every look-up of synchronisation reads an index of the user’s in the ten
       select user_id, tenant_id, id, 1, '{}', i, now() from many;
     insert into sync_history (id, user_id, tenant_id, object_id, version, status, device_id, changed_at)
       select gen_random_uuid(), user_id, tenant_id, id, 1, 'APPLIED', id, now() from many;
-    insert into sync_requests (user_id, tenant_id, request_id, digest, status, answer, expires_at)
-      select user_id, tenant_id, id, '', 200, '', now() from many;
+    insert into sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
+      select user_id, tenant_id, id, '', '', now() from many;
     insert into sync_counters (user_id, tenant_id, last_change)
       select gen_random_uuid(), tenant_id, 1 from many union all select '${userId}', 'one', 1;
     analyze devices, sync_objects, sync_history, sync_requests, sync_counters`);
