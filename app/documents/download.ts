@@ -49,9 +49,7 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
   }
 
   async function assertMayRead(caller: Caller, file: VersionRow): Promise<void> {
-    const { sessionId } = caller;
-    const isRevoked = sessionId !== undefined && (await revocations.isRevoked(sessionId));
-    if (isRevoked) throw new AppError('invalid_token');
+    if (await revocations.isRevoked(caller.sessionId)) throw new AppError('invalid_token');
     await find(caller, file.document_id, file.version);
   }
 

@@ -1,9 +1,8 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
+import { KEY_BYTES } from './key.ts';
 
 const NO_SALT = new Uint8Array(0);
-
-const KEY_BYTES = 32;
 
 /**
  * 32 bytes of HKDF-SHA-256 (RFC 5869) with the label as info. Throws TypeError unless the key has as

@@ -1,8 +1,8 @@
 import { argon2id as deriveInWebAssembly } from 'hash-wasm';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
+import { KEY_BYTES } from '../crypto/key.ts';
 
-const KEY_BYTES = 32;
 const MEMORY_KIB = 65_536;
 const ITERATIONS = 3;
 const PARALLELISM = 1;

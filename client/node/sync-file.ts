@@ -5,6 +5,7 @@ import { ClientError } from '../client-error.ts';
 import { createSavedState } from '../sync/memory-store.ts';
 import { SavedChanges } from '../sync/store.ts';
 import type { SavedState, SyncStore } from '../sync/store.ts';
+import { createTurns } from '../sync/turns.ts';
 import { writeFileAtomically } from './atomic-file.ts';
 import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
@@ -27,14 +28,12 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
   let bytes = 0;
   let isTorn = false;
   let isClosed = false;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
-  /** One after the other, and none once the claim is given up. */
-  async function inTurn<T>(act: () => Promise<T>): Promise<T> {
+  /** None once the claim is given up. */
+  async function inTurnUnlessClosed<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new ClientError('store_closed');
-    const next = last.then(act);
-    last = next.catch(() => {});
-    return next.catch(rethrow);
+    return inTurn(work).catch(rethrow);
   }
 
   async function close(): Promise<void> {
@@ -70,13 +69,13 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
 
   return {
     load: () =>
-      inTurn(async () => {
+      inTurnUnlessClosed(async () => {
         for (const line of await readWholeLines(path)) state.apply(parseChanges(line));
         await compact();
         return state.present();
       }),
     save: (changes) =>
-      inTurn(async () => {
+      inTurnUnlessClosed(async () => {
         const grown = bytes - compactBytes;
         if (grown > Math.max(LEAST_GROWTH_BYTES, 2 * compactBytes)) await compact();
         await append(toLine(changes));
@@ -84,9 +83,8 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
       }),
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await last;
       try {
-        await close();
+        await inTurn(close);
       } finally {
         await claim[Symbol.asyncDispose]();
       }

@@ -1,6 +1,7 @@
 import { isSpent } from './stored-object.ts';
 import type { StoredObject } from './stored-object.ts';
 import type { SyncStore } from './store.ts';
+import { createTurns } from './turns.ts';
 
 /** What is decided of objects; those of which nothing is left to know are forgotten. */
 export interface Decision {
@@ -26,7 +27,7 @@ export async function loadLocalObjects(store: SyncStore): Promise<LocalObjects> 
   const saved = await store.load();
   const objects = new Map(saved.objects.map((object) => [object.objectId, object]));
   let { cursor } = saved;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   const listeners = new Set<(objectIds: readonly string[]) => void>();
 
   async function commit(decide: () => Promise<Decision> | Decision): Promise<void> {
@@ -48,11 +49,7 @@ export async function loadLocalObjects(store: SyncStore): Promise<LocalObjects> 
     ids: () => [...objects.keys()],
     find: (objectId) => objects.get(objectId),
     cursor: () => cursor,
-    commit(decide) {
-      const next = last.then(() => commit(decide));
-      last = next.catch(() => {});
-      return next;
-    },
+    commit: (decide) => inTurn(() => commit(decide)),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -12,6 +12,7 @@ import { createObjectHasher } from '../../app/storage/object-hash.ts';
 import { partBytes, testBytes } from './bytes.ts';
 import { everythingThrows, fillStore } from './every-operation.ts';
 import { openUpload, putBytes, readObject, storeObject, throwsCode } from './stored.ts';
+import { mayMount, mountTmpfs } from './tmpfs.ts';
 
 const run = promisify(execFile);
 
@@ -155,12 +156,11 @@ test('a thread that hashes makes no store', async (t) => {
   );
 });
 
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 (mayMount ? test : test.skip)('an unmounted volume is no empty store', async (t) => {
   const mountPoint = await newDirectory(t);
   await mkdir(mountPoint);
   const unmount = () => run('umount', [mountPoint]);
-  await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', mountPoint]);
+  await mountTmpfs(mountPoint, '8m');
   const store = await open(mountPoint);
   const contents = await fillStore(store);
   await cp(mountPoint, `${mountPoint}-volume`, { recursive: true });

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
+import { mayMount, mountTmpfs } from '../storage/tmpfs.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Answer } from './api.ts';
 import { abort, bytesOf, complete, fileOf, MiB, openSession, progress, putPart } from './files.ts';
@@ -104,7 +105,6 @@ test('a store that breaks in the middle of a part answers while the client still
   t.is((await again.answer).status, 200);
 });
 
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 (mayMount ? test : test.skip)(
   'a full disk in the middle of a part leaves nothing behind',
   async (t) => {
@@ -120,7 +120,7 @@ const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
       );
     await until(copied, { what: 'a copy', timeoutMs: 20_000 });
     t.teardown(() => rm(aside, { recursive: true }));
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory]);
+    await mountTmpfs(directory, '8m');
     t.teardown(() => run('umount', ['-l', directory]));
     await cp(aside, directory, { recursive: true });
     const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];

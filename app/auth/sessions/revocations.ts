@@ -8,8 +8,11 @@ import type { Log } from '../../telemetry/log.ts';
 export interface Revocations {
   /** Ends a session in `tx`: here from the commit on, in every other process within 5 s. */
   revoke(tx: Tx, sessionId: string): Promise<void>;
-  /** Throws database_unavailable where what this process knows is older than 5 s. */
-  isRevoked(sessionId: string): Promise<boolean>;
+  /**
+   * False for none: tokens of other issuers may name no session. Throws database_unavailable where what
+   * this process knows is older than 5 s.
+   */
+  isRevoked(sessionId: string | undefined): Promise<boolean>;
   /** Finishes the look under way. */
   stop(): Promise<void>;
 }
@@ -66,6 +69,7 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
       });
     },
     async isRevoked(sessionId) {
+      if (sessionId === undefined) return false;
       // A look that was under way as the process was paused brings what is too old.
       while (performance.now() - knownAt > staleAfterMs) {
         try {

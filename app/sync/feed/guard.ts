@@ -29,9 +29,7 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     const startedAt = performance.now();
     const looked = [...feeds()];
     for (const feed of looked) {
-      const { sessionId } = feed;
-      const isRevoked = sessionId !== undefined && (await revocations.isRevoked(sessionId));
-      if (isRevoked) feed.end('invalid_token');
+      if (await revocations.isRevoked(feed.sessionId)) feed.end('invalid_token');
     }
     // Sessions of other issuers go on when their device is revoked.
     if (looked.length > 0) {

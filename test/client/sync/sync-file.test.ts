@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
 import type { SavedChanges, SavedState } from '../../../client/sync/store.ts';
+import { mayMount, mountTmpfs } from '../../storage/tmpfs.ts';
 import { objectOf } from './stored-objects.ts';
 
 const run = promisify(execFile);
@@ -91,12 +92,11 @@ test('a client that has let go of the file writes nothing more, and what it had 
   t.deepEqual(await second.load(), before);
 });
 
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 (mayMount ? test : test.skip)(
   'a full disk refuses a save, keeps the earlier ones, and takes the next where it has room',
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'sync-'));
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', directory]);
+    await mountTmpfs(directory, '256k');
     t.teardown(() => run('umount', ['-l', directory]));
     await using file = await openSyncFile(join(directory, 'objects'));
     await file.load();
