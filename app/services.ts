@@ -1,4 +1,4 @@
-import { systemClock } from './clock.ts';
+import { systemClock } from './async/clock.ts';
 import type { Config } from './config.ts';
 import { startMarkWriter } from './marks/writer.ts';
 import { createOutbox } from './outbox/outbox.ts';
@@ -11,7 +11,7 @@ import { createOperation } from './services/operation.ts';
 import { createVault } from './services/vault.ts';
 import { startChangeFeeds } from './sync/feed/feeds.ts';
 import type { Log } from './telemetry/log.ts';
-import { createWakeSignal } from './wake-signal.ts';
+import { createWakeSignal } from './async/wake-signal.ts';
 
 export type Services = Awaited<ReturnType<typeof startServices>>;
 

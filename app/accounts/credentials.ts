@@ -1,5 +1,5 @@
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { CredentialMethod } from './entity.ts';
 
 /** Hex. */

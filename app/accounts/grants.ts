@@ -4,7 +4,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import { endSessions } from '../auth/sessions/login-sessions.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Role, Scope } from './rights.ts';
 import { moveToTenant } from './tenant-move.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Origin } from '../http/request.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';

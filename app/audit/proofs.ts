@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { AuditProof } from './proof.ts';
 import type { Sealer } from './sealing/sealer.ts';

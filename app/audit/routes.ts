@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import { route, type Route } from '../http/route.ts';
 import type { ProofReads } from './proof-reads.ts';
 import type { Proofs } from './proofs.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { repeat } from '../repeat.ts';
+import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';
 import { nobody, type AuditEvent } from './event.ts';
 import { recordTallies } from './tally-recorder.ts';

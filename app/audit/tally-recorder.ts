@@ -1,5 +1,5 @@
 import { sql, type Selectable } from 'kysely';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { AuditAction, AuditEvent } from './event.ts';

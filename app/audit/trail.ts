@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { sql, type QueryCreator } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEntry } from '../../signer/entry.ts';
-import { canonicalText } from '../canonical-text.ts';
-import type { Clock } from '../clock.ts';
+import { canonicalText } from '../json/canonical-text.ts';
+import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { AuditEvent } from './event.ts';
 
 export interface AuditTrail {

@@ -1,5 +1,5 @@
 import { createAuditTrail, type AuditTrail } from '../audit/trail.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../async/clock.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { requireDatabaseUrl } from './command.ts';
 

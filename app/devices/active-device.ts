@@ -1,5 +1,5 @@
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError, type ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors/errors.ts';
 
 /** Its use is written down again after this long. */
 const touchEveryMs = 60_000;

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { KeyForm, ToEnvelope } from '../envelopes/key-form.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { insertEnvelope, selectEnvelope, toStored } from '../envelopes/rows.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { loadActive, touch } from './active-device.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';

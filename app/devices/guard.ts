@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Route } from '../http/route.ts';
 import { Uuid } from '../http/wire.ts';

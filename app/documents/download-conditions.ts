@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { parseIfMatch } from '../http/precondition.ts';
 import { parseRange, type FileRange } from './download-range.ts';
 

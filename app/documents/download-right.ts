@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { AppError } from '../errors.ts';
-import { repeat } from '../repeat.ts';
+import { AppError } from '../errors/errors.ts';
+import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const lookEveryMs = 5_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { route, type Route } from '../http/route.ts';
 import { StreamedAnswer } from '../http/streamed-answer.ts';
 import { mayRead } from './access.ts';

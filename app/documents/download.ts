@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Revocations } from '../auth/sessions/revocations.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ByteRange, ObjectStore } from '../storage/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';

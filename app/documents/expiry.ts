@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { ownerOf, type VersionRow } from './document-rows.ts';
 
 export interface DocumentExpiry {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { assertSafeText } from '../http/safe-text.ts';
 import { parseInput } from '../http/validation.ts';
 import { CreateUpload } from '../uploads/schema.ts';

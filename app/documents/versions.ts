@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Idempotency } from '../http/idempotency.ts';
 import type { CompletedFile, Uploads } from '../uploads/service.ts';

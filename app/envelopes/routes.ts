@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ReauthTokens } from '../auth/reauth/reauth-token.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { parseIfMatch, withETag } from '../http/precondition.ts';
 import type { RequestInfo } from '../http/request.ts';

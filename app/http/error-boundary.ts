@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { errorBody } from './error-body.ts';
 import { requestInfo } from './request-context.ts';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import {
   isRecovery,
   mayAccess,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalText } from '../canonical-text.ts';
+import { canonicalText } from '../json/canonical-text.ts';
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller, InternalCaller } from './caller.ts';
 import type { Reply, RequestInfo } from './request.ts';
 

@@ -4,7 +4,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { describeError, type ErrorCode } from '../errors.ts';
+import { describeError, type ErrorCode } from '../errors/errors.ts';
 import { recoveryScope, type Access } from './caller.ts';
 import { EventStream } from './event-stream.ts';
 import { answerHeaders, requestHeaders } from './openapi-headers.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError, type ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors/errors.ts';
 import type { Access, Caller, InternalCaller } from './caller.ts';
 import { answerOnce, type Idempotency, type IdempotencyKeys } from './idempotency.ts';
 import type { Reply, RequestInfo } from './request.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/idempotency.ts';
 import { isOld } from './old-keys.ts';
 

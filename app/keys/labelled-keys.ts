@@ -1,10 +1,10 @@
 import type { SignerClient } from '../../signer/client.ts';
 import { MacLabel } from '../../signer/protocol.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { fingerprintOf } from './registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { sleep } from '../wake-signal.ts';
+import { sleep } from '../async/wake-signal.ts';
 
 /** Keys derived in the HSM, one a purpose, fetched once and kept in memory. */
 export interface LabelledKeys {

@@ -3,7 +3,7 @@ import type { SignerClient } from '../../signer/client.ts';
 import type { SigningPurpose } from '../../signer/protocol.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { RegisteredKey } from './registered-key.ts';
 import { keyEvent, type KeyActor } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';

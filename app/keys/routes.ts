@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { route, type Route } from '../http/route.ts';
 import type { InternalCaller } from '../http/caller.ts';
 import type { RequestInfo } from '../http/request.ts';

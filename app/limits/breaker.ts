@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { assertWritable } from '../redis.ts';
+import { assertWritable } from '../redis/redis.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const pauseMs = 1_000;

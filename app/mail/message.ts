@@ -1,6 +1,6 @@
 import type { SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import { PermanentFailure } from '../outbox/permanent-failure.ts';
 import { Mail } from './mail.ts';
 import { Sender } from './sender.ts';

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import { nobody, type AuditEvent } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { sumOf, type Counts, type MaintenanceTask, type RunRequest } from './task.ts';
 import type { TaskLock } from './task-lock.ts';
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 
 export interface TaskLock {
   /**

@@ -1,15 +1,15 @@
 import type { SignerClient } from '../../signer/client.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { sleep } from '../wake-signal.ts';
+import { sleep } from '../async/wake-signal.ts';
 import { checkMarks, type Checked } from './check.ts';
 import type { MarkObjects } from './mark-objects.ts';
 import type { MarkRecord } from './mark-record.ts';
 import type { Restoration } from './restoration.ts';
 import { StartRefused } from './start-refused.ts';
-import { within } from '../within.ts';
+import { within } from '../async/within.ts';
 
 /** How long a start waits for an answer, and for what is away and may just be coming up. */
 const patienceMs = { answer: 10_000, away: 1_000 };

@@ -1,6 +1,6 @@
 import type { SignerClient } from '../../signer/client.ts';
 import type { PublicKey } from '../../signer/protocol.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../keys/registered-key.ts';
 import { compareBackups, type Comparison } from './comparison.ts';

@@ -3,7 +3,7 @@ import { NIL, v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { AuditEntry } from '../../signer/entry.ts';
 import { nobody, type AuditAction } from '../audit/event.ts';
-import { canonicalText } from '../canonical-text.ts';
+import { canonicalText } from '../json/canonical-text.ts';
 import { KeyId } from '../http/wire.ts';
 
 /** What the log was at a moment. */

@@ -1,18 +1,18 @@
 import type { SignerClient } from '../../signer/client.ts';
 import type { AuditProof } from '../audit/proof.ts';
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { repeat } from '../repeat.ts';
+import { repeat } from '../async/repeat.ts';
 import type { Admission, Admitted } from './admission.ts';
 import { countSealed, readLogState } from './log-state.ts';
 import { createMarkId, createMarkText, type LogState } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 import type { MarkRecord } from './mark-record.ts';
 import { recordRestoration } from './restoration.ts';
-import { within } from '../within.ts';
+import { within } from '../async/within.ts';
 
 const pollMs = 1_000;
 /** Between two marks in a row, whoever writes them. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { WakeSignal } from '../wake-signal.ts';
+import type { WakeSignal } from '../async/wake-signal.ts';
 import type { OutboxKind, OutboxPayloads } from './outbox.ts';
 import { PermanentFailure } from './permanent-failure.ts';
 

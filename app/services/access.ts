@@ -16,7 +16,7 @@ import { startRevocations } from '../auth/sessions/revocations.ts';
 import { createSrpExchange } from '../auth/login/srp-exchange.ts';
 import { createSrpSessions } from '../auth/login/srp-sessions.ts';
 import { createTokenRefresh } from '../auth/sessions/token-refresh.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
 import { createSessionBinding } from '../devices/session-binding.ts';

@@ -11,7 +11,7 @@ import { startTallies } from '../audit/tallies.ts';
 import { createAuditTrail } from '../audit/trail.ts';
 import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { fetchLabelledKeys } from '../keys/labelled-keys.ts';
 import { createPublishedKeys } from '../keys/published-keys.ts';
@@ -19,7 +19,7 @@ import { createKeyRegistry } from '../keys/registry.ts';
 import type { Admission } from '../marks/admission.ts';
 import { sealWhenAdmitted } from '../marks/sealing-gate.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createWakeSignal } from '../wake-signal.ts';
+import { createWakeSignal } from '../async/wake-signal.ts';
 import type { Backends } from './backends.ts';
 
 export type AuditServices = ReturnType<typeof startAudit>;

@@ -2,11 +2,11 @@ import { createSignerClient } from '../../signer/client.ts';
 import type { Config } from '../config.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { createMailer } from '../mail/create-mailer.ts';
-import { connectRedis } from '../redis.ts';
+import { connectRedis } from '../redis/redis.ts';
 import { createObjectStore } from '../storage/create-store.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 
 export type Backends = Awaited<ReturnType<typeof openBackends>>;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { startAdmission } from '../marks/admission.ts';
 import { createMarkObjects } from '../marks/mark-objects.ts';

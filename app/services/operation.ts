@@ -1,5 +1,5 @@
 import { createPurge } from '../accounts/purge.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { createDocumentExpiry } from '../documents/expiry.ts';
 import { createCacheProbe } from '../health/cache.ts';

@@ -1,5 +1,5 @@
 import { createClosure } from '../accounts/closure.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { createDevices } from '../devices/service.ts';
 import { createDeviceEnvelopes } from '../devices/envelopes.ts';

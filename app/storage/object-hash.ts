@@ -1,4 +1,4 @@
-import { createThreadPool } from '../thread-pool.ts';
+import { createThreadPool } from '../async/thread-pool.ts';
 import type { StoreConfig } from './create-store.ts';
 import { StorageError } from './storage-error.ts';
 import type { StorageErrorCode } from './storage-error.ts';

@@ -1,4 +1,4 @@
-import { canonicalText } from '../canonical-text.ts';
+import { canonicalText } from '../json/canonical-text.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import { loadObject } from './object-rows.ts';
 import { readData } from './schema.ts';

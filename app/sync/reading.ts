@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../devices/guard.ts';
 import { listChanges } from './change-list.ts';

@@ -1,5 +1,5 @@
 import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/guard.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/caller.ts';
 import { linkNextPage } from '../http/next-page.ts';
 import type { RequestInfo } from '../http/request.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { Route } from '../http/route.ts';
 import type { SchemaVersions } from './schema-versions.ts';
 

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { AuditTrail } from '../audit/trail.ts';
-import { canonicalText } from '../canonical-text.ts';
-import type { Clock } from '../clock.ts';
+import { canonicalText } from '../json/canonical-text.ts';
+import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './decision.ts';
 import {
   appendEntry,
@@ -29,7 +29,7 @@ import {
   type CreateObject,
   type WriteObject,
 } from './schema.ts';
-import { createKeyedTurns } from '../turns.ts';
+import { createKeyedTurns } from '../async/turns.ts';
 
 type CreateInput = z.output<typeof CreateObject>;
 type Created = z.output<typeof ObjectView>;

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Admission } from '../marks/admission.ts';
 import { markPrefix } from '../marks/mark-key.ts';

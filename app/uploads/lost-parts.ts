@@ -1,5 +1,5 @@
 import type { Database, Owner } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { missingParts, type PartRow } from './recorded-parts.ts';
 import { lockSession, type SessionRow } from './session-rows.ts';

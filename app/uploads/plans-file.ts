@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readJsonFile } from '../json-file.ts';
+import { readJsonFile } from '../json/json-file.ts';
 import type { Plan } from './quota.ts';
 
 const Name = z.string().regex(/^[\w.-]{1,64}$/);

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../errors/errors.ts';
 import type { SessionRow } from './session-rows.ts';
 
 /** A part as recorded, as far as a completion needs it. */

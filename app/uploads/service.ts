@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Caller } from '../http/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';

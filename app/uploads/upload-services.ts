@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../audit/trail.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectHasher } from '../storage/object-hash.ts';

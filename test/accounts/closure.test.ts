@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { until } from '../../app/dev/until.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';
 import { certify, createDocument, storeDocument, storeVersion } from '../documents/documents.ts';
 import { expireDocument } from '../documents/rows.ts';

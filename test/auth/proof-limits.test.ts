@@ -3,7 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import { createProofLimits, type ProofLimits } from '../../app/auth/login/proof-limits.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { refusal, someAddress, startReplica } from '../limits/replica.ts';
 import { testStack } from '../stack.ts';
 

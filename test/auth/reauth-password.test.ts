@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
 import { createPasswordVerifier } from '../../app/auth/reauth/password-verifier.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 
 const Vectors = z.array(z.object({ password: z.string(), salt: z.string(), verifier: z.string() }));
 const vectors = Vectors.parse(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { createAccount } from '../accounts/test-account.ts';
 import { assertError } from '../http/error-body.ts';
 import { createApi } from '../uploads/api.ts';

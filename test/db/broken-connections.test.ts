@@ -1,6 +1,6 @@
 import test from 'ava';
 import { sql } from 'kysely';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';

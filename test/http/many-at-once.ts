@@ -1,4 +1,4 @@
-import { createTurns } from '../../app/turns.ts';
+import { createTurns } from '../../app/async/turns.ts';
 
 /** A vault's connections to Postgres: a request that waits too long for one is answered 503. */
 const connections = 20;

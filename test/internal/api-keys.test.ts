@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
 import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';
 import { createInternalKeys, type InternalKeys } from '../../app/internal/api-keys.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { Redis } from 'ioredis';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import {
   createRateLimits,
   limitNames,
@@ -10,7 +10,7 @@ import {
   type Rates,
 } from '../../app/limits/rate-limits.ts';
 import type { Rate } from '../../app/limits/rate.ts';
-import { connectRedis } from '../../app/redis.ts';
+import { connectRedis } from '../../app/redis/redis.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 
 export interface Replica {

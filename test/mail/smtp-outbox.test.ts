@@ -4,7 +4,7 @@ import { until } from '../../app/dev/until.ts';
 import type { Mail } from '../../app/mail/mail.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
-import { createWakeSignal } from '../../app/wake-signal.ts';
+import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from '../outbox/email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from '../outbox/empty-outbox.ts';

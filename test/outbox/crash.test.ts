@@ -9,7 +9,7 @@ import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts
 import { until } from '../../app/dev/until.ts';
 import { createOutbox } from '../../app/outbox/outbox.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
-import { createWakeSignal } from '../../app/wake-signal.ts';
+import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';

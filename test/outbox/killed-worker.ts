@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { openDatabase } from '../../app/db/database.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
-import { createWakeSignal } from '../../app/wake-signal.ts';
+import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from './email-handlers.ts';
 

@@ -5,7 +5,7 @@ import { until } from '../../app/dev/until.ts';
 import { createOutbox, type OutboxPayloads } from '../../app/outbox/outbox.ts';
 import { PermanentFailure } from '../../app/outbox/permanent-failure.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../../app/outbox/worker.ts';
-import { createWakeSignal } from '../../app/wake-signal.ts';
+import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from './empty-outbox.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { createAuditTrail } from '../../app/audit/trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
 import { createSharing } from '../../app/sharing/service.ts';
 import { storeDocument } from '../documents/documents.ts';

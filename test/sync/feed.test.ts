@@ -1,6 +1,6 @@
 import test from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { AppError } from '../../app/errors.ts';
+import { AppError } from '../../app/errors/errors.ts';
 import { createFeed } from '../../app/sync/feed/feed.ts';
 import type { Cursor } from '../../app/sync/cursor.ts';
 import { pageSize, type FeedPage } from '../../app/sync/feed/changes.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { canonicalText } from '../../app/canonical-text.ts';
+import { canonicalText } from '../../app/json/canonical-text.ts';
 import { isObject, isSame, memberOf, type JsonObject } from '../../app/sync/json.ts';
 import { leavesOf } from '../../app/sync/json-pointer.ts';
 import { applyPatch } from '../../app/sync/merge-patch.ts';

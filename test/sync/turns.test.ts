@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createKeyedTurns, createTurns } from '../../app/turns.ts';
+import { createKeyedTurns, createTurns } from '../../app/async/turns.ts';
 import { untilWaiting } from '../accounts/paused-statement.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { startVault } from '../vault.ts';

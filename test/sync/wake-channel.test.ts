@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { connectRedis } from '../../app/redis.ts';
+import { connectRedis } from '../../app/redis/redis.ts';
 import { openWakeChannel } from '../../app/sync/feed/wake-channel.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { startTcpProxy } from '../health/tcp-proxy.ts';

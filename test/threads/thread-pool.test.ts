@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { createThreadPool, ThreadPoolError } from '../../app/thread-pool.ts';
+import { createThreadPool, ThreadPoolError } from '../../app/async/thread-pool.ts';
 import { until } from '../../app/dev/until.ts';
 
 /** Answers a number with the next one, and does what it is told by a word. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 
 /** What somebody ought to look at. */

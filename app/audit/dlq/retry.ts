@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { SignerRefused } from '../../../signer/signer-error.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import {
   assertWaiting,

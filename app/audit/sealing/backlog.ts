@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { repeat } from '../../repeat.ts';
+import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { countUnsealed } from '../unsealed.ts';
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createWakeSignal } from '../../wake-signal.ts';
+import { createWakeSignal } from '../../async/wake-signal.ts';
 
 const pauseMs = { first: 250, last: 5_000 };
 

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import type { SignerClient } from '../../../signer/client.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { sleep, type WakeSignal } from '../../wake-signal.ts';
+import { sleep, type WakeSignal } from '../../async/wake-signal.ts';
 import { createBatchSize } from './batch-size.ts';
 import {
   mayBeToBlame,

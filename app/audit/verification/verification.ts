@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../proof.ts';

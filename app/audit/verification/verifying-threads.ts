@@ -1,5 +1,5 @@
 import type { RegisteredKey } from '../../keys/registered-key.ts';
-import { createThreadPool } from '../../thread-pool.ts';
+import { createThreadPool } from '../../async/thread-pool.ts';
 import type { AuditProof, Verdict } from '../proof.ts';
 
 /** A proof, and the registered key of its key id. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readJsonFile } from '../../json-file.ts';
+import { readJsonFile } from '../../json/json-file.ts';
 import { ClaimPath } from './claims.ts';
 
 /** `[::1]` is how URL writes it. */

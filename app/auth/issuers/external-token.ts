@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import { newAccount } from '../../accounts/new-account.ts';
-import type { Clock } from '../../clock.ts';
-import { AppError } from '../../errors.ts';
+import type { Clock } from '../../async/clock.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Identified } from '../../http/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Identified } from '../../http/caller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { IssuerConfig } from './config.ts';

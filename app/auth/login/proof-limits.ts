@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { hashAddress } from './address-hash.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.ts';
+import type { ErrorCode } from '../../errors/errors.ts';
 import { originOf } from '../../http/request.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { Login } from './login.ts';

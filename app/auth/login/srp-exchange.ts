@@ -1,7 +1,7 @@
 import type { CredentialMethod } from '../../accounts/entity.ts';
 import type { Accounts, ActiveAccount } from '../../accounts/service.ts';
-import type { Clock } from '../../clock.ts';
-import { AppError } from '../../errors.ts';
+import type { Clock } from '../../async/clock.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { pad } from '../../srp/group.ts';

@@ -3,7 +3,7 @@ import type { Accounts } from '../../accounts/service.ts';
 import { byOwner } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { Origin } from '../../http/request.ts';
 import type { LoginFailures } from '../login/login-failures.ts';

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/caller.ts';
 import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import { linkNextPage } from '../../http/next-page.ts';
 import { route, type Route } from '../../http/route.ts';
 import { Uuid } from '../../http/wire.ts';

@@ -1,9 +1,9 @@
 import type { Accounts } from '../../accounts/service.ts';
 import { byOwner } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import { hashRefreshToken, issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';

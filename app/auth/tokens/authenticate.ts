@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Identified } from '../../http/caller.ts';
 import type { AccessTokens } from './access-token.ts';
 import type { Issuers } from '../issuers/issuers.ts';

@@ -3,7 +3,7 @@ import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
 import type { Cursor } from '../cursor.ts';
 import { readAfter, selectNewest, toCursor } from '../read-after.ts';
-import { createTurns } from '../../turns.ts';
+import { createTurns } from '../../async/turns.ts';
 import type { Change } from './events.ts';
 
 /** What feeds read of Postgres. */

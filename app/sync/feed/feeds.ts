@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Revocations } from '../../auth/sessions/revocations.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import type { Listener } from '../../http/event-stream.ts';
-import { repeat } from '../../repeat.ts';
+import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isSame, startAfter, type Cursor } from '../cursor.ts';
 import { createChanges } from './changes.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Revocations } from '../../auth/sessions/revocations.ts';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
-import { repeat } from '../../repeat.ts';
+import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { OpenFeed } from './open-feeds.ts';
 

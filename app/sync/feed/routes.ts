@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import { EventStream } from '../../http/event-stream.ts';
 import { route, type Route } from '../../http/route.ts';
 import { Cursor } from '../cursor.ts';

@@ -5,7 +5,7 @@ import {
   createExternalTokens,
   type ExternalToken,
 } from '../../../app/auth/issuers/external-token.ts';
-import type { ErrorCode } from '../../../app/errors.ts';
+import type { ErrorCode } from '../../../app/errors/errors.ts';
 import { createSigningKey } from './signing-key.ts';
 import { startTestIssuer, throwsCode, type TestIssuer } from './test-issuer.ts';
 

@@ -1,6 +1,6 @@
 /** A process that starts a key set, sees it fetched, and then has nothing to do: `key-set-program.ts <config>`. */
 import { startKeySet } from '../../../app/auth/issuers/key-set.ts';
-import { systemClock } from '../../../app/clock.ts';
+import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { readIssuers } from '../../../app/auth/issuers/config.ts';
 import { createIssuers, type Issuers } from '../../../app/auth/issuers/issuers.ts';
-import { systemClock } from '../../../app/clock.ts';
+import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/until.ts';
-import { AppError } from '../../../app/errors.ts';
+import { AppError } from '../../../app/errors/errors.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import {
   logInAt,

@@ -4,7 +4,7 @@ import type { JWTPayload } from 'jose';
 import { readIssuers, type IssuerConfig } from '../../../app/auth/issuers/config.ts';
 import { startKeySet, type KeySet } from '../../../app/auth/issuers/key-set.ts';
 import { until } from '../../../app/dev/until.ts';
-import { AppError, type ErrorCode } from '../../../app/errors.ts';
+import { AppError, type ErrorCode } from '../../../app/errors/errors.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { issuersFile } from './issuers-file.ts';
 import { startKeyServer, type KeyServer } from './key-server.ts';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Log } from './telemetry/log.ts';
+import type { Log } from '../telemetry/log.ts';
 
 /**
  * The one connection to Redis. Commands fail within a second or so while Redis is away instead of
