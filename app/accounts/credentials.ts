@@ -1,6 +1,6 @@
 import type { Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { CredentialMethod } from './entity.ts';
+import type { CredentialMethod } from '../db/tables/accounts.ts';
 
 /** Hex. */
 export interface Credential {

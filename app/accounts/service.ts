@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import type { CredentialMethod } from './entity.ts';
+import type { CredentialMethod } from '../db/tables/accounts.ts';
 
 /** An account that can log in. */
 export interface ActiveAccount extends Owner {

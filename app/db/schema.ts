@@ -1,5 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
-import { Account, Credential, PurgeRun, Registration } from '../accounts/entity.ts';
+import { Account, Credential, PurgeRun, Registration } from './tables/accounts.ts';
 import {
   AuditDeadLetter,
   AuditEntry,
@@ -7,17 +7,17 @@ import {
   AuditSequence,
   AuditTally,
   AuditTotal,
-} from '../audit/entity.ts';
-import { Identity, KnownAddress, LoginSession, RefreshToken } from '../auth/entity.ts';
-import { Device, SessionDevice } from '../devices/entity.ts';
-import { Document, DocumentKeyword, DocumentVersion } from '../documents/entity.ts';
-import { KeyEnvelope } from '../envelopes/entity.ts';
-import { IdempotencyKey } from '../idempotency/entity.ts';
-import { SigningKey } from '../keys/entity.ts';
-import { OutboxMessage } from '../outbox/entity.ts';
-import { DocumentShare, ShareRecipient, SharingKey } from '../sharing/entity.ts';
-import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from '../sync/entity.ts';
-import { UploadPart, UploadSession } from '../uploads/entity.ts';
+} from './tables/audit.ts';
+import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
+import { Device, SessionDevice } from './tables/devices.ts';
+import { Document, DocumentKeyword, DocumentVersion } from './tables/documents.ts';
+import { KeyEnvelope } from './tables/envelopes.ts';
+import { IdempotencyKey } from './tables/idempotency.ts';
+import { SigningKey } from './tables/keys.ts';
+import { OutboxMessage } from './tables/outbox.ts';
+import { DocumentShare, ShareRecipient, SharingKey } from './tables/sharing.ts';
+import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
+import { UploadPart, UploadSession } from './tables/uploads.ts';
 
 /** Every table. Entities are pure definitions, so the database may know the features' own. */
 export const entities = [

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { SigningPurpose } from '../../signer/protocol.ts';
 import type { Schema } from '../db/schema.ts';
-import type { KeyState } from './entity.ts';
+import type { KeyState } from '../db/tables/keys.ts';
 
 /** A public key the HSM signs, signed or may come to sign with. */
 export interface RegisteredKey {

@@ -5,7 +5,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { DeviceCaller } from '../devices/guard.ts';
-import type { ConflictType } from './entity.ts';
+import type { ConflictType } from '../db/tables/sync.ts';
 import type { Change } from './rules.ts';
 
 /** Who writes, on which device, by which request. */

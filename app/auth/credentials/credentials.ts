@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { holdAccount, storeCredential } from '../../accounts/credentials.ts';
-import type { CredentialMethod } from '../../accounts/entity.ts';
+import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { fingerprint } from '../../accounts/fingerprint.ts';
 import { assertSaltLength } from '../../accounts/salt-length.ts';
 import { holdUnchanged, type Accounts } from '../../accounts/service.ts';

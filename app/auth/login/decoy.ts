@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import type { CredentialMethod } from '../../accounts/entity.ts';
+import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { prime, toBigInt } from '../../srp/group.ts';
 
 /** What stands in for an account that does not exist, so that a login shows no difference. */

@@ -1,4 +1,4 @@
-import type { CredentialMethod } from '../../accounts/entity.ts';
+import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import type { Accounts, ActiveAccount } from '../../accounts/service.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';

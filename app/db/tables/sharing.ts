@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../db/columns.ts';
-import { isRecipient, ownedByUser, writtenUnder } from '../db/policies.ts';
-import { Document } from '../documents/entity.ts';
+import { createdAt, owner, timestamp } from '../columns.ts';
+import { isRecipient, ownedByUser, writtenUnder } from '../policies.ts';
+import { Document } from './documents.ts';
 
 /** The HPKE key pair by which others share with a user: base64, the private key wrapped by the client. */
 export const SharingKey = defineEntity({
