@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns.ts';
-import { ownedByService } from '../policies.ts';
+import { createdAt, timestamp } from '../columns/columns.ts';
+import { ownedByService } from '../columns/policies.ts';
 
 type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 

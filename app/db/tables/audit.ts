@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns.ts';
-import { ownedByService, ownedByUser } from '../policies.ts';
+import { createdAt, timestamp } from '../columns/columns.ts';
+import { ownedByService, ownedByUser } from '../columns/policies.ts';
 
 /**
  * PENDING waits for its signature; DEAD is in the dead-letter queue; ABANDONED will never be signed,

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns.ts';
-import { ownedByService, ownedByUser } from '../policies.ts';
+import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { ownedByService, ownedByUser } from '../columns/policies.ts';
 
 /** One login and the refresh tokens that came of it: the `sid` of its access tokens. */
 export const LoginSession = defineEntity({

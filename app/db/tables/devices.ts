@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns.ts';
-import { ownedByUser } from '../policies.ts';
+import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { ownedByUser } from '../columns/policies.ts';
 
 /** A device of a user, under the id that it chose. A revoked one stays, so that it never comes back. */
 export const Device = defineEntity({

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns.ts';
-import { ownedByUser, ownedUnder, sharedWithCaller } from '../policies.ts';
+import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { ownedByUser, ownedUnder, sharedWithCaller } from '../columns/policies.ts';
 
 type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 

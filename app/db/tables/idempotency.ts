@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns.ts';
-import { ownedByUser } from '../policies.ts';
+import { createdAt, timestamp } from '../columns/columns.ts';
+import { ownedByUser } from '../columns/policies.ts';
 
 /** A request that a client may send again under one key: under way, or done with its answer. */
 export const IdempotencyKey = defineEntity({

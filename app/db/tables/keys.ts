@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { timestamp } from '../columns.ts';
-import { ownedByService } from '../policies.ts';
+import { timestamp } from '../columns/columns.ts';
+import { ownedByService } from '../columns/policies.ts';
 
 /** A key signs while it is ACTIVE; one of each purpose is. */
 export type KeyState = 'CREATED' | 'ACTIVE' | 'RETIRED';

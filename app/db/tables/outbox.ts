@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns.ts';
-import { servicePolicy } from '../policies.ts';
+import { createdAt, timestamp } from '../columns/columns.ts';
+import { servicePolicy } from '../columns/policies.ts';
 
 /**
  * A side effect promised by a transaction: written with it, done after it at least once, then

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns.ts';
-import { isRecipient, ownedByUser, writtenUnder } from '../policies.ts';
+import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { isRecipient, ownedByUser, writtenUnder } from '../columns/policies.ts';
 import { Document } from './documents.ts';
 
 /** The HPKE key pair by which others share with a user: base64, the private key wrapped by the client. */

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { owner, timestamp } from '../columns.ts';
-import { ownedByService, ownedByUser, shownToAll } from '../policies.ts';
+import { owner, timestamp } from '../columns/columns.ts';
+import { ownedByService, ownedByUser, shownToAll } from '../columns/policies.ts';
 
 /** An object that a user's devices share, as it is now. A deleted one stays as its tombstone. */
 export const SyncObject = defineEntity({

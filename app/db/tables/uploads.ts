@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns.ts';
-import { ownedByUser, ownedUnder } from '../policies.ts';
+import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { ownedByUser, ownedUnder } from '../columns/policies.ts';
 
 type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
 
