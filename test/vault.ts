@@ -11,7 +11,7 @@ import {
   type DatabaseUrls,
 } from '../app/dev/database.ts';
 import { until } from '../app/dev/until.ts';
-import { listen } from '../app/http/server.ts';
+import { listen } from '../app/http/server/server.ts';
 import { startServices, type Services } from '../app/services.ts';
 import { createLog } from '../app/telemetry/log.ts';
 import { withoutLimits } from './limits/without-limits.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Documents } from '../documents/service.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { noticeExpiry } from '../mail/mail.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Sharing } from '../sharing/service.ts';

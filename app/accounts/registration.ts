@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import type { Origin } from '../http/request.ts';
+import type { Origin } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../mail/mail.ts';

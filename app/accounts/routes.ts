@@ -1,5 +1,5 @@
-import { originOf } from '../http/request.ts';
-import { route, type Route } from '../http/route.ts';
+import { originOf } from '../http/requests/request.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { forbidPassword } from './forbid-password.ts';
 import { Registered, RegisterRequest, Validated, ValidateEmailRequest } from './schema.ts';
 import type { Registration } from './registration.ts';

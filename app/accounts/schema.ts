@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isGroupElement } from '../srp/group.ts';
-import { Hex } from '../http/wire.ts';
+import { Hex } from '../http/bodies/wire.ts';
 import { Email } from './email.ts';
 
 export const Salt = Hex(128)

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { maxLookedThrough, selectInReach, selectMatches } from './entry-matches.ts';
 import { EntryText, type EntryQuery, type EntryView } from './entry-schema.ts';
 import { asReader } from './readers.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { Tallies } from './tallies.ts';
 
 /** Who reads proofs: one entry a caller and minute, with the number of requests. */

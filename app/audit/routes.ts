@@ -1,5 +1,5 @@
 import type { Clock } from '../async/clock.ts';
-import { route, type Route } from '../http/route.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import type { ProofReads } from './proof-reads.ts';
 import type { Proofs } from './proofs.ts';
 import {

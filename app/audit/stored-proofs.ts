@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { RegisteredKey } from '../keys/registered-key.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import { selectInReach, selectMatches } from './entry-matches.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Hex, Limit, Timestamp, Uuid } from '../http/wire.ts';
+import { Hex, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 import { Email } from '../accounts/email.ts';
 import { srpParams } from './login/srp-params.ts';
 

@@ -1,5 +1,5 @@
 import { listRoutes } from '../app.ts';
-import { describeAccess } from '../http/access-table.ts';
+import { describeAccess } from '../http/openapi/access-table.ts';
 import { parseOptions, type Command } from './command.ts';
 
 export const access: Command = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SigningPurpose } from '../../signer/protocol.ts';
-import { KeyId } from '../http/wire.ts';
+import { KeyId } from '../http/bodies/wire.ts';
 import { parseOptions, UsageError, type Command } from './command.ts';
 import {
   internalApiOptions,

@@ -1,4 +1,4 @@
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 
 /** The one user that callers without a token are, on the routes of keys, in development alone. */
 export const developer: Caller = {

@@ -1,9 +1,9 @@
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import type { Route } from '../http/route.ts';
-import { Uuid } from '../http/wire.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import type { Route } from '../http/routing/route.ts';
+import { Uuid } from '../http/bodies/wire.ts';
 import { assertActive, selectDevice, touch } from './active-device.ts';
 import type { SessionBinding } from './session-binding.ts';
 

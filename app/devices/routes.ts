@@ -1,6 +1,6 @@
-import { linkNextPage } from '../http/next-page.ts';
-import { parseIfMatch, withETag } from '../http/precondition.ts';
-import { route, type Route } from '../http/route.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import type { DeviceEnvelopes } from './envelopes.ts';
 import {
   DeviceChange,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Algorithm, Envelope, RawKey, StoredEnvelope } from '../envelopes/schema.ts';
-import { Base64, Limit, Timestamp, Uuid } from '../http/wire.ts';
+import { Base64, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 /** Active ones of a user: a new master key comes with an envelope for each, in one request. */
 export const maxDevices = 100;

@@ -2,7 +2,7 @@ import type { AuditProof } from '../audit/proof.ts';
 import type { ProofReads } from '../audit/proof-reads.ts';
 import type { Proofs } from '../audit/proofs.ts';
 import type { Database, Tx } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { loadDocument, ownerOf } from './document-rows.ts';
 
 export interface DocumentProofs {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors/errors.ts';
-import { parseIfMatch } from '../http/precondition.ts';
+import { parseIfMatch } from '../http/answers/precondition.ts';
 import { parseRange, type FileRange } from './download-range.ts';
 
 /** The request for a file, as far as it says which bytes are wanted. */

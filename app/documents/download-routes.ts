@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../errors/errors.ts';
-import { route, type Route } from '../http/route.ts';
-import { StreamedAnswer } from '../http/streamed-answer.ts';
+import { route, type Route } from '../http/routing/route.ts';
+import { StreamedAnswer } from '../http/answers/streamed-answer.ts';
 import { mayRead } from './access.ts';
 import { evaluate } from './download-conditions.ts';
 import type { Downloads } from './download.ts';

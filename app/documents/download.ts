@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Revocations } from '../auth/sessions/revocations.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { ByteRange, ObjectStore } from '../storage/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Log } from '../telemetry/log.ts';

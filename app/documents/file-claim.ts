@@ -1,8 +1,8 @@
 import type { Database, Tx } from '../db/database.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import { unlessAborted } from '../http/hang-up.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { unlessAborted } from '../http/requests/hang-up.ts';
 import type { CompletedFile, Uploads } from '../uploads/service.ts';
 import type { VersionRow } from './document-rows.ts';
 

@@ -1,4 +1,4 @@
-import { route, type Route } from '../http/route.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { mayWrite } from './access.ts';
 import type { FormUpload } from './form-upload.ts';
 import { UploadForm } from './form-upload-schema.ts';

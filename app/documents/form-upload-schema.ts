@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../errors/errors.ts';
-import { assertSafeText } from '../http/safe-text.ts';
-import { parseInput } from '../http/validation.ts';
+import { assertSafeText } from '../http/bodies/safe-text.ts';
+import { parseInput } from '../http/bodies/validation.ts';
 import { CreateUpload } from '../uploads/schema.ts';
 import { CreateDocument } from './schema.ts';
 

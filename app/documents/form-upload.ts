@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
-import { untilHangUp } from '../http/hang-up.ts';
-import { idleMs } from '../http/idle-clients.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { untilHangUp } from '../http/requests/hang-up.ts';
+import { idleMs } from '../http/requests/idle-clients.ts';
 import { maxFileSize } from '../uploads/limits.ts';
 import type { Uploads } from '../uploads/service.ts';
 import type { StreamedUploads } from '../uploads/streamed-uploads.ts';

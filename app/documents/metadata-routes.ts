@@ -1,5 +1,5 @@
-import { etagOf, parseIfMatch } from '../http/precondition.ts';
-import { route, type Route } from '../http/route.ts';
+import { etagOf, parseIfMatch } from '../http/answers/precondition.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { mayWrite } from './access.ts';
 import type { DocumentMetadata } from './metadata.ts';
 import { DocumentId, DocumentView, ReplaceMetadata } from './schema.ts';

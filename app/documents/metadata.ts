@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { byOwner } from '../audit/event.ts';
 import type { AuditTrail } from '../audit/trail.ts';
 import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
-import { assertIfMatch, type IfMatch } from '../http/precondition.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import {
   assertPending,
   changeCurrent,

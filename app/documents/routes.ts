@@ -1,7 +1,7 @@
-import { untilHangUp } from '../http/hang-up.ts';
-import { linkNextPage } from '../http/next-page.ts';
-import { etagOf } from '../http/precondition.ts';
-import { route, type Route } from '../http/route.ts';
+import { untilHangUp } from '../http/requests/hang-up.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import { etagOf } from '../http/answers/precondition.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { mayRead, mayWrite } from './access.ts';
 import type { Certification } from './certification.ts';
 import {

@@ -1,5 +1,5 @@
-import { linkNextPage } from '../http/next-page.ts';
-import { route, type Route } from '../http/route.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { mayRead } from './access.ts';
 import { DocumentList, DocumentPage } from './schema.ts';
 import { SearchDocuments } from './search-schema.ts';

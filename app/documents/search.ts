@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { loadPage, type DocumentsPage } from './pages.ts';
 import { selectMatches, type Wanted } from './search-matches.ts';
 

@@ -5,8 +5,8 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import type { Idempotency } from '../http/idempotency.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import type { Idempotency } from '../http/routing/idempotency.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Uploads } from '../uploads/service.ts';
 import {

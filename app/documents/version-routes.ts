@@ -1,6 +1,6 @@
-import { untilHangUp } from '../http/hang-up.ts';
-import { linkNextPage } from '../http/next-page.ts';
-import { route, type Route } from '../http/route.ts';
+import { untilHangUp } from '../http/requests/hang-up.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { mayRead, mayWrite } from './access.ts';
 import type { DocumentProofs } from './document-proofs.ts';
 import {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { ReauthTokens } from '../auth/reauth/reauth-token.ts';
 import type { ErrorCode } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import { parseIfMatch, withETag } from '../http/precondition.ts';
-import type { RequestInfo } from '../http/request.ts';
-import { route, type Route } from '../http/route.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
+import type { RequestInfo } from '../http/requests/request.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
 import type { Envelopes } from './service.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Salt, Verifier } from '../accounts/schema.ts';
-import { Base64, Timestamp, Uuid } from '../http/wire.ts';
+import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 /** What a body of 1 MiB can hold: any other length than a key's has an error code of its own. */
 const maxBytes = 3 * 2 ** 18;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { route, type Route } from '../http/route.ts';
-import { Timestamp } from '../http/wire.ts';
+import { route, type Route } from '../http/routing/route.ts';
+import { Timestamp } from '../http/bodies/wire.ts';
 import type { CacheProbe } from './cache.ts';
 import type { Health } from './service.ts';
 

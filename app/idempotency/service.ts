@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/idempotency.ts';
+import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/routing/idempotency.ts';
 import { isOld } from './old-keys.ts';
 
 /** A dead process's claim ends within this time. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { Digest } from '../http/wire.ts';
+import { Digest } from '../http/bodies/wire.ts';
 
 /** What is kept of an internal API key. */
 export const ApiKey = z.strictObject({

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { AppError } from '../errors/errors.ts';
-import type { InternalCaller } from '../http/caller.ts';
+import type { InternalCaller } from '../http/requests/caller.ts';
 import type { Log } from '../telemetry/log.ts';
 import { hashApiKey, type ApiKey } from './api-key.ts';
 import { readApiKeys } from './api-key-file.ts';

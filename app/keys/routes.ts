@@ -1,7 +1,7 @@
 import { AppError } from '../errors/errors.ts';
-import { route, type Route } from '../http/route.ts';
-import type { InternalCaller } from '../http/caller.ts';
-import type { RequestInfo } from '../http/request.ts';
+import { route, type Route } from '../http/routing/route.ts';
+import type { InternalCaller } from '../http/requests/caller.ts';
+import type { RequestInfo } from '../http/requests/request.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { KeyActor } from './registration.ts';
 import type { KeyRotation } from './rotation.ts';

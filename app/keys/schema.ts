@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SigningPurpose } from '../../signer/protocol.ts';
 import { Proof } from '../audit/schema.ts';
-import { Digest, Flag, KeyId, Timestamp } from '../http/wire.ts';
+import { Digest, Flag, KeyId, Timestamp } from '../http/bodies/wire.ts';
 
 export const KeyToCreate = z.strictObject({ purpose: SigningPurpose });
 export const KeyToChange = z.strictObject({ keyId: KeyId });

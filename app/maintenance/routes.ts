@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { InternalCaller } from '../http/caller.ts';
-import type { RequestInfo } from '../http/request.ts';
-import { route, type Route } from '../http/route.ts';
+import type { InternalCaller } from '../http/requests/caller.ts';
+import type { RequestInfo } from '../http/requests/request.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import {
   CollectedGarbage,
   ExpiredDocuments,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Flag, Timestamp } from '../http/wire.ts';
+import { Flag, Timestamp } from '../http/bodies/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
   dryRun: Flag.meta({ description: 'Counts what would be done and does nothing.' }),

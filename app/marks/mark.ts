@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AuditEntry } from '../../signer/entry.ts';
 import { nobody, type AuditAction } from '../audit/event.ts';
 import { canonicalText } from '../json/canonical-text.ts';
-import { KeyId } from '../http/wire.ts';
+import { KeyId } from '../http/bodies/wire.ts';
 
 /** What the log was at a moment. */
 export interface LogState {

@@ -1,5 +1,5 @@
-import { etagOf, parseIfMatch } from '../http/precondition.ts';
-import { route, type Route } from '../http/route.ts';
+import { etagOf, parseIfMatch } from '../http/answers/precondition.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import type { SharingKeys } from './keys.ts';
 import { SharingKeyChange, SharingKeyView } from './schema.ts';
 

@@ -4,8 +4,8 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import { assertIfMatch, type IfMatch } from '../http/precondition.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 

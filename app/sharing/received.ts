@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
-import { takePage } from '../http/page-room.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { takePage } from '../http/answers/page-room.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
 /** `cursor` is the last id of a share in the page, and undefined after the last page. */

@@ -1,7 +1,7 @@
 import { mayRead, mayWrite } from '../documents/access.ts';
 import { DocumentId } from '../documents/schema.ts';
-import { linkNextPage } from '../http/next-page.ts';
-import { route, type Route } from '../http/route.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
 import {

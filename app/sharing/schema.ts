@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Email } from '../accounts/email.ts';
 import { DocumentStatus } from '../documents/schema.ts';
-import { Base64, Limit, Moment, Timestamp, Uuid } from '../http/wire.ts';
+import { Base64, Limit, Moment, Timestamp, Uuid } from '../http/bodies/wire.ts';
 import { isPublicKey } from './public-key.ts';
 
 const maxWrappedBytes = 1024;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { Permissions, type ShareView } from './schema.ts';
 
 type ShareRow = Selectable<Schema['document_shares']>;

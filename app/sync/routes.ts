@@ -1,10 +1,10 @@
 import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/guard.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
-import { linkNextPage } from '../http/next-page.ts';
-import type { RequestInfo } from '../http/request.ts';
-import { route, type Route } from '../http/route.ts';
-import { Uuid } from '../http/wire.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import { linkNextPage } from '../http/answers/next-page.ts';
+import type { RequestInfo } from '../http/requests/request.ts';
+import { route, type Route } from '../http/routing/route.ts';
+import { Uuid } from '../http/bodies/wire.ts';
 import type { Author } from './history.ts';
 import type { SyncReading } from './reading.ts';
 import { requireSchemaVersion } from './schema-guard.ts';

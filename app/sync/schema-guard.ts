@@ -1,5 +1,5 @@
 import { AppError } from '../errors/errors.ts';
-import type { Route } from '../http/route.ts';
+import type { Route } from '../http/routing/route.ts';
 import type { SchemaVersions } from './schema-versions.ts';
 
 /** The same route for clients that name a version of the range as X-Schema-Version. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Flag, Limit, Moment, Uuid } from '../http/wire.ts';
+import { Flag, Limit, Moment, Uuid } from '../http/bodies/wire.ts';
 import { Cursor } from './cursor.ts';
 import { maxDataBytes } from './limits.ts';
 

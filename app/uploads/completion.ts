@@ -5,7 +5,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { FileHashes } from './file-hashes.ts';

@@ -1,4 +1,4 @@
-import { route, type Route } from '../http/route.ts';
+import { route, type Route } from '../http/routing/route.ts';
 import type { Completion } from './completion.ts';
 import { maxFileSize, maxPartSize, maxParts, minPartSize } from './limits.ts';
 import type { Parts } from './parts.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '../http/wire.ts';
+import { Timestamp, Uuid } from '../http/bodies/wire.ts';
 import { maxParts } from './limits.ts';
 
 export const UploadConfig = z.strictObject({

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import type { Caller } from '../http/caller.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import type { FileHashes, StoredFile } from './file-hashes.ts';

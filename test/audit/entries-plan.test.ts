@@ -4,7 +4,7 @@ import { selectInReach, selectMatches } from '../../app/audit/entry-matches.ts';
 import { EntryQuery } from '../../app/audit/entry-schema.ts';
 import { asReader } from '../../app/audit/readers.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
-import type { Caller } from '../../app/http/caller.ts';
+import type { Caller } from '../../app/http/requests/caller.ts';
 import { createSql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';
 

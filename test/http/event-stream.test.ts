@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { until } from '../../app/dev/until.ts';
-import { sendEvents, type Listener } from '../../app/http/event-stream.ts';
+import { sendEvents, type Listener } from '../../app/http/answers/event-stream.ts';
 import { openSocket } from './raw-http.ts';
 
 /** Serves texts of 64 KiB without end, and counts those that were asked for. */

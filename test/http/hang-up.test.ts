@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { AppError } from '../../app/errors/errors.ts';
-import { unlessAborted, untilHangUp } from '../../app/http/hang-up.ts';
+import { unlessAborted, untilHangUp } from '../../app/http/requests/hang-up.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 

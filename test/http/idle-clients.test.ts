@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { limitIdle } from '../../app/http/idle-clients.ts';
+import { limitIdle } from '../../app/http/requests/idle-clients.ts';
 
 const idleMs = 30_000;
 

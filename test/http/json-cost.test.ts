@@ -1,6 +1,6 @@
 import test from 'ava';
-import { hasRepeatedNames } from '../../app/http/repeated-names.ts';
-import { assertSafeText } from '../../app/http/safe-text.ts';
+import { hasRepeatedNames } from '../../app/http/bodies/repeated-names.ts';
+import { assertSafeText } from '../../app/http/bodies/safe-text.ts';
 import { assertStorable } from '../../app/sync/limits.ts';
 
 const mebibyte = 2 ** 20;

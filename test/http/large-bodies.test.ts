@@ -3,7 +3,7 @@ import { createServer, request, type ClientRequest, type IncomingMessage } from 
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { createJsonBodies } from '../../app/http/json-body.ts';
+import { createJsonBodies } from '../../app/http/bodies/json-body.ts';
 
 const large = JSON.stringify('x'.repeat(100_000));
 const small = '"x"';

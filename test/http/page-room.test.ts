@@ -1,5 +1,5 @@
 import test from 'ava';
-import { takePage } from '../../app/http/page-room.ts';
+import { takePage } from '../../app/http/answers/page-room.ts';
 
 const MiB = 2 ** 20;
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { assertIfMatch, etagOf, parseIfMatch } from '../../app/http/precondition.ts';
+import { assertIfMatch, etagOf, parseIfMatch } from '../../app/http/answers/precondition.ts';
 
 /** The code of the refusal of a change to version 3, or nothing. */
 function refusal(header: string | undefined): unknown {

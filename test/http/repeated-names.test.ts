@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { hasRepeatedNames } from '../../app/http/repeated-names.ts';
+import { hasRepeatedNames } from '../../app/http/bodies/repeated-names.ts';
 
 const isRepeated = (text: string) => hasRepeatedNames(text, JSON.parse(text));
 

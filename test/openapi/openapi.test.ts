@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { describeApi, listRoutes } from '../../app/app.ts';
-import { describeAccess } from '../../app/http/access-table.ts';
+import { describeAccess } from '../../app/http/openapi/access-table.ts';
 
 test('openapi.json is what the routes say: npm run openapi brings it up to date', async (t) => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');

@@ -1,6 +1,6 @@
-import type { Caller, InternalCaller } from '../../http/caller.ts';
-import type { RequestInfo } from '../../http/request.ts';
-import { route, type Route } from '../../http/route.ts';
+import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
+import type { RequestInfo } from '../../http/requests/request.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Dlq } from './dlq.ts';
 import type { Operator } from './retry.ts';
 import {

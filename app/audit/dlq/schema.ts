@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '../../http/wire.ts';
+import { Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 /** What an operator says; it becomes part of an entry for good. */
 function Note(maxLength: number) {

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/caller.ts';
+import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../proof.ts';
 import type { Proofs } from '../proofs.ts';

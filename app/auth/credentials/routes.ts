@@ -1,5 +1,5 @@
 import { forbidPassword } from '../../accounts/forbid-password.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Credentials } from './credentials.ts';
 import { CredentialsChange } from './schema.ts';
 

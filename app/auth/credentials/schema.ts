@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Salt, Verifier } from '../../accounts/schema.ts';
 import { maxDevices } from '../../devices/schema.ts';
 import { Envelope } from '../../envelopes/schema.ts';
-import { Base64, Uuid } from '../../http/wire.ts';
+import { Base64, Uuid } from '../../http/bodies/wire.ts';
 
 const maxKeyringBytes = 65_536;
 

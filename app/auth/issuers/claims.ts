@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import { z } from 'zod';
-import { isSafeString } from '../../http/safe-text.ts';
+import { isSafeString } from '../../http/bodies/safe-text.ts';
 
 /** Names of claims, one within the other, joined by dots; a dot within a name is written `\.`. */
 export const ClaimPath = z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newAccount } from '../../accounts/new-account.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Identified } from '../../http/caller.ts';
+import type { Identified } from '../../http/requests/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Identified } from '../../http/caller.ts';
+import type { Identified } from '../../http/requests/caller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { IssuerConfig } from './config.ts';
 import { createExternalTokens } from './external-token.ts';

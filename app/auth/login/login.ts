@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { recoveryScope } from '../../http/caller.ts';
-import type { Origin } from '../../http/request.ts';
+import { recoveryScope } from '../../http/requests/caller.ts';
+import type { Origin } from '../../http/requests/request.ts';
 import type { AccessTokens, TokenSubject } from '../tokens/access-token.ts';
 import type { LoginSessions } from '../sessions/login-sessions.ts';
 import type { ClientProof, SrpExchange } from './srp-exchange.ts';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors/errors.ts';
-import { originOf } from '../../http/request.ts';
-import { route, type Route } from '../../http/route.ts';
+import { originOf } from '../../http/requests/request.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Login } from './login.ts';
 import type { SrpExchange } from './srp-exchange.ts';
 import { srpParams } from './srp-params.ts';

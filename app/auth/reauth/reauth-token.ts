@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SignerClient } from '../../../signer/client.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/caller.ts';
+import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import type { FindOwnKey } from '../tokens/own-keys.ts';
 import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';

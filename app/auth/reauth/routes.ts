@@ -1,5 +1,5 @@
-import { originOf } from '../../http/request.ts';
-import { route, type Route } from '../../http/route.ts';
+import { originOf } from '../../http/requests/request.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Reauth } from './reauth.ts';
 import { Reauthenticated, ReauthRequest } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Hex, Timestamp, Uuid } from '../../http/wire.ts';
+import { Hex, Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 const maxPasswordBytes = 1024;
 

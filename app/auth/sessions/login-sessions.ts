@@ -8,7 +8,7 @@ import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { holdActive, touch } from '../../devices/active-device.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/caller.ts';
+import type { Caller } from '../../http/requests/caller.ts';
 import { issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionView } from '../schema.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { SignerClient } from '../../../signer/client.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/caller.ts';
+import type { Caller } from '../../http/requests/caller.ts';
 import { expiryOf } from './expiry.ts';
 import { toTokenError } from './token-error.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';

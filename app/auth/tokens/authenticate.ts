@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { AppError } from '../../errors/errors.ts';
-import type { Identified } from '../../http/caller.ts';
+import type { Identified } from '../../http/requests/caller.ts';
 import type { AccessTokens } from './access-token.ts';
 import type { Issuers } from '../issuers/issuers.ts';
 import type { Revocations } from '../sessions/revocations.ts';

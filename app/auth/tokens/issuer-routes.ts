@@ -2,7 +2,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { RegisteredKey } from '../../keys/registered-key.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { AppError } from '../../errors/errors.ts';
-import { route, type Route } from '../../http/route.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import { servesTokens } from './own-keys.ts';
 import { Discovery, JsonWebKeySet } from '../schema.ts';
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { Listener } from '../../http/event-stream.ts';
+import type { Listener } from '../../http/answers/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isSame, startAfter, type Cursor } from '../cursor.ts';

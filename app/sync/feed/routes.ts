@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
 import { AppError } from '../../errors/errors.ts';
-import { EventStream } from '../../http/event-stream.ts';
-import { route, type Route } from '../../http/route.ts';
+import { EventStream } from '../../http/answers/event-stream.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import { Cursor } from '../cursor.ts';
 import type { ChangeFeeds } from './feeds.ts';
 

@@ -1,5 +1,5 @@
-import { AppError } from '../errors/errors.ts';
-import type { Reply } from './request.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Reply } from '../requests/request.ts';
 
 /** The states in which a change is wanted (If-Match, RFC 9110 §13.1.1): any, or those of these tags. */
 export type IfMatch = '*' | readonly string[];

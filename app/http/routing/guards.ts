@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../../errors/errors.ts';
 import {
   isRecovery,
   mayAccess,
@@ -8,7 +8,7 @@ import {
   type Identified,
   type InternalCaller,
   type TokenAccess,
-} from './caller.ts';
+} from '../requests/caller.ts';
 
 /** What tells who calls. */
 export interface Guards {

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
-import { AppError } from '../errors/errors.ts';
-import { EventStream, sendEvents } from './event-stream.ts';
-import type { Caller, InternalCaller } from './caller.ts';
+import { AppError } from '../../errors/errors.ts';
+import { EventStream, sendEvents } from '../answers/event-stream.ts';
+import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
-import { createJsonBodies } from './json-body.ts';
-import { requestInfo } from './request-context.ts';
-import type { RequestInfo } from './request.ts';
+import { createJsonBodies } from '../bodies/json-body.ts';
+import { requestInfo } from '../requests/request-context.ts';
+import type { RequestInfo } from '../requests/request.ts';
 import type { Route } from './route.ts';
-import { isSafeString } from './safe-text.ts';
-import { sendStream, StreamedAnswer } from './streamed-answer.ts';
+import { isSafeString } from '../bodies/safe-text.ts';
+import { sendStream, StreamedAnswer } from '../answers/streamed-answer.ts';
 
 /** Mounts the routes: guard, then body, then the route's own validation and handler. */
 export function createRouter(

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { untilHangUp } from './hang-up.ts';
-import { idleMs } from './idle-clients.ts';
+import { untilHangUp } from '../requests/hang-up.ts';
+import { idleMs } from '../requests/idle-clients.ts';
 
 /** Bytes that a client may save. */
 interface StreamedBody {

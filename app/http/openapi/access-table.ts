@@ -1,5 +1,5 @@
-import type { Access } from './caller.ts';
-import type { Route } from './route.ts';
+import type { Access } from '../requests/caller.ts';
+import type { Route } from '../routing/route.ts';
 
 const heading = `# Who may call what
 

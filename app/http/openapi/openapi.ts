@@ -4,13 +4,13 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { describeError, type ErrorCode } from '../errors/errors.ts';
-import { recoveryScope, type Access } from './caller.ts';
-import { EventStream } from './event-stream.ts';
-import { answerHeaders, requestHeaders } from './openapi-headers.ts';
-import { eventResponses, headResponses, octets, streamedResponses } from './openapi-stream.ts';
-import type { Route } from './route.ts';
-import { StreamedAnswer } from './streamed-answer.ts';
+import { describeError, type ErrorCode } from '../../errors/errors.ts';
+import { recoveryScope, type Access } from '../requests/caller.ts';
+import { EventStream } from '../answers/event-stream.ts';
+import { answerHeaders, requestHeaders } from './headers.ts';
+import { eventResponses, headResponses, octets, streamedResponses } from './stream.ts';
+import type { Route } from '../routing/route.ts';
+import { StreamedAnswer } from '../answers/streamed-answer.ts';
 
 const ErrorBody = z
   .object({

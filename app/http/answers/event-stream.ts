@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { AppError } from '../errors/errors.ts';
-import { idleMs } from './idle-clients.ts';
+import { AppError } from '../../errors/errors.ts';
+import { idleMs } from '../requests/idle-clients.ts';
 
 /** Who reads a stream of events. */
 export interface Listener {

@@ -1,8 +1,8 @@
 import type { Context, Next } from 'koa';
-import { AppError } from '../errors/errors.ts';
-import type { Log } from '../telemetry/log.ts';
-import { errorBody } from './error-body.ts';
-import { requestInfo } from './request-context.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { errorBody } from '../answers/error-body.ts';
+import { requestInfo } from '../requests/request-context.ts';
 
 /** The API's word for another module's error; undefined where it is nobody's. */
 type Translate = (error: unknown) => AppError | undefined;

@@ -1,4 +1,4 @@
-import type { Reply } from './request.ts';
+import type { Reply } from '../requests/request.ts';
 
 type Parameter = string | number | Date | undefined;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { AppError, type ErrorCode } from '../errors/errors.ts';
-import { errorBody } from './error-body.ts';
-import { securityHeaderValues } from './security-headers.ts';
+import { AppError, type ErrorCode } from '../../errors/errors.ts';
+import { errorBody } from '../answers/error-body.ts';
+import { securityHeaderValues } from '../answers/security-headers.ts';
 
 /** Node's and its parser's words for what is no request; anything else is malformed. */
 const codes: Readonly<Record<string, ErrorCode>> = {

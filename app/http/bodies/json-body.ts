@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
-import { AppError } from '../errors/errors.ts';
-import { createKeyedTurns, createTurns } from '../async/turns.ts';
+import { AppError } from '../../errors/errors.ts';
+import { createKeyedTurns, createTurns } from '../../async/turns.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
 

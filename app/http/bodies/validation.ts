@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError, type ErrorDetail } from '../errors/errors.ts';
+import { AppError, type ErrorDetail } from '../../errors/errors.ts';
 
 /** A body full of mistakes must not make an answer many times its size. */
 const maxDetails = 50;
@@ -45,6 +45,6 @@ const fieldName = /^(?:\d{1,6}|[a-z_][\w-]{0,23})$/i;
 function pathOf(path: readonly PropertyKey[]): string {
   return path
     .map((key) => (fieldName.test(String(key)) ? String(key) : '?'))
-    .join('.')
+    .join('..')
     .slice(0, 256);
 }

@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa';
-import type { ProxyTrust } from './client-address.ts';
+import type { ProxyTrust } from '../requests/client-address.ts';
 
 /** What every answer carries. */
 export const securityHeaderValues = {

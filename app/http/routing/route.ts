@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { AppError, type ErrorCode } from '../errors/errors.ts';
-import type { Access, Caller, InternalCaller } from './caller.ts';
+import { AppError, type ErrorCode } from '../../errors/errors.ts';
+import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
 import { answerOnce, type Idempotency, type IdempotencyKeys } from './idempotency.ts';
-import type { Reply, RequestInfo } from './request.ts';
-import { parseInput } from './validation.ts';
+import type { Reply, RequestInfo } from '../requests/request.ts';
+import { parseInput } from '../bodies/validation.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;

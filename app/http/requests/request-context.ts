@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { ProxyTrust } from './client-address.ts';
 import type { RequestInfo } from './request.ts';
 import { pathOf } from './well-formed.ts';

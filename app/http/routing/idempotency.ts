@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalText } from '../json/canonical-text.ts';
-import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller, InternalCaller } from './caller.ts';
-import type { Reply, RequestInfo } from './request.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller, InternalCaller } from '../requests/caller.ts';
+import type { Reply, RequestInfo } from '../requests/request.ts';
 
 /** What a handler does about the Idempotency-Key of its request; undefined without one. */
 export interface Idempotency<Answer> {
