@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import Koa from 'koa';
 import { SignerUnavailable } from '../signer/signer-error.ts';
-import { createPurgeRoutes } from './accounts/purge-routes.ts';
-import { createClosureRoutes } from './accounts/closure-routes.ts';
-import { createAccountRoutes } from './accounts/routes.ts';
+import { createPurgeRoutes } from './lifecycle/purge/routes.ts';
+import { createClosureRoutes } from './lifecycle/closure/routes.ts';
+import { createAccountRoutes } from './registration/routes.ts';
 import { createDlqRoutes } from './audit/dlq/routes.ts';
 import { createEntryRoutes } from './audit/entry-routes.ts';
 import { createAuditRoutes } from './audit/routes.ts';

@@ -1,5 +1,5 @@
 import { Email } from '../accounts/email.ts';
-import { createGrants, type Grants } from '../accounts/grants.ts';
+import { createGrants, type Grants } from '../lifecycle/grants/grants.ts';
 import { Role, Scope } from '../accounts/rights.ts';
 import { UsageError } from './command.ts';
 import { withServiceDatabase } from './service-database.ts';

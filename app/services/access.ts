@@ -1,5 +1,5 @@
-import { createRegistration } from '../accounts/registration.ts';
-import { createAccounts } from '../accounts/service.ts';
+import { createRegistration } from '../registration/registration.ts';
+import { createAccounts } from '../accounts/accounts.ts';
 import { createAccessTokens } from '../auth/tokens/access-token.ts';
 import { createAuthenticate } from '../auth/tokens/authenticate.ts';
 import { createCredentials } from '../auth/credentials/credentials.ts';

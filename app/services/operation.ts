@@ -1,4 +1,4 @@
-import { createPurge } from '../accounts/purge.ts';
+import { createPurge } from '../lifecycle/purge/purge.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { createDocumentExpiry } from '../documents/expiry.ts';

@@ -1,4 +1,4 @@
-import { createClosure } from '../accounts/closure.ts';
+import { createClosure } from '../lifecycle/closure/closure.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
 import { createDevices } from '../devices/service.ts';

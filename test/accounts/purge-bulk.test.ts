@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { openDatabase } from '../../app/db/database.ts';
-import { selectExpired, start } from '../../app/accounts/expired-accounts.ts';
+import { selectExpired, start } from '../../app/lifecycle/purge/expired-accounts.ts';
 import { peakMemoryBytes } from '../faults/process-figures.ts';
 import { startVaultProcesses } from '../faults/vault-processes.ts';
 import { send } from '../http/send.ts';

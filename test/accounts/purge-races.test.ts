@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { findRemovable } from '../../app/accounts/expired-accounts.ts';
+import { findRemovable } from '../../app/lifecycle/purge/expired-accounts.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { connectAs } from '../db/two-tenants.ts';

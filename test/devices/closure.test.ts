@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { moveToTenant } from '../../app/accounts/tenant-move.ts';
+import { moveToTenant } from '../../app/lifecycle/grants/tenant-move.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { sweepNow } from '../accounts/closing.ts';
 import { createRecoverable } from '../auth/recovery-account.ts';

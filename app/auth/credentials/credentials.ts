@@ -3,7 +3,7 @@ import { holdAccount, storeCredential } from '../../accounts/credentials.ts';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { fingerprint } from '../../accounts/fingerprint.ts';
 import { assertSaltLength } from '../../accounts/salt-length.ts';
-import { holdUnchanged, type Accounts } from '../../accounts/service.ts';
+import { holdUnchanged, type Accounts } from '../../accounts/accounts.ts';
 import { byOwner, type AuditEvent } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
 import type { Clock } from '../../async/clock.ts';

@@ -1,5 +1,5 @@
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
-import type { Accounts, ActiveAccount } from '../../accounts/service.ts';
+import type { Accounts, ActiveAccount } from '../../accounts/accounts.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';

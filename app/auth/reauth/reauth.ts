@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Accounts } from '../../accounts/service.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { byOwner } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
 import type { Database } from '../../db/database.ts';

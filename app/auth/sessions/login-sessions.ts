@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import { holdUnchanged, type ActiveAccount } from '../../accounts/service.ts';
+import { holdUnchanged, type ActiveAccount } from '../../accounts/accounts.ts';
 import { byOwner } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
 import type { Clock } from '../../async/clock.ts';

@@ -1,4 +1,4 @@
-import type { Accounts } from '../../accounts/service.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
 import { byOwner } from '../../audit/event.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
 import type { Clock } from '../../async/clock.ts';

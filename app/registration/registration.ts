@@ -8,10 +8,10 @@ import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../mail/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
-import { hashEmail } from './email.ts';
-import { fingerprint } from './fingerprint.ts';
-import { newAccount } from './new-account.ts';
-import { assertSaltLength } from './salt-length.ts';
+import { hashEmail } from '../accounts/email.ts';
+import { fingerprint } from '../accounts/fingerprint.ts';
+import { newAccount } from '../accounts/new-account.ts';
+import { assertSaltLength } from '../accounts/salt-length.ts';
 
 /** What a client signs up with: hex. */
 interface SignUp {

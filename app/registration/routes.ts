@@ -1,7 +1,12 @@
 import { originOf } from '../http/requests/request.ts';
 import { route, type Route } from '../http/routing/route.ts';
-import { forbidPassword } from './forbid-password.ts';
-import { Registered, RegisterRequest, Validated, ValidateEmailRequest } from './schema.ts';
+import { forbidPassword } from '../accounts/forbid-password.ts';
+import {
+  Registered,
+  RegisterRequest,
+  Validated,
+  ValidateEmailRequest,
+} from '../accounts/schema.ts';
 import type { Registration } from './registration.ts';
 import { steadily } from './steady-answer.ts';
 

@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
-import { endSessions } from '../auth/sessions/login-sessions.ts';
-import type { Revocations } from '../auth/sessions/revocations.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
-import type { Documents } from '../documents/service.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { noticeExpiry } from '../mail/mail.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import type { Sharing } from '../sharing/service.ts';
-import { removeKeys, removeSynchronised } from './closure-rows.ts';
+import { byOwner } from '../../audit/event.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
+import { endSessions } from '../../auth/sessions/login-sessions.ts';
+import type { Revocations } from '../../auth/sessions/revocations.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
+import type { Documents } from '../../documents/service.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { noticeExpiry } from '../../mail/mail.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
+import type { Sharing } from '../../sharing/service.ts';
+import { removeKeys, removeSynchronised } from './rows.ts';
 
 /** The end of an account. Its sealed documents, entries and proofs stay as they are. */
 export interface Closure {

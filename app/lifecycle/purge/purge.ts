@@ -1,12 +1,12 @@
-import { nobody } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
-import { removeExpired } from '../auth/sessions/login-sessions.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { nobody } from '../../audit/event.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
+import { removeExpired } from '../../auth/sessions/login-sessions.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
 import { countPending, start, type Place } from './expired-accounts.ts';
-import { previewBatch, purgeBatch, type PurgeCounts } from './purge-batch.ts';
-import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from './purge-runs.ts';
+import { previewBatch, purgeBatch, type PurgeCounts } from './batch.ts';
+import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from './runs.ts';
 
 interface PurgeRequest {
   /** Counts only. */

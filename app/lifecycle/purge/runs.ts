@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Tx } from '../db/database.ts';
-import type { PurgeCounts } from './purge-batch.ts';
+import type { Tx } from '../../db/database.ts';
+import type { PurgeCounts } from './batch.ts';
 
 /** What is known of one run of the purge. */
 export interface PurgeRecord extends PurgeCounts {

@@ -1,4 +1,4 @@
-import { route, type Route } from '../http/routing/route.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Closure } from './closure.ts';
 
 export function createClosureRoutes({ closure }: { readonly closure: Closure }): Route[] {

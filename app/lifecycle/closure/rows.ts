@@ -1,4 +1,4 @@
-import type { Owner, Tx } from '../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 
 /**
  * Removes the keys of a user and the devices that they are for. Answers how many there were. To be

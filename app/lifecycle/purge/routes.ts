@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { route, type Route } from '../http/routing/route.ts';
-import { Flag, Timestamp } from '../http/bodies/wire.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { Flag, Timestamp } from '../../http/bodies/wire.ts';
 import type { Purge } from './purge.ts';
 
 const tag = 'Maintenance';

@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely';
-import type { AuditAction, AuditEvent } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
-import { endSessions } from '../auth/sessions/login-sessions.ts';
-import type { Database, Tx } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Role, Scope } from './rights.ts';
+import type { AuditAction, AuditEvent } from '../../audit/event.ts';
+import type { AuditTrail } from '../../audit/trail.ts';
+import { endSessions } from '../../auth/sessions/login-sessions.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Role, Scope } from '../../accounts/rights.ts';
 import { moveToTenant } from './tenant-move.ts';
 
 interface Rights {

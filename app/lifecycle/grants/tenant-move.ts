@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Owner, Tx } from '../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 
 /** Longer than any process takes to hear of a revoked session. */
 const revokedForSeconds = 10;

@@ -1,5 +1,5 @@
-import { countTraces, eraseTraces } from '../audit/erasure.ts';
-import type { Tx } from '../db/database.ts';
+import { countTraces, eraseTraces } from '../../audit/erasure.ts';
+import type { Tx } from '../../db/database.ts';
 import { batchSize, findRemovable, selectExpired, type Place } from './expired-accounts.ts';
 
 export interface PurgeCounts {
