@@ -12,7 +12,7 @@ import {
   Proof,
   Status,
   StatusQuery,
-} from './schema.ts';
+} from '../proof/schema.ts';
 import type { Verification } from './verification/verification.ts';
 
 const tag = 'Audit';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { endSessionsOfDevice } from '../auth/sessions/login-sessions.ts';
 import type { Revocations } from '../auth/sessions/revocations.ts';
 import type { Clock } from '../async/clock.ts';

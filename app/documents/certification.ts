@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Proofs } from '../audit/proofs.ts';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

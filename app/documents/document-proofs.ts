@@ -1,4 +1,4 @@
-import type { AuditProof } from '../audit/proof.ts';
+import type { AuditProof } from '../proof/proof.ts';
 import type { ProofReads } from '../audit/proof-reads.ts';
 import type { Proofs } from '../audit/proofs.ts';
 import type { Database, Tx } from '../db/database.ts';

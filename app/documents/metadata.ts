@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Database } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Proof } from '../audit/schema.ts';
+import { Proof } from '../proof/schema.ts';
 import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 const maxMetadataBytes = 65_536;

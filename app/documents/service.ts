@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

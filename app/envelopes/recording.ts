@@ -1,4 +1,4 @@
-import { byOwner, type AuditEvent } from '../audit/event.ts';
+import { byOwner, type AuditEvent } from '../trail/event.ts';
 import type { Owner } from '../db/database.ts';
 import type { EnvelopeRow } from './rows.ts';
 

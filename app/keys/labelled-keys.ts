@@ -1,7 +1,7 @@
 import type { SignerClient } from '../../signer/client.ts';
 import { MacLabel } from '../../signer/protocol.ts';
 import { AppError } from '../errors/errors.ts';
-import { fingerprintOf } from './registered-key.ts';
+import { fingerprintOf } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../async/wake-signal.ts';

@@ -1,6 +1,6 @@
-import type { AuditProof } from '../audit/proof.ts';
+import type { AuditProof } from '../proof/proof.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { fingerprintOf, type RegisteredKey } from './registered-key.ts';
+import { fingerprintOf, type RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 
 /** A key as anyone may know it. */

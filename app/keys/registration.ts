@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { PublicKey } from '../../signer/protocol.ts';
-import { nobody, type AuditEvent } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { nobody, type AuditEvent } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
-import { fingerprintOf } from './registered-key.ts';
+import { fingerprintOf } from '../proof/registered-key.ts';
 
 /** Who a change of keys is attributed to; null where a process found the key in the token. */
 export interface KeyActor {

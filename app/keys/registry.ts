@@ -1,10 +1,10 @@
 import type { SignerClient } from '../../signer/client.ts';
 import type { SigningPurpose } from '../../signer/protocol.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { within } from '../async/within.ts';
-import { toRegisteredKey, type RegisteredKey } from './registered-key.ts';
+import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import { registerKeys, type MadeKey } from './registration.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { SignerClient } from '../../signer/client.ts';
 import type { SigningPurpose } from '../../signer/protocol.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import type { RegisteredKey } from './registered-key.ts';
+import type { RegisteredKey } from '../proof/registered-key.ts';
 import { keyEvent, type KeyActor } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';
 

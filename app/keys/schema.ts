@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SigningPurpose } from '../../signer/protocol.ts';
-import { Proof } from '../audit/schema.ts';
+import { Proof } from '../proof/schema.ts';
 import { Digest, Flag, KeyId, Timestamp } from '../http/bodies/wire.ts';
 
 export const KeyToCreate = z.strictObject({ purpose: SigningPurpose });

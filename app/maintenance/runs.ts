@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { nobody, type AuditEvent } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { nobody, type AuditEvent } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

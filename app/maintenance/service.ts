@@ -1,5 +1,5 @@
 import type { Dlq } from '../audit/dlq/dlq.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';

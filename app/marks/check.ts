@@ -2,7 +2,7 @@ import type { SignerClient } from '../../signer/client.ts';
 import type { PublicKey } from '../../signer/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { toRegisteredKey, type RegisteredKey } from '../keys/registered-key.ts';
+import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import { compareBackups, type Comparison } from './comparison.ts';
 import { countSealed, isSealed, listKeyIds } from './log-state.ts';
 import type { MarkObjects } from './mark-objects.ts';

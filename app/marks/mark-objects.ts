@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { AuditProof } from '../audit/proof.ts';
-import { Proof } from '../audit/schema.ts';
+import type { AuditProof } from '../proof/proof.ts';
+import { Proof } from '../proof/schema.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { StorageError } from '../storage/storage-error.ts';
 import { markIdOf, markKey, markPrefix } from './mark-key.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { nobody, type AuditEvent } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { nobody, type AuditEvent } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
 import { beginEpoch } from '../sync/epoch.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Origin } from '../http/requests/request.ts';

@@ -8,7 +8,7 @@ import { startSealer } from '../audit/sealing/sealer.ts';
 import { createSealerStore } from '../audit/sealing/sealer-store.ts';
 import { createStoredProofs } from '../audit/stored-proofs.ts';
 import { startTallies } from '../audit/tallies.ts';
-import { createAuditTrail } from '../audit/trail.ts';
+import { createAuditTrail } from '../trail/trail.ts';
 import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
 import type { Clock } from '../async/clock.ts';

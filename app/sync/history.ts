@@ -1,7 +1,7 @@
 import { sql, type Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { byOwner } from '../audit/event.ts';
-import type { AuditTrail } from '../audit/trail.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import type { DeviceCaller } from '../devices/guard.ts';

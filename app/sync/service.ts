@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';

@@ -3,7 +3,7 @@ import test from 'ava';
 import { listRoutes } from '../../app/app.ts';
 import { documentedActions, documentedRoutes, documentedWorkers } from './actions-table.ts';
 
-const source = readFileSync(new URL('../../app/audit/event.ts', import.meta.url), 'utf8');
+const source = readFileSync(new URL('../../app/trail/event.ts', import.meta.url), 'utf8');
 /** The members of the type AuditAction, which are nowhere else. */
 const actions = [...source.matchAll(/^ {2}\| '([a-z_]+\.[a-z_]+)'/gm)].map(([, name = '']) => name);
 

@@ -5,7 +5,7 @@ import {
   createVerifyingThreads,
   type VerifiableProof,
 } from '../../app/audit/verification/verifying-threads.ts';
-import type { RegisteredKey } from '../../app/keys/registered-key.ts';
+import type { RegisteredKey } from '../../app/proof/registered-key.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const key: RegisteredKey = {

@@ -3,7 +3,7 @@ import test from 'ava';
 import { SignJWT } from 'jose';
 import { createAccessTokens } from '../../app/auth/tokens/access-token.ts';
 import { createOwnKeys } from '../../app/auth/tokens/own-keys.ts';
-import type { RegisteredKey } from '../../app/keys/registered-key.ts';
+import type { RegisteredKey } from '../../app/proof/registered-key.ts';
 import { standardClaims } from './trusted-key.ts';
 
 const issuer = 'https://vault.test';

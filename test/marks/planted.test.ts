@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuditProof } from '../../app/audit/proof.ts';
+import type { AuditProof } from '../../app/proof/proof.ts';
 import { markKey } from '../../app/marks/mark-key.ts';
 import { createMarkText } from '../../app/marks/mark.ts';
 import { StartRefused } from '../../app/marks/start-refused.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { AuditProof } from '../../app/audit/proof.ts';
+import type { AuditProof } from '../../app/proof/proof.ts';
 import { until } from '../../app/dev/until.ts';
 import { createKeyRegistry } from '../../app/keys/registry.ts';
 import { noMark } from '../../app/marks/mark.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createAuditTrail } from '../../app/audit/trail.ts';
+import { createAuditTrail } from '../../app/trail/trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';

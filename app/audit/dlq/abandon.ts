@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../db/database.ts';
 import { assertWaiting, lockLetter, type DeadLetter } from './letters.ts';
 import type { DlqOptions, Operator } from './retry.ts';
-import type { AuditEvent } from '../event.ts';
+import type { AuditEvent } from '../../trail/event.ts';
 
 interface AbandonedEntry {
   readonly id: string;

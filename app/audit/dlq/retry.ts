@@ -16,10 +16,10 @@ import {
   type DeadEntry,
 } from './letters.ts';
 import type { EntrySigning, Signed } from '../sealing/entry-signing.ts';
-import type { AuditEvent } from '../event.ts';
+import type { AuditEvent } from '../../trail/event.ts';
 import type { SealerStore } from '../sealing/sealer-store.ts';
 import { storeSeals } from '../sealing/stored-seals.ts';
-import type { AuditTrail } from '../trail.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 
 /** Who asks for something to be done about dead letters. */
 export interface Operator {

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
-import { verifyProof, type AuditProof, type Verdict } from '../proof.ts';
+import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';
 import type { Proofs } from '../proofs.ts';
 import type { Absence, StoredProof, StoredProofs } from '../stored-proofs.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { verifyProof } from '../proof.ts';
+import { verifyProof } from '../../proof/proof.ts';
 import type { VerifiableProof } from './verifying-threads.ts';
 
 parentPort?.on('message', (proofs: readonly VerifiableProof[]) => {

@@ -1,6 +1,6 @@
-import type { RegisteredKey } from '../../keys/registered-key.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
 import { createThreadPool } from '../../async/thread-pool.ts';
-import type { AuditProof, Verdict } from '../proof.ts';
+import type { AuditProof, Verdict } from '../../proof/proof.ts';
 
 /** A proof, and the registered key of its key id. */
 export interface VerifiableProof {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { storeCredential } from '../../accounts/credentials.ts';
-import type { AuditEvent } from '../../audit/event.ts';
+import type { AuditEvent } from '../../trail/event.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';

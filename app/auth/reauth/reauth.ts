@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { byOwner } from '../../audit/event.ts';
-import type { AuditTrail } from '../../audit/trail.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';

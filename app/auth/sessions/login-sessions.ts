@@ -1,8 +1,8 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import { holdUnchanged, type ActiveAccount } from '../../accounts/accounts.ts';
-import { byOwner } from '../../audit/event.ts';
-import type { AuditTrail } from '../../audit/trail.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';

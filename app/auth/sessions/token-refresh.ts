@@ -1,6 +1,6 @@
 import type { Accounts } from '../../accounts/accounts.ts';
-import { byOwner } from '../../audit/event.ts';
-import type { AuditTrail } from '../../audit/trail.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../async/clock.ts';
-import type { RegisteredKey } from '../../keys/registered-key.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { AppError } from '../../errors/errors.ts';
 import { route, type Route } from '../../http/routing/route.ts';

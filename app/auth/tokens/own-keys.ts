@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { RegisteredKey } from '../../keys/registered-key.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
 

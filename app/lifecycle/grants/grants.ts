@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
-import type { AuditAction, AuditEvent } from '../../audit/event.ts';
-import type { AuditTrail } from '../../audit/trail.ts';
+import type { AuditAction, AuditEvent } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 import { endSessions } from '../../auth/sessions/login-sessions.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';

@@ -1,5 +1,5 @@
-import { nobody } from '../../audit/event.ts';
-import type { AuditTrail } from '../../audit/trail.ts';
+import { nobody } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 import { removeExpired } from '../../auth/sessions/login-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';

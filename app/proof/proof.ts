@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
-import type { RegisteredKey } from '../keys/registered-key.ts';
+import type { RegisteredKey } from './registered-key.ts';
 
 /** Everything anyone needs to verify an entry; what an expert is handed. */
 export interface AuditProof {
