@@ -5,7 +5,7 @@ import { createPurgeRoutes } from './lifecycle/purge/routes.ts';
 import { createClosureRoutes } from './lifecycle/closure/routes.ts';
 import { createAccountRoutes } from './registration/routes.ts';
 import { createDlqRoutes } from './audit/dlq/routes.ts';
-import { createEntryRoutes } from './audit/entry-routes.ts';
+import { createEntryRoutes } from './audit/entries/routes.ts';
 import { createAuditRoutes } from './audit/routes.ts';
 import { createCredentialsRoutes } from './auth/credentials/routes.ts';
 import { createIssuerRoutes } from './auth/tokens/issuer-routes.ts';

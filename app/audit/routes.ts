@@ -1,7 +1,7 @@
 import type { Clock } from '../async/clock.ts';
 import { route, type Route } from '../http/routing/route.ts';
-import type { ProofReads } from './proof-reads.ts';
-import type { Proofs } from './proofs.ts';
+import type { ProofReads } from './proofs/proof-reads.ts';
+import type { Proofs } from './proofs/proofs.ts';
 import {
   Batch,
   BatchVerification,

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Proofs } from '../audit/proofs.ts';
+import type { Proofs } from '../audit/proofs/proofs.ts';
 import { byOwner } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';

@@ -1,6 +1,6 @@
 import type { AuditProof } from '../proof/proof.ts';
-import type { ProofReads } from '../audit/proof-reads.ts';
-import type { Proofs } from '../audit/proofs.ts';
+import type { ProofReads } from '../audit/proofs/proof-reads.ts';
+import type { Proofs } from '../audit/proofs/proofs.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { loadDocument, ownerOf } from './document-rows.ts';

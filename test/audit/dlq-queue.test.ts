@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { eraseTraces, findUnsealed } from '../../app/audit/erasure.ts';
+import { eraseTraces, findUnsealed } from '../../app/audit/entries/erasure.ts';
 import { send } from '../http/send.ts';
 import { startDlqVault } from './dead-letters.ts';
 import { appendEntries } from './entries.ts';

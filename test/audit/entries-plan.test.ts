@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
 import { sql as kyselySql } from 'kysely';
-import { selectInReach, selectMatches } from '../../app/audit/entry-matches.ts';
-import { EntryQuery } from '../../app/audit/entry-schema.ts';
-import { asReader } from '../../app/audit/readers.ts';
+import { selectInReach, selectMatches } from '../../app/audit/entries/matches.ts';
+import { EntryQuery } from '../../app/audit/entries/schema.ts';
+import { asReader } from '../../app/audit/entries/readers.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
 import { createSql } from '../uploads/sql.ts';

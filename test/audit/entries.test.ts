@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import type { KyselyPlugin } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { createEntries } from '../../app/audit/entries.ts';
+import { createEntries } from '../../app/audit/entries/entries.ts';
 import type { Database } from '../../app/db/database.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { recordTallies } from '../../app/audit/tally-recorder.ts';
+import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import { close, createMember, sweepNow, type Member } from '../accounts/closing.ts';
 import { beginLogin, openSession as logInAgain } from '../accounts/test-account.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { recordTallies } from '../../app/audit/tally-recorder.ts';
+import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import { certify, storeDocument } from '../documents/documents.ts';
 import { createApi } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

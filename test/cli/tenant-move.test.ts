@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { recordTallies } from '../../app/audit/tally-recorder.ts';
+import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
 import { openTrail } from '../audit/entries.ts';
 import type { Sql } from '../uploads/sql.ts';

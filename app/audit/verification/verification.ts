@@ -2,8 +2,8 @@ import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';
-import type { Proofs } from '../proofs.ts';
-import type { Absence, StoredProof, StoredProofs } from '../stored-proofs.ts';
+import type { Proofs } from '../proofs/proofs.ts';
+import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
 
 /** A verdict, or why there is nothing to verify: then none of the three is true. */

@@ -1,5 +1,5 @@
 import { newAccount } from '../../accounts/new-account.ts';
-import type { Tallies } from '../../audit/tallies.ts';
+import type { Tallies } from '../../audit/tallies/tallies.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';
 import { hashAddress } from './address-hash.ts';
 

@@ -1,4 +1,4 @@
-import { countTraces, eraseTraces } from '../../audit/erasure.ts';
+import { countTraces, eraseTraces } from '../../audit/entries/erasure.ts';
 import type { Tx } from '../../db/database.ts';
 import { batchSize, findRemovable, selectExpired, type Place } from './expired-accounts.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { NIL } from 'uuid';
-import { findUnsealed } from '../../audit/erasure.ts';
+import { findUnsealed } from '../../audit/entries/erasure.ts';
 import type { Tx } from '../../db/database.ts';
 
 /** How far a walk over the accounts, oldest first, has come. */

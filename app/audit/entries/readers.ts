@@ -1,5 +1,5 @@
-import type { Database, Tx } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
 
 const roles: ReadonlySet<string> = new Set(['auditor', 'probatio_admin']);
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
-import { repeat } from '../async/repeat.ts';
-import type { Log } from '../telemetry/log.ts';
-import { nobody, type AuditEvent } from '../trail/event.ts';
-import { recordTallies } from './tally-recorder.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database } from '../../db/database.ts';
+import { repeat } from '../../async/repeat.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { nobody, type AuditEvent } from '../../trail/event.ts';
+import { recordTallies } from './recorder.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
 
 /** An event that comes in numbers. Those that agree in all of this count as one within a minute. */
 export type TalliedEvent = Pick<AuditEvent, 'action' | 'actor' | 'owner' | 'resource' | 'data'>;

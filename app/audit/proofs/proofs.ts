@@ -1,8 +1,8 @@
-import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { AuditProof } from '../proof/proof.ts';
-import type { Sealer } from './sealing/sealer.ts';
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { AuditProof } from '../../proof/proof.ts';
+import type { Sealer } from '../sealing/sealer.ts';
 import type { Absence, StoredProofs } from './stored-proofs.ts';
 
 export interface Proofs {

@@ -1,7 +1,7 @@
-import { linkNextPage } from '../http/answers/next-page.ts';
-import { route, type Route } from '../http/routing/route.ts';
+import { linkNextPage } from '../../http/answers/next-page.ts';
+import { route, type Route } from '../../http/routing/route.ts';
 import type { Entries } from './entries.ts';
-import { EntryList, EntryQuery } from './entry-schema.ts';
+import { EntryList, EntryQuery } from './schema.ts';
 
 const path = '/v1/audit/entries';
 

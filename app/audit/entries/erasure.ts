@@ -1,4 +1,4 @@
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 
 /**
  * Those of the users who have entries that wait for a seal or for an operator: nothing of theirs can

@@ -1,5 +1,5 @@
-import type { Caller } from '../http/requests/caller.ts';
-import type { Tallies } from './tallies.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { Tallies } from '../tallies/tallies.ts';
 
 /** Who reads proofs: one entry a caller and minute, with the number of requests. */
 export interface ProofReads {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Tx } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { EntryQuery } from './entry-schema.ts';
+import type { Tx } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { EntryQuery } from './schema.ts';
 import { readsAll } from './readers.ts';
 
 type Query = z.output<typeof EntryQuery>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Limit, Moment, Timestamp, Uuid } from '../http/bodies/wire.ts';
+import { Limit, Moment, Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 const Name = z.string().min(1).max(512);
 /** Most are UUIDs, which are one in either case. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { maxLookedThrough, selectInReach, selectMatches } from './entry-matches.ts';
-import { EntryText, type EntryQuery, type EntryView } from './entry-schema.ts';
+import type { Database } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
+import { EntryText, type EntryQuery, type EntryView } from './schema.ts';
 import { asReader } from './readers.ts';
 
 type Query = z.output<typeof EntryQuery>;

@@ -1,12 +1,12 @@
 import { sql, type Selectable } from 'kysely';
-import type { Database, Tx } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { RegisteredKey } from '../proof/registered-key.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
-import { selectInReach, selectMatches } from './entry-matches.ts';
-import type { AuditProof } from '../proof/proof.ts';
-import { asReader } from './readers.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
+import type { KeyRegistry } from '../../keys/registry.ts';
+import { selectInReach, selectMatches } from '../entries/matches.ts';
+import type { AuditProof } from '../../proof/proof.ts';
+import { asReader } from '../entries/readers.ts';
 
 /** Why there is no proof of an entry; the codes of the error bodies. */
 export interface Absence {
