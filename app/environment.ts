@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readIssuers, type IssuerConfig } from './auth/issuers/config.ts';
+import { readIssuers, type IssuerConfig } from './tokens/issuers/config.ts';
 import { PostgresUrl } from './db/postgres-url.ts';
 import { Rate } from './limits/rate.ts';
 import { Sender } from './mail/sender.ts';

@@ -9,7 +9,7 @@ import { envelopeEvent } from '../envelopes/recording.ts';
 import { insertEnvelope, selectEnvelope, toStored } from '../envelopes/rows.ts';
 import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { loadActive, touch } from './active-device.ts';
+import { loadActive, touch } from '../sessions/active-device.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
 

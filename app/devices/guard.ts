@@ -4,7 +4,7 @@ import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Route } from '../http/routing/route.ts';
 import { Uuid } from '../http/bodies/wire.ts';
-import { assertActive, selectDevice, touch } from './active-device.ts';
+import { assertActive, selectDevice, touch } from '../sessions/active-device.ts';
 import type { SessionBinding } from './session-binding.ts';
 
 /** Who calls, on which device by its header. */

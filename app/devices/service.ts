@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import { byOwner } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
-import { endSessionsOfDevice } from '../auth/sessions/login-sessions.ts';
-import type { Revocations } from '../auth/sessions/revocations.ts';
+import { endSessionsOfDevice } from '../sessions/login-sessions.ts';
+import type { Revocations } from '../sessions/revocations.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
-import { holdActive } from './active-device.ts';
+import { holdActive } from '../sessions/active-device.ts';
 import type { DeviceView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import type { Revocations } from '../auth/sessions/revocations.ts';
+import type { Revocations } from '../sessions/revocations.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ReauthTokens } from '../auth/reauth/reauth-token.ts';
+import type { ReauthTokens } from '../tokens/reauth-token.ts';
 import type { ErrorCode } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { parseIfMatch, withETag } from '../http/answers/precondition.ts';

@@ -4,8 +4,8 @@ import { holdAccount, storeCredential, type Credential } from '../accounts/crede
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import { byOwner } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
-import { assertFreshLogin } from '../auth/sessions/fresh-login.ts';
-import { endRecoverySessions } from '../auth/sessions/login-sessions.ts';
+import { assertFreshLogin } from '../sessions/fresh-login.ts';
+import { endRecoverySessions } from '../sessions/login-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

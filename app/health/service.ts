@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/client.ts';
-import type { Issuers } from '../auth/issuers/issuers.ts';
+import type { Issuers } from '../tokens/issuers/issuers.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';

@@ -1,5 +1,5 @@
 import { countOldAddresses, removeOldAddresses } from '../auth/login/old-addresses.ts';
-import { countExpired, removeExpired } from '../auth/sessions/login-sessions.ts';
+import { countExpired, removeExpired } from '../sessions/login-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/old-keys.ts';

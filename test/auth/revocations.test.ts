@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { startRevocations } from '../../app/auth/sessions/revocations.ts';
+import { startRevocations } from '../../app/sessions/revocations.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';

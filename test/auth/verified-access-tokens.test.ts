@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import test from 'ava';
 import { SignJWT } from 'jose';
-import { createAccessTokens } from '../../app/auth/tokens/access-token.ts';
-import { createOwnKeys } from '../../app/auth/tokens/own-keys.ts';
+import { createAccessTokens } from '../../app/tokens/access-token.ts';
+import { createOwnKeys } from '../../app/tokens/own-keys.ts';
 import type { RegisteredKey } from '../../app/proof/registered-key.ts';
 import { standardClaims } from './trusted-key.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createVerifiedTokens } from '../../app/auth/tokens/verified-tokens.ts';
+import { createVerifiedTokens } from '../../app/tokens/verified-tokens.ts';
 
 const at = (seconds: number) => new Date(seconds * 1000);
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { decodeProtectedHeader } from 'jose';
 import { until } from '../../app/dev/until.ts';
-import { servesTokens } from '../../app/auth/tokens/own-keys.ts';
+import { servesTokens } from '../../app/tokens/own-keys.ts';
 import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';
 import { assertError } from '../http/error-body.ts';

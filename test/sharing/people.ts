@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { TokenSubject } from '../../app/auth/tokens/access-token.ts';
+import type { TokenSubject } from '../../app/tokens/access-token.ts';
 import { createApi, type Answer, type Api } from '../uploads/api.ts';
 import { createSql } from '../uploads/sql.ts';
 import type { TestVault } from '../vault.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '../../app/dev/until.ts';
-import type { TokenSubject } from '../../app/auth/tokens/access-token.ts';
+import type { TokenSubject } from '../../app/tokens/access-token.ts';
 import type { TestVault } from '../vault.ts';
 
 export interface Answer {

@@ -12,9 +12,9 @@ import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { AppError } from '../../errors/errors.ts';
 import { isRecovery, type Caller } from '../../http/requests/caller.ts';
 import type { CredentialsChange } from './schema.ts';
-import { endSessions } from '../sessions/login-sessions.ts';
+import { endSessions } from '../../sessions/login-sessions.ts';
 import { parseRekey, storeEnvelopes } from './rekey.ts';
-import type { Revocations } from '../sessions/revocations.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
 
 type Change = z.output<typeof CredentialsChange>;
 

@@ -1,11 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
 import { recoveryScope } from '../../http/requests/caller.ts';
 import type { Origin } from '../../http/requests/request.ts';
-import type { AccessTokens, TokenSubject } from '../tokens/access-token.ts';
-import type { LoginSessions } from '../sessions/login-sessions.ts';
+import type { AccessTokens, TokenSubject } from '../../tokens/access-token.ts';
+import type { LoginSessions } from '../../sessions/login-sessions.ts';
 import type { ClientProof, SrpExchange } from './srp-exchange.ts';
-import { accessTokenSeconds, recoveryTokenSeconds } from '../tokens/token-lifetime.ts';
-import type { TokenPair } from '../sessions/token-pair.ts';
+import { accessTokenSeconds, recoveryTokenSeconds } from '../../tokens/token-lifetime.ts';
+import type { TokenPair } from '../../sessions/token-pair.ts';
 
 /** The second step of a login as a client sends it. */
 interface LoginProof extends ClientProof {

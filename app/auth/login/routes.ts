@@ -12,7 +12,7 @@ import {
   LoginStepAnswer,
   ProofRequest,
   SrpParams,
-} from '../schema.ts';
+} from './schema.ts';
 
 const tag = 'Authentication';
 const challengeErrors = [

@@ -10,7 +10,7 @@ import type { LoginFailures } from '../login/login-failures.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
 import type { ProofLimits } from '../login/proof-limits.ts';
 import type { Reauthenticated, ReauthRequest } from './schema.ts';
-import type { ReauthTokens } from './reauth-token.ts';
+import type { ReauthTokens } from '../../tokens/reauth-token.ts';
 import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';
 
 /** Proving once more who one is, before what an access token alone must not do. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { byOwner } from '../../trail/event.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
-import { endSessions } from '../../auth/sessions/login-sessions.ts';
-import type { Revocations } from '../../auth/sessions/revocations.ts';
+import { endSessions } from '../../sessions/login-sessions.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { Documents } from '../../documents/service.ts';

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { AuditAction, AuditEvent } from '../../trail/event.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
-import { endSessions } from '../../auth/sessions/login-sessions.ts';
+import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/errors.ts';

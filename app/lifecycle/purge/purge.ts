@@ -1,6 +1,6 @@
 import { nobody } from '../../trail/event.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
-import { removeExpired } from '../../auth/sessions/login-sessions.ts';
+import { removeExpired } from '../../sessions/login-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { Revocations } from '../../auth/sessions/revocations.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Revocations } from '../../auth/sessions/revocations.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';

@@ -4,7 +4,7 @@ import { SignJWT, type JWTPayload } from 'jose';
 import {
   createExternalTokens,
   type ExternalToken,
-} from '../../../app/auth/issuers/external-token.ts';
+} from '../../../app/tokens/issuers/external-token.ts';
 import type { ErrorCode } from '../../../app/errors/errors.ts';
 import { createSigningKey } from './signing-key.ts';
 import { startTestIssuer, throwsCode, type TestIssuer } from './test-issuer.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import type { IssuerConfig } from '../../../app/auth/issuers/config.ts';
-import { createIssuers, type Issuers } from '../../../app/auth/issuers/issuers.ts';
+import type { IssuerConfig } from '../../../app/tokens/issuers/config.ts';
+import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';

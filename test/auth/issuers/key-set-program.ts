@@ -1,5 +1,5 @@
 /** A process that starts a key set, sees it fetched, and then has nothing to do: `key-set-program.ts <config>`. */
-import { startKeySet } from '../../../app/auth/issuers/key-set.ts';
+import { startKeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';

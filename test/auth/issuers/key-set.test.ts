@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { jwtVerify, type JWK } from 'jose';
-import type { KeySet } from '../../../app/auth/issuers/key-set.ts';
-import { toTokenError } from '../../../app/auth/tokens/token-error.ts';
+import type { KeySet } from '../../../app/tokens/issuers/key-set.ts';
+import { toTokenError } from '../../../app/tokens/token-error.ts';
 import { until } from '../../../app/dev/until.ts';
 import { startKeyServer } from './key-server.ts';
 import { createSigningKey, type SigningKey } from './signing-key.ts';

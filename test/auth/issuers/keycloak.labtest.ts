@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { readIssuers } from '../../../app/auth/issuers/config.ts';
-import { createIssuers, type Issuers } from '../../../app/auth/issuers/issuers.ts';
+import { readIssuers } from '../../../app/tokens/issuers/config.ts';
+import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/until.ts';
 import { AppError } from '../../../app/errors/errors.ts';

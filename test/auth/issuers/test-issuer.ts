@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { JWTPayload } from 'jose';
-import { readIssuers, type IssuerConfig } from '../../../app/auth/issuers/config.ts';
-import { startKeySet, type KeySet } from '../../../app/auth/issuers/key-set.ts';
+import { readIssuers, type IssuerConfig } from '../../../app/tokens/issuers/config.ts';
+import { startKeySet, type KeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { until } from '../../../app/dev/until.ts';
 import { AppError, type ErrorCode } from '../../../app/errors/errors.ts';
 import { createLog } from '../../../app/telemetry/log.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { z } from 'zod';
-import type { SignerClient } from '../../../signer/client.ts';
-import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/requests/caller.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
-import type { FindOwnKey } from '../tokens/own-keys.ts';
-import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
+import type { SignerClient } from '../../signer/client.ts';
+import type { Clock } from '../async/clock.ts';
+import { AppError } from '../errors/errors.ts';
+import type { Caller } from '../http/requests/caller.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
+import type { FindOwnKey } from './own-keys.ts';
+import { reauthTokenSeconds } from './token-lifetime.ts';
 
 const Claims = z.object({ purpose: z.literal('reauth') });
 

@@ -1,6 +1,6 @@
-import type { Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { Tx } from '../db/database.ts';
+import { AppError } from '../errors/errors.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
 
 /**

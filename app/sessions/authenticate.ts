@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose';
-import { AppError } from '../../errors/errors.ts';
-import type { Identified } from '../../http/requests/caller.ts';
-import type { AccessTokens } from './access-token.ts';
-import type { Issuers } from '../issuers/issuers.ts';
-import type { Revocations } from '../sessions/revocations.ts';
+import { AppError } from '../errors/errors.ts';
+import type { Identified } from '../http/requests/caller.ts';
+import type { AccessTokens } from '../tokens/access-token.ts';
+import type { Issuers } from '../tokens/issuers/issuers.ts';
+import type { Revocations } from './revocations.ts';
 
 interface AuthenticateOptions {
   /** The vault's own name as an issuer. */

@@ -7,9 +7,9 @@ import type { Identified } from '../../http/requests/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
-import { expiryOf } from '../tokens/expiry.ts';
-import { toTokenError } from '../tokens/token-error.ts';
-import { clockSkewSeconds } from '../tokens/token-lifetime.ts';
+import { expiryOf } from '../expiry.ts';
+import { toTokenError } from '../token-error.ts';
+import { clockSkewSeconds } from '../token-lifetime.ts';
 
 /** What a token of another issuer says, by the issuer's own name of the user. */
 export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: string };

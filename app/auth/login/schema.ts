@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Hex, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
-import { Email } from '../accounts/email.ts';
-import { srpParams } from './login/srp-params.ts';
+import { Hex, Limit, Timestamp, Uuid } from '../../http/bodies/wire.ts';
+import { Email } from '../../accounts/email.ts';
+import { srpParams } from './srp-params.ts';
 
 const { kdf } = srpParams;
 

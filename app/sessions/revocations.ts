@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { afterCommit, type Database, type Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
-import { repeat } from '../../async/repeat.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { afterCommit, type Database, type Tx } from '../db/database.ts';
+import { AppError } from '../errors/errors.ts';
+import { repeat } from '../async/repeat.ts';
+import type { Log } from '../telemetry/log.ts';
 
 /** The login sessions whose access tokens still live although they were revoked. */
 export interface Revocations {

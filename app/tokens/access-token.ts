@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
-import type { SignerClient } from '../../../signer/client.ts';
-import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { SignerClient } from '../../signer/client.ts';
+import type { Clock } from '../async/clock.ts';
+import { AppError } from '../errors/errors.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { expiryOf } from './expiry.ts';
 import { toTokenError } from './token-error.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
 import { createVerifiedTokens } from './verified-tokens.ts';
 

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
-import type { RegisteredKey } from '../../proof/registered-key.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { Clock } from '../async/clock.ts';
+import { AppError } from '../errors/errors.ts';
+import type { RegisteredKey } from '../proof/registered-key.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
 
 /** A process may sign with a key that another has just retired. */

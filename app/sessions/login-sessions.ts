@@ -1,17 +1,17 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import { holdUnchanged, type ActiveAccount } from '../../accounts/accounts.ts';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
-import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
-import { holdActive, touch } from '../../devices/active-device.ts';
-import { AppError } from '../../errors/errors.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import { holdUnchanged, type ActiveAccount } from '../accounts/accounts.ts';
+import { byOwner } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
+import type { Clock } from '../async/clock.ts';
+import type { Database, Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { holdActive, touch } from './active-device.ts';
+import { AppError } from '../errors/errors.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import { issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';
-import type { SessionView } from '../schema.ts';
+import type { SessionView } from '../auth/login/schema.ts';
 import { recoveryTokenSeconds } from '../tokens/token-lifetime.ts';
 
 type View = z.input<typeof SessionView>;

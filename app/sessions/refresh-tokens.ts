@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Tx } from '../../db/database.ts';
+import type { Tx } from '../db/database.ts';
 
 const lifetimeMs = 30 * 86_400_000;
 
