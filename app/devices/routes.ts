@@ -13,7 +13,7 @@ import {
   DeviceRevocation,
   DeviceView,
 } from './schema.ts';
-import type { Devices } from './service.ts';
+import type { Devices } from './devices.ts';
 
 const tag = 'Key envelopes';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;

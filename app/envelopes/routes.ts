@@ -6,7 +6,7 @@ import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
 import type { RequestInfo } from '../http/requests/request.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
-import type { Envelopes } from './service.ts';
+import type { Envelopes } from './envelopes.ts';
 
 const tag = 'Key envelopes';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { route, type Route } from '../http/routing/route.ts';
 import { Timestamp } from '../http/bodies/wire.ts';
 import type { CacheProbe } from './cache.ts';
-import type { Health } from './service.ts';
+import type { Health } from './health.ts';
 
 const tag = 'Health';
 

@@ -1,4 +1,4 @@
-import type { Mail } from './mail.ts';
+import type { Mail } from '../outbox/mail.ts';
 
 export interface Mailer {
   /**

@@ -2,7 +2,7 @@ import type { SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import { PermanentFailure } from '../outbox/permanent-failure.ts';
-import { Mail } from './mail.ts';
+import { Mail } from '../outbox/mail.ts';
 import { Sender } from './sender.ts';
 import { accountClosed } from './templates/account-closed.ts';
 import { alreadyRegistered } from './templates/already-registered.ts';

@@ -9,7 +9,7 @@ import {
   MaintenanceQuery,
   RetriedDeadLetters,
 } from './schema.ts';
-import type { Maintenance } from './service.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { RunRequest } from './task.ts';
 
 const common = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { afterCommit, type Owner, type Tx } from '../db/database.ts';
-import type { Mail } from '../mail/mail.ts';
+import type { Mail } from './mail.ts';
 
 /** The side effects that transactions may promise, by kind. */
 export interface OutboxPayloads {

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../db/database.ts';
 import type { Origin } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
-import { noticeExpiry } from '../mail/mail.ts';
+import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import { hashEmail } from '../accounts/email.ts';
 import { fingerprint } from '../accounts/fingerprint.ts';

@@ -14,7 +14,7 @@ import {
   SharePage,
   ShareView,
 } from './schema.ts';
-import type { Sharing } from './service.ts';
+import type { Sharing } from './sharing.ts';
 
 const tag = 'Sharing';
 

@@ -4,7 +4,7 @@ import type { KyselyPlugin } from 'kysely';
 import { openDatabase } from '../../app/db/database.ts';
 import { developer } from '../../app/devices/developer.ts';
 import { createKeyForms } from '../../app/envelopes/key-form.ts';
-import { createEnvelopes } from '../../app/envelopes/service.ts';
+import { createEnvelopes } from '../../app/envelopes/envelopes.ts';
 import { anyEnvelope, ask, createOwner } from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';
 import { manyAtOnce } from '../http/many-at-once.ts';

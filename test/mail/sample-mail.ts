@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { ValidateMail } from '../../app/mail/mail.ts';
+import type { ValidateMail } from '../../app/outbox/mail.ts';
 
 /** What every mailer needs to know of its service. */
 export const messageOptions = {

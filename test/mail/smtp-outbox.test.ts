@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { SMTPServerOptions } from 'smtp-server';
 import { until } from '../../app/dev/until.ts';
-import type { Mail } from '../../app/mail/mail.ts';
+import type { Mail } from '../../app/outbox/mail.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
 import { createWakeSignal } from '../../app/async/wake-signal.ts';

@@ -4,7 +4,7 @@ import { createAuditTrail } from '../../app/trail/trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
-import { createSharing } from '../../app/sharing/service.ts';
+import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
 import { testStack } from '../stack.ts';

@@ -8,9 +8,9 @@ import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { Documents } from '../../documents/service.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
-import { noticeExpiry } from '../../mail/mail.ts';
+import { noticeExpiry } from '../../outbox/mail.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { Sharing } from '../../sharing/service.ts';
+import type { Sharing } from '../../sharing/sharing.ts';
 import { removeKeys, removeSynchronised } from './rows.ts';
 
 /** The end of an account. Its sealed documents, entries and proofs stay as they are. */

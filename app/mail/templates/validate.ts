@@ -1,4 +1,4 @@
-import type { ValidateMail } from '../mail.ts';
+import type { ValidateMail } from '../../outbox/mail.ts';
 import { letter, type Block, type Letter } from './letter.ts';
 
 interface ValidatePlace {
