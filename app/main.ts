@@ -2,7 +2,7 @@ import { createApp } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
 import { ConfigError } from './environment.ts';
 import { listen } from './http/server/server.ts';
-import { StartRefused, startRefusedExitCode } from './marks/start-refused.ts';
+import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
 import { startServices, type Services } from './services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 

@@ -1,6 +1,6 @@
 import { systemClock } from './async/clock.ts';
 import type { Config } from './config.ts';
-import { startMarkWriter } from './marks/writer.ts';
+import { startMarkWriter } from './restore/mark-writer.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { startOutboxWorker } from './outbox/worker.ts';
 import { startAccess } from './services/access.ts';

@@ -1,4 +1,4 @@
-import { recordRestore } from '../marks/restoration.ts';
+import { recordRestore } from '../restore/restoration.ts';
 import { parseOptions, type Command } from './command.ts';
 import { withServiceDatabase } from './service-database.ts';
 

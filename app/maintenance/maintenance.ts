@@ -3,7 +3,7 @@ import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
-import type { Admission } from '../marks/admission.ts';
+import type { Admission } from '../restore/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { createUploadExpiry } from '../uploads/expiry.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config.ts';
-import { startAdmission } from '../marks/admission.ts';
-import { createMarkObjects } from '../marks/mark-objects.ts';
-import { createMarkRecord } from '../marks/mark-record.ts';
+import { startAdmission } from '../restore/admission.ts';
+import { createMarkObjects } from '../restore/marks/mark-objects.ts';
+import { createMarkRecord } from '../restore/marks/mark-record.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Backends } from './backends.ts';
 

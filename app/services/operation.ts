@@ -6,7 +6,7 @@ import { createCacheProbe } from '../health/cache.ts';
 import { createHealth } from '../health/health.ts';
 import { createKeyRotation } from '../keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
-import type { Admission } from '../marks/admission.ts';
+import type { Admission } from '../restore/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { AccessServices } from './access.ts';
 import type { AuditServices } from './audit.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import type { Admission } from '../marks/admission.ts';
-import { markPrefix } from '../marks/mark-key.ts';
-import { wasRestored } from '../marks/restoration.ts';
+import type { Admission } from '../restore/admission.ts';
+import { markPrefix } from '../restore/marks/mark-key.ts';
+import { wasRestored } from '../restore/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { findFiles, findOpenUploads, findPromised, lockSessionsOf } from './references.ts';

@@ -1,4 +1,4 @@
-import { markIdOf } from '../../app/marks/mark-key.ts';
+import { markIdOf } from '../../app/restore/marks/mark-key.ts';
 import type { ObjectStore } from '../../app/storage/object-store.ts';
 
 /** What a store holds of users: the ids of open uploads and the keys of objects, sorted. */

@@ -1,5 +1,5 @@
-import { verifyProof } from '../proof/proof.ts';
-import type { RegisteredKey } from '../proof/registered-key.ts';
+import { verifyProof } from '../../proof/proof.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
 import { parseMarkText, type Mark } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 

@@ -3,11 +3,11 @@ import type { PublicKey } from '../../signer/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
-import { compareBackups, type Comparison } from './comparison.ts';
-import { countSealed, isSealed, listKeyIds } from './log-state.ts';
-import type { MarkObjects } from './mark-objects.ts';
-import type { MarkRecord } from './mark-record.ts';
-import { findNewestMark, type FoundMarks } from './newest-mark.ts';
+import { compareBackups, type Comparison } from './marks/comparison.ts';
+import { countSealed, isSealed, listKeyIds } from './marks/log-state.ts';
+import type { MarkObjects } from './marks/mark-objects.ts';
+import type { MarkRecord } from './marks/mark-record.ts';
+import { findNewestMark, type FoundMarks } from './marks/newest-mark.ts';
 
 export interface Checked extends Comparison {
   readonly found: FoundMarks;

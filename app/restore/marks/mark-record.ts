@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { noMark } from './mark.ts';
 
 /** The one row by which replicas write marks in turn, and by which a lost object store is noticed. */

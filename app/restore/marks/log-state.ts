@@ -1,4 +1,4 @@
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import type { LogState } from './mark.ts';
 
 /** How many entries were ever sealed. */

@@ -1,4 +1,4 @@
-import type { KeyState } from '../db/tables/keys.ts';
+import type { KeyState } from '../../db/tables/keys.ts';
 import { noMark, type Mark } from './mark.ts';
 
 interface KnownKey {
