@@ -3,7 +3,7 @@ import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';
-import { ownerOf, type VersionRow } from './document-rows.ts';
+import { ownerOf, type VersionRow } from './records/document-rows.ts';
 
 export interface DocumentExpiry {
   /**

@@ -2,8 +2,8 @@ import { untilHangUp } from '../http/requests/hang-up.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
 import { etagOf } from '../http/answers/precondition.ts';
 import { route, type Route } from '../http/routing/route.ts';
-import { mayRead, mayWrite } from './access.ts';
-import type { Certification } from './certification.ts';
+import { mayRead, mayWrite } from './records/access.ts';
+import type { Certification } from './sealing/certification.ts';
 import {
   Certified,
   CreateDocument,
@@ -12,8 +12,8 @@ import {
   DocumentList,
   DocumentPage,
   DocumentView,
-} from './schema.ts';
-import type { Documents } from './service.ts';
+} from './records/schema.ts';
+import type { Documents } from './documents.ts';
 
 const tag = 'Documents';
 

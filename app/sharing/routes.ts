@@ -1,5 +1,5 @@
-import { mayRead, mayWrite } from '../documents/access.ts';
-import { DocumentId } from '../documents/schema.ts';
+import { mayRead, mayWrite } from '../documents/records/access.ts';
+import { DocumentId } from '../documents/records/schema.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import { fingerprintOf } from './public-key.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Email } from '../accounts/email.ts';
-import { DocumentStatus } from '../documents/schema.ts';
+import { DocumentStatus } from '../documents/records/schema.ts';
 import { Base64, Limit, Moment, Timestamp, Uuid } from '../http/bodies/wire.ts';
 import { isPublicKey } from './public-key.ts';
 

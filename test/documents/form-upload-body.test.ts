@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import test from 'ava';
 import * as fc from 'fast-check';
-import { readForm, type FormLimits } from '../../app/documents/form-upload-body.ts';
+import { readForm, type FormLimits } from '../../app/documents/form-upload/body.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { openSocket, readAnswer } from '../http/raw-http.ts';
 import { documentPart, filePart, formOf, formType } from './forms.ts';

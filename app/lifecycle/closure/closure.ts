@@ -5,7 +5,7 @@ import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import type { Documents } from '../../documents/service.ts';
+import type { Documents } from '../../documents/documents.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';

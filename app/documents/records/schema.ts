@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Proof } from '../proof/schema.ts';
-import { Base64, Digest, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
+import { Proof } from '../../proof/schema.ts';
+import { Base64, Digest, Limit, Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 const maxMetadataBytes = 65_536;
 export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);

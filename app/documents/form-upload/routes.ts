@@ -1,8 +1,8 @@
-import { route, type Route } from '../http/routing/route.ts';
-import { mayWrite } from './access.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { mayWrite } from '../records/access.ts';
 import type { FormUpload } from './form-upload.ts';
-import { UploadForm } from './form-upload-schema.ts';
-import { DocumentView } from './schema.ts';
+import { UploadForm } from './schema.ts';
+import { DocumentView } from '../records/schema.ts';
 
 interface FormUploadRoutesOptions {
   readonly formUpload: FormUpload;

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import type { Revocations } from '../sessions/revocations.ts';
-import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { ByteRange, ObjectStore } from '../storage/object-store.ts';
-import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
-import type { Log } from '../telemetry/log.ts';
-import { loadDocument, type VersionRow } from './document-rows.ts';
-import { endWithRight } from './download-right.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { ByteRange, ObjectStore } from '../../storage/object-store.ts';
+import { StorageError, type StorageErrorCode } from '../../storage/storage-error.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { loadDocument, type VersionRow } from '../records/document-rows.ts';
+import { endWithRight } from './right.ts';
 
 /** The files of documents, for their owners and those they are shared with. */
 export interface Downloads {

@@ -1,8 +1,8 @@
-import { etagOf, parseIfMatch } from '../http/answers/precondition.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import { mayWrite } from './access.ts';
+import { etagOf, parseIfMatch } from '../../http/answers/precondition.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { mayWrite } from '../records/access.ts';
 import type { DocumentMetadata } from './metadata.ts';
-import { DocumentId, DocumentView, ReplaceMetadata } from './schema.ts';
+import { DocumentId, DocumentView, ReplaceMetadata } from '../records/schema.ts';
 
 interface MetadataRoutesOptions {
   readonly documentMetadata: DocumentMetadata;

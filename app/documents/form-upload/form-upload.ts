@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { untilHangUp } from '../http/requests/hang-up.ts';
-import { idleMs } from '../http/requests/idle-clients.ts';
-import { maxFileSize } from '../uploads/limits.ts';
-import type { Uploads } from '../uploads/service.ts';
-import type { StreamedUploads } from '../uploads/streamed-uploads.ts';
-import { readForm } from './form-upload-body.ts';
-import { parseDocumentField, parseFileField } from './form-upload-schema.ts';
-import type { DocumentView } from './schema.ts';
-import type { Documents } from './service.ts';
+import type { Database } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { untilHangUp } from '../../http/requests/hang-up.ts';
+import { idleMs } from '../../http/requests/idle-clients.ts';
+import { maxFileSize } from '../../uploads/limits.ts';
+import type { Uploads } from '../../uploads/service.ts';
+import type { StreamedUploads } from '../../uploads/streamed-uploads.ts';
+import { readForm } from './body.ts';
+import { parseDocumentField, parseFileField } from './schema.ts';
+import type { DocumentView } from '../records/schema.ts';
+import type { Documents } from '../documents.ts';
 
 export interface FormUpload {
   /**

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../errors/errors.ts';
-import { parseIfMatch } from '../http/answers/precondition.ts';
-import { parseRange, type FileRange } from './download-range.ts';
+import { AppError } from '../../errors/errors.ts';
+import { parseIfMatch } from '../../http/answers/precondition.ts';
+import { parseRange, type FileRange } from './range.ts';
 
 /** The request for a file, as far as it says which bytes are wanted. */
 interface FileRequest {

@@ -1,7 +1,7 @@
-import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { loadPage, type DocumentsPage } from './pages.ts';
-import { selectMatches, type Wanted } from './search-matches.ts';
+import type { Database } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { loadPage, type DocumentsPage } from '../records/pages.ts';
+import { selectMatches, type Wanted } from './matches.ts';
 
 export interface DocumentSearch {
   /**

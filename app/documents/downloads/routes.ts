@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { AppError } from '../errors/errors.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import { StreamedAnswer } from '../http/answers/streamed-answer.ts';
-import { mayRead } from './access.ts';
-import { evaluate } from './download-conditions.ts';
-import type { Downloads } from './download.ts';
-import { DocumentId } from './schema.ts';
+import { AppError } from '../../errors/errors.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { StreamedAnswer } from '../../http/answers/streamed-answer.ts';
+import { mayRead } from '../records/access.ts';
+import { evaluate } from './conditions.ts';
+import type { Downloads } from './downloads.ts';
+import { DocumentId } from '../records/schema.ts';
 
 const DownloadQuery = z.strictObject({
   version: z

@@ -1,16 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Proofs } from '../audit/proofs/proofs.ts';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import { assertPending, changeCurrent, lockDocument } from './document-rows.ts';
-import { hashMetadata } from './metadata-hash.ts';
-import type { Certified } from './schema.ts';
+import type { Proofs } from '../../audit/proofs/proofs.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { assertPending, changeCurrent, lockDocument } from '../records/document-rows.ts';
+import { hashMetadata } from '../records/metadata-hash.ts';
+import type { Certified } from '../records/schema.ts';
 
 /** How long a caller waits for the HSM before being told to ask for the proof later. */
 const signatureWaitMs = 5_000;

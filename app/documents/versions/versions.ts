@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { Idempotency } from '../http/routing/idempotency.ts';
-import type { CompletedFile, Uploads } from '../uploads/service.ts';
-import { loadDocument, lockDocument, revise, type VersionRow } from './document-rows.ts';
-import { claimingFile, findFile, insertVersion, versionOf } from './file-claim.ts';
-import type { AddVersion, VersionView } from './schema.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { Idempotency } from '../../http/routing/idempotency.ts';
+import type { CompletedFile, Uploads } from '../../uploads/service.ts';
+import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
+import { claimingFile, findFile, insertVersion, versionOf } from '../records/file-claim.ts';
+import type { AddVersion, VersionView } from '../records/schema.ts';
 
 type View = z.input<typeof VersionView>;
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { AppError } from '../errors/errors.ts';
-import { repeat } from '../async/repeat.ts';
-import type { Log } from '../telemetry/log.ts';
+import { AppError } from '../../errors/errors.ts';
+import { repeat } from '../../async/repeat.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 const lookEveryMs = 5_000;
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { AppError } from '../errors/errors.ts';
-import { assertSafeText } from '../http/bodies/safe-text.ts';
-import { parseInput } from '../http/bodies/validation.ts';
-import { CreateUpload } from '../uploads/schema.ts';
-import { CreateDocument } from './schema.ts';
+import { AppError } from '../../errors/errors.ts';
+import { assertSafeText } from '../../http/bodies/safe-text.ts';
+import { parseInput } from '../../http/bodies/validation.ts';
+import { CreateUpload } from '../../uploads/schema.ts';
+import { CreateDocument } from '../records/schema.ts';
 
 /** The field `document`, as JSON. */
 const FormDocument = CreateDocument.omit({ storagePath: true });

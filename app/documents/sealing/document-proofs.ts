@@ -1,9 +1,9 @@
-import type { AuditProof } from '../proof/proof.ts';
-import type { ProofReads } from '../audit/proofs/proof-reads.ts';
-import type { Proofs } from '../audit/proofs/proofs.ts';
-import type { Database, Tx } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { loadDocument, ownerOf } from './document-rows.ts';
+import type { AuditProof } from '../../proof/proof.ts';
+import type { ProofReads } from '../../audit/proofs/proof-reads.ts';
+import type { Proofs } from '../../audit/proofs/proofs.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { loadDocument, ownerOf } from '../records/document-rows.ts';
 
 export interface DocumentProofs {
   /**

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Tx } from '../db/database.ts';
-import { takePage } from '../http/answers/page-room.ts';
+import type { Tx } from '../../db/database.ts';
+import { takePage } from '../../http/answers/page-room.ts';
 import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Digest } from '../http/bodies/wire.ts';
+import { Digest } from '../../http/bodies/wire.ts';
 
 const Keywords = z.array(Digest).max(50).default([]);
 

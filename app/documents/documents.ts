@@ -17,11 +17,11 @@ import {
   toView,
   type RevisedDocument,
   type VersionRow,
-} from './document-rows.ts';
-import { claimingFile, findFile, insertVersion, versionOf } from './file-claim.ts';
-import { insertKeywords } from './keyword-rows.ts';
-import { loadPage, type DocumentsPage } from './pages.ts';
-import type { CreateDocument, DocumentView } from './schema.ts';
+} from './records/document-rows.ts';
+import { claimingFile, findFile, insertVersion, versionOf } from './records/file-claim.ts';
+import { insertKeywords } from './records/keyword-rows.ts';
+import { loadPage, type DocumentsPage } from './records/pages.ts';
+import type { CreateDocument, DocumentView } from './records/schema.ts';
 import { removeUnsealed } from './unsealed.ts';
 
 type View = z.input<typeof DocumentView>;

@@ -1,19 +1,19 @@
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Database } from '../db/database.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Database } from '../../db/database.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import { assertIfMatch, type IfMatch } from '../../http/answers/precondition.ts';
 import {
   assertPending,
   changeCurrent,
   lockDocument,
   toRevised,
   type RevisedDocument,
-} from './document-rows.ts';
-import { replaceKeywords } from './keyword-rows.ts';
-import { hashMetadata } from './metadata-hash.ts';
-import type { ReplaceMetadata } from './schema.ts';
+} from '../records/document-rows.ts';
+import { replaceKeywords } from '../records/keyword-rows.ts';
+import { hashMetadata } from '../records/metadata-hash.ts';
+import type { ReplaceMetadata } from '../records/schema.ts';
 
 /** Whoever replaces metadata says of which state of the document. */
 interface ReplacementRequest {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
-import { AppError } from '../errors/errors.ts';
-import { limitIdle } from '../http/requests/idle-clients.ts';
+import { AppError } from '../../errors/errors.ts';
+import { limitIdle } from '../../http/requests/idle-clients.ts';
 
 interface FormFile {
   /** As sent; undefined where none was. */

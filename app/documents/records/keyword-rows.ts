@@ -1,4 +1,4 @@
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import type { VersionRow } from './document-rows.ts';
 
 /** Names a document by the hashes of its keywords, each once. */

@@ -1,8 +1,8 @@
-import { linkNextPage } from '../http/answers/next-page.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import { mayRead } from './access.ts';
-import { DocumentList, DocumentPage } from './schema.ts';
-import { SearchDocuments } from './search-schema.ts';
+import { linkNextPage } from '../../http/answers/next-page.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { mayRead } from '../records/access.ts';
+import { DocumentList, DocumentPage } from '../records/schema.ts';
+import { SearchDocuments } from './schema.ts';
 import type { DocumentSearch } from './search.ts';
 
 const path = '/v1/documents/search';

@@ -1,8 +1,8 @@
-import { untilHangUp } from '../http/requests/hang-up.ts';
-import { linkNextPage } from '../http/answers/next-page.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import { mayRead, mayWrite } from './access.ts';
-import type { DocumentProofs } from './document-proofs.ts';
+import { untilHangUp } from '../../http/requests/hang-up.ts';
+import { linkNextPage } from '../../http/answers/next-page.ts';
+import { route, type Route } from '../../http/routing/route.ts';
+import { mayRead, mayWrite } from '../records/access.ts';
+import type { DocumentProofs } from '../sealing/document-proofs.ts';
 import {
   AddVersion,
   DocumentId,
@@ -10,7 +10,7 @@ import {
   VersionList,
   VersionPage,
   VersionView,
-} from './schema.ts';
+} from '../records/schema.ts';
 import type { DocumentVersions } from './versions.ts';
 
 const tag = 'Documents';
