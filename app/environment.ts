@@ -7,8 +7,8 @@ import { SmtpUrl } from './mail/smtp-url.ts';
 import { readSyncRules } from './sync/rules-file.ts';
 import type { SyncRules } from './sync/rules.ts';
 import { SchemaVersions } from './sync/schema-versions.ts';
-import { readPlans } from './uploads/plans-file.ts';
-import type { Plan } from './uploads/quota.ts';
+import { readPlans } from './uploads/sessions/plans-file.ts';
+import type { Plan } from './uploads/sessions/quota.ts';
 
 const Boolean = z.enum(['true', 'false']).transform((value) => value === 'true');
 const List = z.string().transform((value) =>

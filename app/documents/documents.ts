@@ -8,7 +8,7 @@ import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Idempotency } from '../http/routing/idempotency.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Uploads } from '../uploads/service.ts';
+import type { Uploads } from '../uploads/uploads.ts';
 import {
   loadDocument,
   lockDocument,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
-import type { Uploads } from '../uploads/service.ts';
+import type { Uploads } from '../uploads/uploads.ts';
 
 /**
  * Removes, in the service's transaction, every version of an owner's documents that is not sealed, the

@@ -1,5 +1,5 @@
-import type { CompletedPlace } from '../uploads/unused-uploads.ts';
-import { expiryBatchSize, type UploadExpiry } from '../uploads/expiry.ts';
+import type { CompletedPlace } from '../uploads/upkeep/unused-uploads.ts';
+import { expiryBatchSize, type UploadExpiry } from '../uploads/upkeep/expiry.ts';
 import { whileFull, type Batch, type MaintenanceTask, type RunRequest } from './task.ts';
 
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };

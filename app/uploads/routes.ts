@@ -1,7 +1,7 @@
 import { route, type Route } from '../http/routing/route.ts';
-import type { Completion } from './completion.ts';
-import { maxFileSize, maxPartSize, maxParts, minPartSize } from './limits.ts';
-import type { Parts } from './parts.ts';
+import type { Completion } from './completion/completion.ts';
+import { maxFileSize, maxPartSize, maxParts, minPartSize } from './sessions/limits.ts';
+import type { Parts } from './parts/parts.ts';
 import {
   AbortedUpload,
   CompletedUpload,
@@ -12,8 +12,8 @@ import {
   StoredPart,
   UploadConfig,
   UploadProgress,
-} from './schema.ts';
-import type { UploadSessions } from './sessions.ts';
+} from './sessions/schema.ts';
+import type { UploadSessions } from './sessions/sessions.ts';
 
 const tag = 'Uploads';
 const access = { scopes: ['uploads:write'] };

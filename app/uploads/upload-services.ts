@@ -5,14 +5,14 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectHasher } from '../storage/object-hash.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createCompletion } from './completion.ts';
-import { createFileHashes } from './file-hashes.ts';
-import { createParts } from './parts.ts';
-import { createPlans } from './plans.ts';
-import type { Plan } from './quota.ts';
-import { createUploads } from './service.ts';
-import { createUploadSessions } from './sessions.ts';
-import { createStreamedUploads } from './streamed-uploads.ts';
+import { createCompletion } from './completion/completion.ts';
+import { createFileHashes } from './completion/file-hashes.ts';
+import { createParts } from './parts/parts.ts';
+import { createPlans } from './sessions/plans.ts';
+import type { Plan } from './sessions/quota.ts';
+import { createUploads } from './uploads.ts';
+import { createUploadSessions } from './sessions/sessions.ts';
+import { createStreamedUploads } from './streamed/streamed-uploads.ts';
 
 interface UploadsConfig {
   readonly uploads: {

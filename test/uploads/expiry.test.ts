@@ -2,7 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import { findUnused, removeUnused } from '../../app/uploads/unused-uploads.ts';
+import { findUnused, removeUnused } from '../../app/uploads/upkeep/unused-uploads.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { certify, createDocument, storeDocument } from '../documents/documents.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../errors/errors.ts';
 import { assertSafeText } from '../../http/bodies/safe-text.ts';
 import { parseInput } from '../../http/bodies/validation.ts';
-import { CreateUpload } from '../../uploads/schema.ts';
+import { CreateUpload } from '../../uploads/sessions/schema.ts';
 import { CreateDocument } from '../records/schema.ts';
 
 /** The field `document`, as JSON. */

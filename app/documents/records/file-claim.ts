@@ -3,7 +3,7 @@ import { violatesUnique } from '../../db/pg-error.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import { unlessAborted } from '../../http/requests/hang-up.ts';
-import type { CompletedFile, Uploads } from '../../uploads/service.ts';
+import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import type { VersionRow } from './document-rows.ts';
 
 /**

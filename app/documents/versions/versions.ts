@@ -6,7 +6,7 @@ import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { Idempotency } from '../../http/routing/idempotency.ts';
-import type { CompletedFile, Uploads } from '../../uploads/service.ts';
+import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
 import { claimingFile, findFile, insertVersion, versionOf } from '../records/file-claim.ts';
 import type { AddVersion, VersionView } from '../records/schema.ts';

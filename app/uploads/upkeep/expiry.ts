@@ -1,9 +1,9 @@
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Tx } from '../db/database.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import { usableMs } from './limits.ts';
-import type { SessionRow } from './session-rows.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Tx } from '../../db/database.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
+import { usableMs } from '../sessions/limits.ts';
+import type { SessionRow } from '../sessions/session-rows.ts';
 import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
 
 /** Who lets uploads expire, for their entries. */

@@ -1,19 +1,19 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { Outbox } from '../outbox/outbox.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import type { Completion } from './completion.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import type { Completion } from '../completion/completion.ts';
 import { cutParts } from './cut-parts.ts';
-import type { CompletedUpload } from './schema.ts';
-import { closedIfGone, loadSession, lockOpenSession } from './session-rows.ts';
-import type { SessionRow } from './session-rows.ts';
-import type { UploadSessions } from './sessions.ts';
+import type { CompletedUpload } from '../sessions/schema.ts';
+import { closedIfGone, loadSession, lockOpenSession } from '../sessions/session-rows.ts';
+import type { SessionRow } from '../sessions/session-rows.ts';
+import type { UploadSessions } from '../sessions/sessions.ts';
 
 /** Of every upload two such parts are in memory: one on its way to the store, one being read. */
 const partBytes = 8 * 2 ** 20;

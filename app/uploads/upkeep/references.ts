@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 
 /** Which of these keys are those of open sessions, each with the upload that the session has. */
 export async function findOpenUploads(

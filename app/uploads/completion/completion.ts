@@ -1,18 +1,23 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { StorageError } from '../../storage/storage-error.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { forgetLostParts } from './lost-parts.ts';
-import { assertWhole, loadParts, type PartRow } from './recorded-parts.ts';
-import type { CompletedUpload } from './schema.ts';
-import { closedIfGone, lockOpenSession, lockSession, type SessionRow } from './session-rows.ts';
+import { assertWhole, loadParts, type PartRow } from '../parts/recorded-parts.ts';
+import type { CompletedUpload } from '../sessions/schema.ts';
+import {
+  closedIfGone,
+  lockOpenSession,
+  lockSession,
+  type SessionRow,
+} from '../sessions/session-rows.ts';
 
 /** One request at a time assembles; the lease lets another try if its process dies over it. */
 const leaseSeconds = 120;

@@ -1,6 +1,6 @@
-import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { SessionRow } from './session-rows.ts';
+import type { Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { SessionRow } from '../sessions/session-rows.ts';
 
 /** A part as recorded, as far as a completion needs it. */
 export interface PartRow {

@@ -1,8 +1,8 @@
-import type { Database, Owner } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import { missingParts, type PartRow } from './recorded-parts.ts';
-import { lockSession, type SessionRow } from './session-rows.ts';
+import type { Database, Owner } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { missingParts, type PartRow } from '../parts/recorded-parts.ts';
+import { lockSession, type SessionRow } from '../sessions/session-rows.ts';
 
 interface LostPartsOptions {
   readonly db: Database;

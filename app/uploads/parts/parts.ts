@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
-import type { Caller } from '../http/requests/caller.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { StorageError } from '../../storage/storage-error.ts';
 import { parseContentDigest } from './content-digest.ts';
-import { assertPart } from './limits.ts';
-import { declaredLength, drainBody, watchBody } from './part-body.ts';
+import { assertPart } from '../sessions/limits.ts';
+import { declaredLength, drainBody, watchBody } from './body.ts';
 import {
   assertRoom,
   claimPart,
@@ -18,10 +18,10 @@ import {
   type PartClaim,
   type PartTarget,
   type RecordedPart,
-} from './part-claims.ts';
-import type { StoredPart } from './schema.ts';
-import { closedIfGone, countParts, lockOpenSession } from './session-rows.ts';
-import type { SessionRow } from './session-rows.ts';
+} from './claims.ts';
+import type { StoredPart } from '../sessions/schema.ts';
+import { closedIfGone, countParts, lockOpenSession } from '../sessions/session-rows.ts';
+import type { SessionRow } from '../sessions/session-rows.ts';
 
 export interface Parts {
   /**

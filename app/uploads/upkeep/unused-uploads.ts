@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { NIL } from 'uuid';
-import type { Tx } from '../db/database.ts';
-import type { SessionRow } from './session-rows.ts';
+import type { Tx } from '../../db/database.ts';
+import type { SessionRow } from '../sessions/session-rows.ts';
 
 /** How far a walk over completed uploads, oldest first, has come. */
 export interface CompletedPlace {

@@ -1,7 +1,7 @@
-import type { Database, Owner } from '../db/database.ts';
-import type { ObjectHasher } from '../storage/object-hash.ts';
-import { StorageError } from '../storage/storage-error.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Database, Owner } from '../../db/database.ts';
+import type { ObjectHasher } from '../../storage/object-hash.ts';
+import { StorageError } from '../../storage/storage-error.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 /** A completed upload's object. */
 export interface StoredFile {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readJsonFile } from '../json/json-file.ts';
+import { readJsonFile } from '../../json/json-file.ts';
 import type { Plan } from './quota.ts';
 
 const Name = z.string().regex(/^[\w.-]{1,64}$/);
@@ -31,5 +31,5 @@ function failed(problems: readonly string[]): PlansFile {
 
 function describe({ code, path, message }: z.core.$ZodIssue): string {
   const what = code === 'invalid_key' ? 'must be 1 to 64 letters, digits, . _ or -' : message;
-  return path.length === 0 ? what : `${path.map(String).join('.')}: ${what}`;
+  return path.length === 0 ? what : `${path.map(String).join('..')}: ${what}`;
 }

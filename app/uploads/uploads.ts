@@ -4,8 +4,8 @@ import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/storage-error.ts';
-import type { FileHashes, StoredFile } from './file-hashes.ts';
-import { usableMs } from './limits.ts';
+import type { FileHashes, StoredFile } from './completion/file-hashes.ts';
+import { usableMs } from './sessions/limits.ts';
 
 /** A completed upload, as a document takes it over. */
 export interface CompletedFile {

@@ -1,4 +1,4 @@
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Plan } from './quota.ts';
 
 /** So many unknown names are remembered, so that tokens of other issuers cannot fill the memory. */
