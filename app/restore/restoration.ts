@@ -3,7 +3,7 @@ import { nobody, type AuditEvent } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
-import { beginEpoch } from '../sync/epoch.ts';
+import { beginEpoch } from '../sync/objects/epoch.ts';
 
 const resourceType = 'vault';
 

@@ -5,8 +5,8 @@ import { linkNextPage } from '../http/answers/next-page.ts';
 import type { RequestInfo } from '../http/requests/request.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import { Uuid } from '../http/bodies/wire.ts';
-import type { Author } from './history.ts';
-import type { SyncReading } from './reading.ts';
+import type { Author } from './objects/history.ts';
+import type { SyncReading } from './reading/reading.ts';
 import { requireSchemaVersion } from './schema-guard.ts';
 import type { SchemaVersions } from './schema-versions.ts';
 import {
@@ -20,8 +20,8 @@ import {
   ObjectId,
   ObjectView,
   WriteObject,
-} from './schema.ts';
-import type { Synchronization } from './service.ts';
+} from './objects/schema.ts';
+import type { Synchronization } from './synchronization.ts';
 
 const tag = 'Synchronization';
 const mayRead = { scopes: ['sync:read'] } as const;

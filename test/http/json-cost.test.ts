@@ -1,7 +1,7 @@
 import test from 'ava';
 import { hasRepeatedNames } from '../../app/http/bodies/repeated-names.ts';
 import { assertSafeText } from '../../app/http/bodies/safe-text.ts';
-import { assertStorable } from '../../app/sync/limits.ts';
+import { assertStorable } from '../../app/sync/merge/limits.ts';
 
 const mebibyte = 2 ** 20;
 

@@ -3,7 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
-import { Cursor } from '../../app/sync/cursor.ts';
+import { Cursor } from '../../app/sync/objects/cursor.ts';
 import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
 import { testStack } from '../stack.ts';
 import {

@@ -2,7 +2,7 @@ import test from 'ava';
 import { until } from '../../app/dev/until.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createFeed } from '../../app/sync/feed/feed.ts';
-import type { Cursor } from '../../app/sync/cursor.ts';
+import type { Cursor } from '../../app/sync/objects/cursor.ts';
 import { pageSize, type FeedPage } from '../../app/sync/feed/changes.ts';
 import type { Change } from '../../app/sync/feed/events.ts';
 

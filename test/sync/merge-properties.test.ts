@@ -1,10 +1,10 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { canonicalText } from '../../app/json/canonical-text.ts';
-import { isObject, isSame, memberOf, type JsonObject } from '../../app/sync/json.ts';
-import { leavesOf } from '../../app/sync/json-pointer.ts';
-import { applyPatch } from '../../app/sync/merge-patch.ts';
-import type { Rule } from '../../app/sync/rules.ts';
+import { isObject, isSame, memberOf, type JsonObject } from '../../app/sync/merge/json.ts';
+import { leavesOf } from '../../app/sync/merge/json-pointer.ts';
+import { applyPatch } from '../../app/sync/merge/merge-patch.ts';
+import type { Rule } from '../../app/sync/merge/rules.ts';
 import { receive, type OfflineWrite } from './model.ts';
 
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { mergePatch, mergeRemoval } from '../../app/sync/merge.ts';
-import type { Change, Rule } from '../../app/sync/rules.ts';
+import { mergePatch, mergeRemoval } from '../../app/sync/merge/merge.ts';
+import type { Change, Rule } from '../../app/sync/merge/rules.ts';
 
 const at = (second: number, deviceId = 'a'): Change => ({
   changedAt: new Date(second * 1000),

@@ -1,6 +1,6 @@
-import { decide, type Accepted } from '../../app/sync/decision.ts';
-import type { JsonObject } from '../../app/sync/json.ts';
-import type { Change, Rule } from '../../app/sync/rules.ts';
+import { decide, type Accepted } from '../../app/sync/merge/decision.ts';
+import type { JsonObject } from '../../app/sync/merge/json.ts';
+import type { Change, Rule } from '../../app/sync/merge/rules.ts';
 
 /** A change of the first version, which its device knows and no later one. */
 export interface OfflineWrite extends Change {

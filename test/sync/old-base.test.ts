@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
-import { findTouched } from '../../app/sync/history.ts';
-import { placesOf } from '../../app/sync/merge.ts';
+import { findTouched } from '../../app/sync/objects/history.ts';
+import { placesOf } from '../../app/sync/merge/merge.ts';
 import { startVault } from '../vault.ts';
 import { change, createDevice, createObject } from './devices.ts';
 

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
-import { readSyncRules } from '../../app/sync/rules-file.ts';
-import { ruleOf } from '../../app/sync/rules.ts';
+import { readSyncRules } from '../../app/sync/merge/rules-file.ts';
+import { ruleOf } from '../../app/sync/merge/rules.ts';
 
 async function read(json: unknown) {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-rules-'));

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
-import type { Cursor } from '../cursor.ts';
-import { readAfter, selectNewest, toCursor } from '../read-after.ts';
+import type { Cursor } from '../objects/cursor.ts';
+import { readAfter, selectNewest, toCursor } from '../reading/read-after.ts';
 import { createTurns } from '../../async/turns.ts';
 import type { Change } from './events.ts';
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../errors/errors.ts';
-import { formatCursor, type Cursor } from '../cursor.ts';
+import { formatCursor, type Cursor } from '../objects/cursor.ts';
 
 /** An object's latest change, at its place among the changes of its user. */
 export interface Change {

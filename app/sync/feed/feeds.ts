@@ -8,7 +8,7 @@ import { AppError } from '../../errors/errors.ts';
 import type { Listener } from '../../http/answers/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isSame, startAfter, type Cursor } from '../cursor.ts';
+import { isSame, startAfter, type Cursor } from '../objects/cursor.ts';
 import { createChanges } from './changes.ts';
 import type { EndReason } from './events.ts';
 import { createFeed } from './feed.ts';

@@ -3,7 +3,7 @@ import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
 import { AppError } from '../../errors/errors.ts';
 import { EventStream } from '../../http/answers/event-stream.ts';
 import { route, type Route } from '../../http/routing/route.ts';
-import { Cursor } from '../cursor.ts';
+import { Cursor } from '../objects/cursor.ts';
 import type { ChangeFeeds } from './feeds.ts';
 
 const FeedQuery = z.strictObject({

@@ -10,7 +10,7 @@ import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
 import { isSame } from '../../../client/sync/json.ts';
 import { createLeafCipher } from '../../../client/sync/leaf-encryption.ts';
 import { createObjectEncryption } from '../../../client/sync/object-encryption.ts';
-import { leavesOf } from '../../../app/sync/json-pointer.ts';
+import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import { readVectors } from '../vectors.ts';
 
 const Vectors = z.array(

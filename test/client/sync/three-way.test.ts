@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { isObject, isSame, memberOf, type JsonObject } from '../../../client/sync/json.ts';
 import { applyPatch, isApartFrom, partOf, patchBetween } from '../../../client/sync/merge-patch.ts';
 import { mergeThreeWay, type Clash } from '../../../client/sync/three-way.ts';
-import { applyPatch as applyAtVault } from '../../../app/sync/merge-patch.ts';
+import { applyPatch as applyAtVault } from '../../../app/sync/merge/merge-patch.ts';
 
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };
 const key = fc.constantFrom('a', 'b', 'c', 'constructor', 'a/b');

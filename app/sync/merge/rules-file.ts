@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readJsonFile } from '../json/json-file.ts';
+import { readJsonFile } from '../../json/json-file.ts';
 import { parentOf, pointerForm } from './json-pointer.ts';
 import { Rule, type SyncRules } from './rules.ts';
 

@@ -1,4 +1,4 @@
-import type { ConflictType } from '../db/tables/sync.ts';
+import type { ConflictType } from '../../db/tables/sync.ts';
 import type { JsonObject } from './json.ts';
 import { mergePatch, mergeRemoval, type Since } from './merge.ts';
 

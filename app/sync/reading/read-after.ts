@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Owner, Tx } from '../db/database.ts';
-import { startAfter, type Cursor } from './cursor.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { startAfter, type Cursor } from '../objects/cursor.ts';
 
 /** The newest change, as a statement selects it. */
 interface Newest {

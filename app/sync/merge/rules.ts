@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalText } from '../json/canonical-text.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
 import { textOf } from './json.ts';
 import { parentOf } from './json-pointer.ts';
 

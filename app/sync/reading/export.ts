@@ -1,7 +1,7 @@
-import { canonicalText } from '../json/canonical-text.ts';
-import type { Owner, Tx } from '../db/database.ts';
-import { loadObject } from './object-rows.ts';
-import { readData } from './schema.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { loadObject } from '../objects/object-rows.ts';
+import { readData } from '../objects/schema.ts';
 
 /** The object and the versions that led to it, as RFC 8785 text. Throws not_found. */
 export async function exportObject(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 
 /** Of `sync_requests`: the id is free again. */
 export const isOld = sql<boolean>`sync_requests.expires_at <= now()`;

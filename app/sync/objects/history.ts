@@ -1,12 +1,12 @@
 import { sql, type Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Owner, Tx } from '../db/database.ts';
-import type { Schema } from '../db/schema.ts';
-import type { DeviceCaller } from '../devices/guard.ts';
-import type { ConflictType } from '../db/tables/sync.ts';
-import type { Change } from './rules.ts';
+import { byOwner } from '../../trail/event.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { DeviceCaller } from '../../devices/guard.ts';
+import type { ConflictType } from '../../db/tables/sync.ts';
+import type { Change } from '../merge/rules.ts';
 
 /** Who writes, on which device, by which request. */
 export interface Author extends DeviceCaller {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Flag, Limit, Moment, Uuid } from '../http/bodies/wire.ts';
+import { Flag, Limit, Moment, Uuid } from '../../http/bodies/wire.ts';
 import { Cursor } from './cursor.ts';
-import { maxDataBytes } from './limits.ts';
+import { maxDataBytes } from '../merge/limits.ts';
 
 /** Free-form; bounded in depth, size and number of leaves. */
 const Data = z.record(z.string(), z.unknown()).meta({

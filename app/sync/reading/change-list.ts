@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Owner, Tx } from '../db/database.ts';
-import { formatCursor, type Cursor } from './cursor.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { formatCursor, type Cursor } from '../objects/cursor.ts';
 import { readAfter, selectNewest } from './read-after.ts';
-import type { ChangeList, ChangePage } from './schema.ts';
+import type { ChangeList, ChangePage } from '../objects/schema.ts';
 
 type Page = z.output<typeof ChangePage>;
 

@@ -5,7 +5,7 @@ import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/errors.ts';
-import { decide, type Accepted, type Refused, type ServerObject } from './decision.ts';
+import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import {
   appendEntry,
   findTouched,
@@ -14,21 +14,21 @@ import {
   toHistoryRow,
   type Author,
   type WriteRecord,
-} from './history.ts';
-import type { JsonObject } from './json.ts';
-import { leavesOf } from './json-pointer.ts';
-import { assertSize, assertStorable } from './limits.ts';
-import { placesOf } from './merge.ts';
-import { insertObject, lockObject, updateObject } from './object-rows.ts';
-import { actOnce, type SyncRequest } from './requests.ts';
-import { ruleOf, type Change, type SyncRules } from './rules.ts';
+} from './objects/history.ts';
+import type { JsonObject } from './merge/json.ts';
+import { leavesOf } from './merge/json-pointer.ts';
+import { assertSize, assertStorable } from './merge/limits.ts';
+import { placesOf } from './merge/merge.ts';
+import { insertObject, lockObject, updateObject } from './objects/object-rows.ts';
+import { actOnce, type SyncRequest } from './objects/requests.ts';
+import { ruleOf, type Change, type SyncRules } from './merge/rules.ts';
 import {
   ObjectView,
   readData,
   WriteAnswer,
   type CreateObject,
   type WriteObject,
-} from './schema.ts';
+} from './objects/schema.ts';
 import { createKeyedTurns } from '../async/turns.ts';
 
 type CreateInput = z.output<typeof CreateObject>;

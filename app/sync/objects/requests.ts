@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import { canonicalText } from '../json/canonical-text.ts';
-import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
+import type { Owner, Tx } from '../../db/database.ts';
+import { AppError } from '../../errors/errors.ts';
 import { isOld } from './old-requests.ts';
 
 const keptDays = 7;

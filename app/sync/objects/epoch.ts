@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Tx } from '../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 
 /**
  * Begins another epoch of the history of changes, as after a restore: cursors from before are no

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
-import type { DeviceCaller, DeviceGuard } from '../devices/guard.ts';
+import type { Clock } from '../../async/clock.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
+import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
 import { listChanges } from './change-list.ts';
 import { exportObject } from './export.ts';
-import { assertKnown, loadObject } from './object-rows.ts';
+import { assertKnown, loadObject } from '../objects/object-rows.ts';
 import {
   readData,
   type ChangeList,
@@ -12,7 +12,7 @@ import {
   type HistoryList,
   type HistoryPage,
   type ObjectView,
-} from './schema.ts';
+} from '../objects/schema.ts';
 
 type Page = z.output<typeof ChangePage>;
 

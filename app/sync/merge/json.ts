@@ -1,4 +1,4 @@
-import { canonicalText } from '../json/canonical-text.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
 
 /** Any object of JSON. Its keys are data: look them up with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
