@@ -1,7 +1,7 @@
 import { createFilesystemStore } from './filesystem/filesystem-store.ts';
 import type { FilesystemConfig, FilesystemOptions } from './filesystem/filesystem-store.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { S3Config } from './s3/s3-client.ts';
+import type { S3Config } from './s3/client.ts';
 
 /** Plain data: it also travels to worker threads. */
 export type StoreConfig =
@@ -18,6 +18,6 @@ export async function createObjectStore(
 ): Promise<ObjectStore> {
   if (config.driver === 'filesystem') return createFilesystemStore(config, options);
   // Amazon's SDK is large, and only some need it.
-  const { createS3Store } = await import('./s3/s3-store.ts');
+  const { createS3Store } = await import('./s3/store.ts');
   return createS3Store(config);
 }

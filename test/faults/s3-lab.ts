@@ -10,7 +10,7 @@ import { spawnGuarded } from '../../app/dev/guarded-process.ts';
 import { inheritedEnvironment } from '../../app/dev/node-process.ts';
 import { projectFile } from '../../app/dev/project.ts';
 import { untilReady } from '../../app/dev/ready.ts';
-import { createS3Client, type S3Config } from '../../app/storage/s3/s3-client.ts';
+import { createS3Client, type S3Config } from '../../app/storage/s3/client.ts';
 
 const run = promisify(execFile);
 /** Takes the server down when it is told to end, also by the watchdog of a killed test. */

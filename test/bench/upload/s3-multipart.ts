@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AbortMultipartUploadCommand, CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
-import { createS3Client, type S3Config } from '../../../app/storage/s3/s3-client.ts';
+import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
 
 /** Opens an upload for `work`, and aborts it afterwards. */
 export async function withMultipart<T>(

@@ -1,7 +1,7 @@
 /** Sends parts to S3 by the AWS SDK with nothing in between. It hashes what it sends, too. */
 import { randomBytes } from 'node:crypto';
 import { UploadPartCommand } from '@aws-sdk/client-s3';
-import { createS3Client, type S3Config } from '../../../app/storage/s3/s3-client.ts';
+import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
 import { answerParent } from '../child.ts';
 import { partBytes } from './part-bytes.ts';
 

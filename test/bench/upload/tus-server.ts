@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { S3Store } from '@tus/s3-store';
 import { Server } from '@tus/server';
-import type { S3Config } from '../../../app/storage/s3/s3-client.ts';
+import type { S3Config } from '../../../app/storage/s3/client.ts';
 import { answerParent } from '../child.ts';
 import { partBytes } from './part-bytes.ts';
 

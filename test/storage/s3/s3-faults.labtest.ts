@@ -3,7 +3,7 @@ import { Transform } from 'node:stream';
 import test from 'ava';
 import { until } from '../../../app/dev/until.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
-import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
+import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { bodyOf, partBytes, testBytes } from '../bytes.ts';
 import { everythingThrows, fillStore } from '../every-operation.ts';
 import { openUpload, putBytes, throwsCode } from '../stored.ts';

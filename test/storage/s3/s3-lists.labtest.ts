@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import test from 'ava';
-import { createS3Client } from '../../../app/storage/s3/s3-client.ts';
-import { toServerKey } from '../../../app/storage/s3/s3-key.ts';
-import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
+import { createS3Client } from '../../../app/storage/s3/client.ts';
+import { toServerKey } from '../../../app/storage/s3/key.ts';
+import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { createTaskPool } from '../../../client/http/task-pool.ts';
 import { collect, newKey } from '../stored.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';

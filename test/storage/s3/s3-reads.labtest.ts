@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../../app/dev/until.ts';
-import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
+import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { partBytes, testBytes } from '../bytes.ts';
 import { storeObject, throwsCode } from '../stored.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';

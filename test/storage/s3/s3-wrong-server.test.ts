@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { createS3Store } from '../../../app/storage/s3/s3-store.ts';
+import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { testBytes } from '../bytes.ts';
 import { everythingThrows, type Contents } from '../every-operation.ts';
 import { collect, newKey, putBytes, throwsCode } from '../stored.ts';

@@ -6,16 +6,16 @@ import {
 import { assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
-import { assertBucket } from './s3-bucket.ts';
-import { createS3Client } from './s3-client.ts';
-import type { S3Config, S3Limits } from './s3-client.ts';
-import { toStorageError } from './s3-error.ts';
-import { toServerKey } from './s3-key.ts';
-import { listObjects, listUploads } from './s3-lists.ts';
-import { getObject, statObject } from './s3-object.ts';
-import { sendPart } from './s3-part.ts';
-import { completeUpload, explainUpload, findLostParts } from './s3-upload.ts';
-import { versionCondition } from './s3-version.ts';
+import { assertBucket } from './bucket.ts';
+import { createS3Client } from './client.ts';
+import type { S3Config, S3Limits } from './client.ts';
+import { toStorageError } from './error.ts';
+import { toServerKey } from './key.ts';
+import { listObjects, listUploads } from './lists.ts';
+import { getObject, statObject } from './object.ts';
+import { sendPart } from './part.ts';
+import { completeUpload, explainUpload, findLostParts } from './upload.ts';
+import { versionCondition } from './version.ts';
 
 /** Objects in an S3 bucket, which must exist. The credentials need to list it. */
 export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore {

@@ -5,10 +5,10 @@ import { ExactBody } from '../exact-body.ts';
 import type { PutPartOptions, SentPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
-import { toPartEtag } from './s3-part-etag.ts';
-import { withoutAnswerLimit } from './s3-client.ts';
-import { explainUpload, isUploadOpen } from './s3-upload.ts';
-import type { UploadTarget } from './s3-upload.ts';
+import { toPartEtag } from './part-etag.ts';
+import { withoutAnswerLimit } from './client.ts';
+import { explainUpload, isUploadOpen } from './upload.ts';
+import type { UploadTarget } from './upload.ts';
 
 /** `size` in bytes. */
 interface PartToSend {

@@ -7,8 +7,8 @@ import type {
 } from '@aws-sdk/client-s3';
 import type { ListedObject, OpenUpload } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
-import { toStorageError } from './s3-error.ts';
-import { fromServerKey } from './s3-key.ts';
+import { toStorageError } from './error.ts';
+import { fromServerKey } from './key.ts';
 
 type Position = Pick<ListMultipartUploadsCommandInput, 'KeyMarker' | 'UploadIdMarker'>;
 

@@ -2,12 +2,12 @@ import { CompleteMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/clien
 import type { Part, S3Client } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
-import { assertBucket } from './s3-bucket.ts';
-import { withoutAnswerLimit } from './s3-client.ts';
-import { toStorageError } from './s3-error.ts';
-import { statObject } from './s3-object.ts';
-import type { ObjectTarget } from './s3-object.ts';
-import { isSamePart, toCompletedPart } from './s3-part-etag.ts';
+import { assertBucket } from './bucket.ts';
+import { withoutAnswerLimit } from './client.ts';
+import { toStorageError } from './error.ts';
+import { statObject } from './object.ts';
+import type { ObjectTarget } from './object.ts';
+import { isSamePart, toCompletedPart } from './part-etag.ts';
 
 export interface UploadTarget extends ObjectTarget {
   UploadId: string;

@@ -5,9 +5,9 @@ import { clipRange } from '../byte-range.ts';
 import { objectBody } from '../object-body.ts';
 import type { ByteRange, GetOptions, ObjectStat, OpenObject } from '../object-store.ts';
 import { StorageError } from '../storage-error.ts';
-import { assertBucket } from './s3-bucket.ts';
-import { toStorageError } from './s3-error.ts';
-import { toVersion, versionCondition } from './s3-version.ts';
+import { assertBucket } from './bucket.ts';
+import { toStorageError } from './error.ts';
+import { toVersion, versionCondition } from './version.ts';
 
 export interface ObjectTarget {
   Bucket: string;

@@ -1,6 +1,6 @@
 import type { CompletedPart, Part } from '@aws-sdk/client-s3';
 import type { StoredPart } from '../object-store.ts';
-import { unquoted } from './s3-version.ts';
+import { unquoted } from './version.ts';
 
 const separator = ';sha256=';
 
