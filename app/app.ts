@@ -40,7 +40,7 @@ import { createMaintenanceRoutes } from './maintenance/routes.ts';
 import type { Services } from './services.ts';
 import { createSharingKeyRoutes } from './sharing/key-routes.ts';
 import { createSharingRoutes } from './sharing/routes.ts';
-import { StorageError } from './storage/storage-error.ts';
+import { StorageError } from './storage/interface/storage-error.ts';
 import { createFeedRoutes } from './sync/feed/routes.ts';
 import { createSyncRoutes } from './sync/routes.ts';
 import type { Log } from './telemetry/log.ts';

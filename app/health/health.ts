@@ -5,7 +5,7 @@ import type { KeyRegistry } from '../keys/registry.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';
 import { assertWritable } from '../redis/redis.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/interface/object-store.ts';
 import { infoField } from './cache.ts';
 import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
 

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/interface/object-store.ts';
 import { createUploadExpiry } from '../uploads/upkeep/expiry.ts';
 import { createGarbage } from '../uploads/upkeep/garbage.ts';
 import { createCollectGarbage } from './collect-garbage.ts';

@@ -1,6 +1,6 @@
 import { createFilesystemStore } from './filesystem/filesystem-store.ts';
 import type { FilesystemConfig, FilesystemOptions } from './filesystem/filesystem-store.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectStore } from './interface/object-store.ts';
 import type { S3Config } from './s3/client.ts';
 
 /** Plain data: it also travels to worker threads. */

@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { createObjectStore } from './create-store.ts';
 import type { StoreConfig } from './create-store.ts';
 import type { HashReply, HashRequest, ObjectHash } from './object-hash.ts';
-import { StorageError } from './storage-error.ts';
+import { StorageError } from './interface/storage-error.ts';
 
 const store = await createObjectStore(workerData as StoreConfig, { mayCreate: async () => false });
 

@@ -1,7 +1,7 @@
 import { createThreadPool } from '../async/thread-pool.ts';
 import type { StoreConfig } from './create-store.ts';
-import { StorageError } from './storage-error.ts';
-import type { StorageErrorCode } from './storage-error.ts';
+import { StorageError } from './interface/storage-error.ts';
+import type { StorageErrorCode } from './interface/storage-error.ts';
 
 /** SHA3-256 as lowercase hex; `size` in bytes. */
 export interface ObjectHash {

@@ -3,7 +3,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectHasher } from '../storage/object-hash.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/interface/object-store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createCompletion } from './completion/completion.ts';
 import { createFileHashes } from './completion/file-hashes.ts';

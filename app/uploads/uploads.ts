@@ -3,7 +3,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { StorageError } from '../storage/storage-error.ts';
+import { StorageError } from '../storage/interface/storage-error.ts';
 import type { FileHashes, StoredFile } from './completion/file-hashes.ts';
 import { usableMs } from './sessions/limits.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/until.ts';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import type { UploadedFile } from '../../client/uploads/upload.ts';
 import { listStore } from '../uploads/listed-store.ts';
 import { query } from './audit-check.ts';

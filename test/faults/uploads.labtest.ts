@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createObjectStore, type StoreConfig } from '../../app/storage/create-store.ts';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import type { Bytes } from '../../client/bytes/bytes.ts';
 import { runProgram, temporaryDirectory, untilLine } from '../dev/processes.ts';
 import { send } from '../http/send.ts';

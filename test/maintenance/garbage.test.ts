@@ -3,7 +3,7 @@ import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import { assertError } from '../http/error-body.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { certify, createDocument, storeDocument } from '../documents/documents.ts';

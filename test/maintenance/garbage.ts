@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 
 /** What is collected where there is no garbage. */
 export const nothing = {

@@ -3,7 +3,7 @@ import { cp, rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/until.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
-import { StorageError } from '../../app/storage/storage-error.ts';
+import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/signer-error.ts';
 import { runProgram } from '../dev/processes.ts';
 import { entriesOf } from '../maintenance/maintenance-vault.ts';

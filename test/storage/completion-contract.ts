@@ -1,4 +1,4 @@
-import type { StoredPart } from '../../app/storage/object-store.ts';
+import type { StoredPart } from '../../app/storage/interface/object-store.ts';
 import { partBytes, testBytes } from './bytes.ts';
 import { openUpload, putBytes, readObject, throwsCode } from './stored.ts';
 import type { Guarantee } from './stored.ts';

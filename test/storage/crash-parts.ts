@@ -1,4 +1,4 @@
-import type { StoredPart } from '../../app/storage/object-store.ts';
+import type { StoredPart } from '../../app/storage/interface/object-store.ts';
 import { testBytes } from './bytes.ts';
 
 export type CrashEvent = { key: string; uploadId: string } & (

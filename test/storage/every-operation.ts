@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import type { ObjectStore, StoredPart } from '../../app/storage/object-store.ts';
-import type { StorageErrorCode } from '../../app/storage/storage-error.ts';
-import { StorageError } from '../../app/storage/storage-error.ts';
+import type { ObjectStore, StoredPart } from '../../app/storage/interface/object-store.ts';
+import type { StorageErrorCode } from '../../app/storage/interface/storage-error.ts';
+import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { testBytes } from './bytes.ts';
 import { collect, newKey, openUpload, putBytes, storeObject } from './stored.ts';
 

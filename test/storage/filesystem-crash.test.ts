@@ -8,7 +8,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout } from '../../app/storage/filesystem/layout.ts';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import { crashParts } from './crash-parts.ts';
 import type { CrashEvent } from './crash-parts.ts';
 import { collect, putBytes, readObject } from './stored.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import { completionContract } from './completion-contract.ts';
 import { objectContract } from './object-contract.ts';
 import { partContract } from './part-contract.ts';

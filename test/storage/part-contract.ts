@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
-import type { StorageError } from '../../app/storage/storage-error.ts';
+import type { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { bodyOf, partBytes, testBytes } from './bytes.ts';
 import { newKey, openUpload, putBytes, readObject, throwsCode } from './stored.ts';
 import type { Guarantee } from './stored.ts';

@@ -1,5 +1,5 @@
-import type { ByteRange } from '../../app/storage/object-store.ts';
-import { StorageError } from '../../app/storage/storage-error.ts';
+import type { ByteRange } from '../../app/storage/interface/object-store.ts';
+import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { partBytes, readAll, testBytes } from './bytes.ts';
 import { newKey, readObject, storeObject, throwsCode } from './stored.ts';
 import type { Guarantee } from './stored.ts';

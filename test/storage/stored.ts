@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { GetOptions, ObjectStore, StoredPart } from '../../app/storage/object-store.ts';
-import { StorageError } from '../../app/storage/storage-error.ts';
-import type { StorageErrorCode } from '../../app/storage/storage-error.ts';
+import type {
+  GetOptions,
+  ObjectStore,
+  StoredPart,
+} from '../../app/storage/interface/object-store.ts';
+import { StorageError } from '../../app/storage/interface/storage-error.ts';
+import type { StorageErrorCode } from '../../app/storage/interface/storage-error.ts';
 import { bodyOf, readAll } from './bytes.ts';
 
 /** Declares a test of what every store guarantees. */

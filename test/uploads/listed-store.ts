@@ -1,5 +1,5 @@
 import { markIdOf } from '../../app/restore/marks/mark-key.ts';
-import type { ObjectStore } from '../../app/storage/object-store.ts';
+import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 
 /** What a store holds of users: the ids of open uploads and the keys of objects, sorted. */
 export async function listStore(

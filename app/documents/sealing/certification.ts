@@ -7,7 +7,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { assertPending, changeCurrent, lockDocument } from '../records/document-rows.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { Certified } from '../records/schema.ts';

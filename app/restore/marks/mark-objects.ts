@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { AuditProof } from '../../proof/proof.ts';
 import { Proof } from '../../proof/schema.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
-import { StorageError } from '../../storage/storage-error.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
+import { StorageError } from '../../storage/interface/storage-error.ts';
 import { markIdOf, markKey, markPrefix } from './mark-key.ts';
 
 /** More than the proof of the largest entry. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StoredPart } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import type { StoredPart } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { moveDurably, syncDirectory, writeDurably } from './durable.ts';
 import { hasErrno } from './file-error.ts';
 import { createManifest, findJson, manifestName, removeUnlisted, versionOf } from './manifest.ts';

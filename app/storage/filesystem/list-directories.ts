@@ -1,6 +1,6 @@
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListedObject, OpenUpload } from '../object-store.ts';
+import type { ListedObject, OpenUpload } from '../interface/object-store.ts';
 import { toStorageError } from './file-error.ts';
 import { findJson, manifestName, uploadName } from './manifest.ts';
 import type { Manifest } from './manifest.ts';

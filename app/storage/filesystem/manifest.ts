@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StoredPart } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import type { StoredPart } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { hasErrno } from './file-error.ts';
 
 export const manifestName = 'manifest.json';

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { clipRange } from '../byte-range.ts';
-import { objectBody } from '../object-body.ts';
-import type { ByteRange, GetOptions, OpenObject } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
-import type { StorageErrorCode } from '../storage-error.ts';
+import { clipRange } from '../interface/byte-range.ts';
+import { objectBody } from '../interface/object-body.ts';
+import type { ByteRange, GetOptions, OpenObject } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
+import type { StorageErrorCode } from '../interface/storage-error.ts';
 import type { Manifest } from './manifest.ts';
 
 const bufferBytes = 256 * 1024;

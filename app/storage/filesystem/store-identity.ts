@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { syncDirectory, writeDurably } from './durable.ts';
 import { hasErrno } from './file-error.ts';
 import { identityName } from './layout.ts';

@@ -4,8 +4,8 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ExactBody } from '../exact-body.ts';
-import type { PartTarget, PutPartOptions, SentPart } from '../object-store.ts';
+import { ExactBody } from '../interface/exact-body.ts';
+import type { PartTarget, PutPartOptions, SentPart } from '../interface/object-store.ts';
 import { syncDirectory } from './durable.ts';
 import { partFileName } from './manifest.ts';
 

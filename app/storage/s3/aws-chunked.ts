@@ -1,4 +1,4 @@
-import type { BodyEncoding } from '../exact-body.ts';
+import type { BodyEncoding } from '../interface/exact-body.ts';
 
 /**
  * The `aws-chunked` encoding with a SHA-256 in the trailer and an unsigned payload: S3 stores the part only if the

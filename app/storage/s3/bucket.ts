@@ -1,6 +1,6 @@
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../interface/storage-error.ts';
 
 const limitMs = 3_000;
 

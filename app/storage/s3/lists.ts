@@ -5,8 +5,8 @@ import type {
   ListObjectsV2CommandOutput,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { ListedObject, OpenUpload } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import type { ListedObject, OpenUpload } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { toStorageError } from './error.ts';
 import { fromServerKey } from './key.ts';
 

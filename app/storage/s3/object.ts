@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
-import { clipRange } from '../byte-range.ts';
-import { objectBody } from '../object-body.ts';
-import type { ByteRange, GetOptions, ObjectStat, OpenObject } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import { clipRange } from '../interface/byte-range.ts';
+import { objectBody } from '../interface/object-body.ts';
+import type { ByteRange, GetOptions, ObjectStat, OpenObject } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { assertBucket } from './bucket.ts';
 import { toStorageError } from './error.ts';
 import { toVersion, versionCondition } from './version.ts';

@@ -1,5 +1,5 @@
 import type { CompletedPart, Part } from '@aws-sdk/client-s3';
-import type { StoredPart } from '../object-store.ts';
+import type { StoredPart } from '../interface/object-store.ts';
 import { unquoted } from './version.ts';
 
 const separator = ';sha256=';

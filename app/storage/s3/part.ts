@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { UploadPartCommand } from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { ExactBody } from '../exact-body.ts';
-import type { PutPartOptions, SentPart } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import { ExactBody } from '../interface/exact-body.ts';
+import type { PutPartOptions, SentPart } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toPartEtag } from './part-etag.ts';
 import { withoutAnswerLimit } from './client.ts';

@@ -3,9 +3,9 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
 } from '@aws-sdk/client-s3';
-import { assertObjectKey } from '../object-key.ts';
-import type { ObjectStore } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import { assertObjectKey } from '../interface/object-key.ts';
+import type { ObjectStore } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { assertBucket } from './bucket.ts';
 import { createS3Client } from './client.ts';
 import type { S3Config, S3Limits } from './client.ts';

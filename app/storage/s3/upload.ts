@@ -1,7 +1,7 @@
 import { CompleteMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/client-s3';
 import type { Part, S3Client } from '@aws-sdk/client-s3';
-import type { StoredPart } from '../object-store.ts';
-import { StorageError } from '../storage-error.ts';
+import type { StoredPart } from '../interface/object-store.ts';
+import { StorageError } from '../interface/storage-error.ts';
 import { assertBucket } from './bucket.ts';
 import { withoutAnswerLimit } from './client.ts';
 import { toStorageError } from './error.ts';

@@ -1,4 +1,4 @@
-import { StorageError } from '../storage-error.ts';
+import { StorageError } from '../interface/storage-error.ts';
 
 /**
  * Versions as callers see them: `id:<VersionId>` in a versioned bucket, else `etag:<ETag>`. The ETag identifies the

@@ -1,6 +1,6 @@
 import type { Database, Owner } from '../../db/database.ts';
 import type { ObjectHasher } from '../../storage/object-hash.ts';
-import { StorageError } from '../../storage/storage-error.ts';
+import { StorageError } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** A completed upload's object. */

@@ -1,6 +1,6 @@
 import type { Database, Owner } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { missingParts, type PartRow } from '../parts/recorded-parts.ts';
 import { lockSession, type SessionRow } from '../sessions/session-rows.ts';
 

@@ -9,7 +9,7 @@ import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { Idempotency } from '../../http/routing/idempotency.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { maxFileSize, partsFit } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';

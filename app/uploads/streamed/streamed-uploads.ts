@@ -7,7 +7,7 @@ import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import type { Completion } from '../completion/completion.ts';
 import { cutParts } from './cut-parts.ts';
 import type { CompletedUpload } from '../sessions/schema.ts';

@@ -4,7 +4,7 @@ import type { Admission } from '../../restore/admission.ts';
 import { markPrefix } from '../../restore/marks/mark-key.ts';
 import { wasRestored } from '../../restore/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../../outbox/outbox.ts';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { findFiles, findOpenUploads, findPromised, lockSessionsOf } from './references.ts';
 
 type StoredUpload = OutboxPayloads['multipart.abort'];

@@ -1,7 +1,7 @@
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import type { StoreConfig } from '../../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
-import { StorageError } from '../../../app/storage/storage-error.ts';
+import { StorageError } from '../../../app/storage/interface/storage-error.ts';
 import { partBytes, testBytes } from '../bytes.ts';
 import { readObject, storeObject } from '../stored.ts';
 
