@@ -17,15 +17,15 @@ const usage = `usage: probatio <command> [options]
 
 /** Loaded when asked for: none needs what the others do. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
-  ['migrate', async () => (await import('./cli/migrate.ts')).migrate],
-  ['grant', async () => (await import('./cli/grant.ts')).grant],
-  ['revoke', async () => (await import('./cli/revoke.ts')).revoke],
-  ['api-key', async () => (await import('./cli/api-key.ts')).apiKey],
-  ['maintenance', async () => (await import('./cli/maintenance.ts')).maintenance],
-  ['restored', async () => (await import('./cli/restored.ts')).restored],
-  ['keys', async () => (await import('./cli/keys.ts')).keys],
-  ['access', async () => (await import('./cli/access.ts')).access],
-  ['openapi', async () => (await import('./cli/openapi.ts')).openapi],
+  ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
+  ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
+  ['revoke', async () => (await import('./cli/commands/revoke.ts')).revoke],
+  ['api-key', async () => (await import('./cli/commands/api-key.ts')).apiKey],
+  ['maintenance', async () => (await import('./cli/commands/maintenance.ts')).maintenance],
+  ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
+  ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
+  ['access', async () => (await import('./cli/commands/access.ts')).access],
+  ['openapi', async () => (await import('./cli/commands/openapi.ts')).openapi],
 ]);
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);

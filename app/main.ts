@@ -1,9 +1,9 @@
 import { createApp } from './app.ts';
-import { loadConfig, type Config } from './config.ts';
-import { ConfigError } from './environment.ts';
+import { loadConfig, type Config } from './config/config.ts';
+import { ConfigError } from './config/environment.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
-import { startServices, type Services } from './services.ts';
+import { startServices, type Services } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /** config → services → Koa → listen → drain */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createApp } from '../app/app.ts';
-import { loadConfig, type Config } from '../app/config.ts';
+import { loadConfig, type Config } from '../app/config/config.ts';
 import {
   createDatabase,
   databaseUrls,
@@ -12,7 +12,7 @@ import {
 } from '../app/dev/database.ts';
 import { until } from '../app/dev/until.ts';
 import { listen } from '../app/http/server/server.ts';
-import { startServices, type Services } from '../app/services.ts';
+import { startServices, type Services } from '../app/wiring/services.ts';
 import { createLog } from '../app/telemetry/log.ts';
 import { withoutLimits } from './limits/without-limits.ts';
 import { testStack } from './stack.ts';

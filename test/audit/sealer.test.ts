@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/until.ts';
-import { startServices } from '../../app/services.ts';
+import { startServices } from '../../app/wiring/services.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';

@@ -1,14 +1,14 @@
 import test from 'ava';
 import { describeApi } from '../../app/app.ts';
-import { access } from '../../app/cli/access.ts';
-import { apiKey } from '../../app/cli/api-key.ts';
+import { access } from '../../app/cli/commands/access.ts';
+import { apiKey } from '../../app/cli/commands/api-key.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
-import { grant } from '../../app/cli/grant.ts';
-import { maintenance } from '../../app/cli/maintenance.ts';
-import { migrate } from '../../app/cli/migrate.ts';
-import { openapi } from '../../app/cli/openapi.ts';
-import { restored } from '../../app/cli/restored.ts';
-import { revoke } from '../../app/cli/revoke.ts';
+import { grant } from '../../app/cli/commands/grant.ts';
+import { maintenance } from '../../app/cli/commands/maintenance.ts';
+import { migrate } from '../../app/cli/commands/migrate.ts';
+import { openapi } from '../../app/cli/commands/openapi.ts';
+import { restored } from '../../app/cli/commands/restored.ts';
+import { revoke } from '../../app/cli/commands/revoke.ts';
 import { runCli } from './run-cli.ts';
 
 const commands: Record<string, Command> = {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { loadConfig } from '../../app/config.ts';
-import { ConfigError } from '../../app/environment.ts';
+import { loadConfig } from '../../app/config/config.ts';
+import { ConfigError } from '../../app/config/environment.ts';
 
 const minimal = {
   DATABASE_URL: 'postgresql://app:secret-a@db/vault',

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { loadConfig } from '../../app/config.ts';
-import { ConfigError } from '../../app/environment.ts';
+import { loadConfig } from '../../app/config/config.ts';
+import { ConfigError } from '../../app/config/environment.ts';
 import { anyEnvelope, createOwner, createDevice } from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';
 import { getJson, postJson, send } from '../http/send.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'ava';
-import { loadConfig } from '../../app/config.ts';
+import { loadConfig } from '../../app/config/config.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout, type Layout } from '../../app/storage/filesystem/layout.ts';
 import { isThere, storeDirectory } from '../uploads/stored-files.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { SigningPurpose } from '../../signer/protocol.ts';
-import { KeyId } from '../http/bodies/wire.ts';
-import { parseOptions, UsageError, type Command } from './command.ts';
+import { SigningPurpose } from '../../../signer/protocol.ts';
+import { KeyId } from '../../http/bodies/wire.ts';
+import { parseOptions, UsageError, type Command } from '../command.ts';
 import {
   internalApiOptions,
   internalApiUsage,
   openInternalApi,
   type InternalApi,
-} from './internal-api.ts';
+} from '../internal-api.ts';
 
 /** What is shown of a key. */
 const Key = z.object({

@@ -1,17 +1,17 @@
-import { systemClock } from './async/clock.ts';
-import type { Config } from './config.ts';
-import { startMarkWriter } from './restore/mark-writer.ts';
-import { createOutbox } from './outbox/outbox.ts';
-import { startOutboxWorker } from './outbox/worker.ts';
-import { startAccess } from './services/access.ts';
-import { startAudit } from './services/audit.ts';
-import { openBackends } from './services/backends.ts';
-import { openMarks } from './services/marks.ts';
-import { createOperation } from './services/operation.ts';
-import { createVault } from './services/vault.ts';
-import { startChangeFeeds } from './sync/feed/feeds.ts';
-import type { Log } from './telemetry/log.ts';
-import { createWakeSignal } from './async/wake-signal.ts';
+import { systemClock } from '../async/clock.ts';
+import type { Config } from '../config/config.ts';
+import { startMarkWriter } from '../restore/mark-writer.ts';
+import { createOutbox } from '../outbox/outbox.ts';
+import { startOutboxWorker } from '../outbox/worker.ts';
+import { startAccess } from './access.ts';
+import { startAudit } from './audit.ts';
+import { openBackends } from './backends.ts';
+import { openMarks } from './marks.ts';
+import { createOperation } from './operation.ts';
+import { createVault } from './vault.ts';
+import { startChangeFeeds } from '../sync/feed/feeds.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createWakeSignal } from '../async/wake-signal.ts';
 
 export type Services = Awaited<ReturnType<typeof startServices>>;
 

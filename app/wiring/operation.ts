@@ -1,6 +1,6 @@
 import { createPurge } from '../lifecycle/purge/purge.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createDocumentExpiry } from '../documents/expiry.ts';
 import { createCacheProbe } from '../health/cache.ts';
 import { createHealth } from '../health/health.ts';

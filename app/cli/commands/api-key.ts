@@ -1,6 +1,6 @@
-import { ApiKey, createApiKey } from '../internal/api-key.ts';
-import { addApiKey } from '../internal/api-key-file.ts';
-import { parseOptions, UsageError, type Command } from './command.ts';
+import { ApiKey, createApiKey } from '../../internal/api-key.ts';
+import { addApiKey } from '../../internal/api-key-file.ts';
+import { parseOptions, UsageError, type Command } from '../command.ts';
 
 export const apiKey: Command = {
   usage: `usage: probatio api-key create --name NAME [--admin] [--file FILE]

@@ -1,5 +1,5 @@
-import { migrate as runMigrations } from '../db/migrate.ts';
-import { parseOptions, requireDatabaseUrl, type Command } from './command.ts';
+import { migrate as runMigrations } from '../../db/migrate.ts';
+import { parseOptions, requireDatabaseUrl, type Command } from '../command.ts';
 
 export const migrate: Command = {
   usage: `usage: probatio migrate

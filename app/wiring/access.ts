@@ -17,7 +17,7 @@ import { createSrpExchange } from '../auth/login/srp-exchange.ts';
 import { createSrpSessions } from '../auth/login/srp-sessions.ts';
 import { createTokenRefresh } from '../sessions/token-refresh.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
 import { createSessionBinding } from '../devices/session-binding.ts';
 import { createInternalKeys } from '../internal/api-keys.ts';

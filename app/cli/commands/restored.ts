@@ -1,6 +1,6 @@
-import { recordRestore } from '../restore/restoration.ts';
-import { parseOptions, type Command } from './command.ts';
-import { withServiceDatabase } from './service-database.ts';
+import { recordRestore } from '../../restore/restoration.ts';
+import { parseOptions, type Command } from '../command.ts';
+import { withServiceDatabase } from '../service-database.ts';
 
 export const restored: Command = {
   usage: `usage: probatio restored

@@ -1,5 +1,5 @@
 import { createSignerClient } from '../../signer/client.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';

@@ -1,6 +1,6 @@
 import { createClosure } from '../lifecycle/closure/closure.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createDevices } from '../devices/devices.ts';
 import { createDeviceEnvelopes } from '../devices/envelopes.ts';
 import { createCertification } from '../documents/sealing/certification.ts';

@@ -1,5 +1,5 @@
 import { parseEnvironment, type Environment } from './environment.ts';
-import type { MailConfig } from './mail/create-mailer.ts';
+import type { MailConfig } from '../mail/create-mailer.ts';
 
 /** Reads the environment once into a frozen object. Throws ConfigError with every problem at once. */
 export function loadConfig(env: NodeJS.ProcessEnv) {

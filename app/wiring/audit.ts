@@ -12,7 +12,7 @@ import { createAuditTrail } from '../trail/trail.ts';
 import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { fetchLabelledKeys } from '../keys/labelled-keys.ts';
 import { createPublishedKeys } from '../keys/published-keys.ts';
 import { createKeyRegistry } from '../keys/registry.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../async/clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { startAdmission } from '../restore/admission.ts';
 import { createMarkObjects } from '../restore/marks/mark-objects.ts';
 import { createMarkRecord } from '../restore/marks/mark-record.ts';

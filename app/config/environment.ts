@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { readIssuers, type IssuerConfig } from './tokens/issuers/config.ts';
-import { PostgresUrl } from './db/postgres-url.ts';
-import { Rate } from './limits/rate.ts';
-import { Sender } from './mail/sender.ts';
-import { SmtpUrl } from './mail/smtp-url.ts';
-import { readSyncRules } from './sync/merge/rules-file.ts';
-import type { SyncRules } from './sync/merge/rules.ts';
-import { SchemaVersions } from './sync/schema-versions.ts';
-import { readPlans } from './uploads/sessions/plans-file.ts';
-import type { Plan } from './uploads/sessions/quota.ts';
+import { readIssuers, type IssuerConfig } from '../tokens/issuers/config.ts';
+import { PostgresUrl } from '../db/postgres-url.ts';
+import { Rate } from '../limits/rate.ts';
+import { Sender } from '../mail/sender.ts';
+import { SmtpUrl } from '../mail/smtp-url.ts';
+import { readSyncRules } from '../sync/merge/rules-file.ts';
+import type { SyncRules } from '../sync/merge/rules.ts';
+import { SchemaVersions } from '../sync/schema-versions.ts';
+import { readPlans } from '../uploads/sessions/plans-file.ts';
+import type { Plan } from '../uploads/sessions/quota.ts';
 
 const Boolean = z.enum(['true', 'false']).transform((value) => value === 'true');
 const List = z.string().transform((value) =>

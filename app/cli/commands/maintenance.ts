@@ -1,5 +1,5 @@
-import { parseOptions, UsageError, type Command } from './command.ts';
-import { internalApiOptions, internalApiUsage, openInternalApi } from './internal-api.ts';
+import { parseOptions, UsageError, type Command } from '../command.ts';
+import { internalApiOptions, internalApiUsage, openInternalApi } from '../internal-api.ts';
 
 const paths: ReadonlyMap<string, string> = new Map([
   ['purge-accounts', 'v1/auth/purge/expired'],
