@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 
 const PROJECT = dirname(fileURLToPath(import.meta.url));
 const LOCAL_BIN = join(PROJECT, 'node_modules', '.bin');
-/** Read by app/dev/tools.ts. Lies in node_modules, so that it goes whenever they do. */
+/** Read by app/dev/files/tools.ts. Lies in node_modules, so that it goes whenever they do. */
 const RESULT = join(PROJECT, 'node_modules', '.probatio-setup.json');
 
 const REDIS = {

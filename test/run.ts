@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase } from '../app/dev/database.ts';
-import { migrate } from '../app/dev/migrate.ts';
-import { projectFile } from '../app/dev/project.ts';
-import { startServices, type Services } from '../app/dev/services.ts';
-import { stopSignals } from '../app/dev/stop-signals.ts';
+import { createDatabase } from '../app/dev/postgres/database.ts';
+import { migrate } from '../app/dev/postgres/migrate.ts';
+import { projectFile } from '../app/dev/files/project.ts';
+import { startServices, type Services } from '../app/dev/stack/services.ts';
+import { stopSignals } from '../app/dev/processes/stop-signals.ts';
 import type { TestStack } from './stack.ts';
 
 const TEMPLATE = 'probatio_template';

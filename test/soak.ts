@@ -1,7 +1,7 @@
 /** `npm run soak -- NAME`: one fault test for longer, under the same run as `npm test`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { projectFile } from '../app/dev/project.ts';
+import { projectFile } from '../app/dev/files/project.ts';
 
 interface Soak {
   /** In test/faults. */

@@ -1,4 +1,4 @@
-import type { DatabaseAccess } from '../app/dev/database.ts';
+import type { DatabaseAccess } from '../app/dev/postgres/database.ts';
 
 /** The services that `npm test` started for the whole run. */
 export interface TestStack {

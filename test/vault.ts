@@ -9,8 +9,8 @@ import {
   databaseUrls,
   dropDatabase,
   type DatabaseUrls,
-} from '../app/dev/database.ts';
-import { until } from '../app/dev/until.ts';
+} from '../app/dev/postgres/database.ts';
+import { until } from '../app/dev/processes/until.ts';
 import { listen } from '../app/http/server/server.ts';
 import { startServices, type Services } from '../app/wiring/services.ts';
 import { createLog } from '../app/telemetry/log.ts';

@@ -4,13 +4,13 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { localUrl, type Listen } from './app-environment.ts';
-import { freePort } from './free-port.ts';
-import { internalKeyFiles } from './internal-key.ts';
-import { projectFile } from './project.ts';
-import { readableLine } from './readable-log.ts';
-import { stopSignals } from './stop-signals.ts';
-import { runStack } from './supervisor.ts';
+import { localUrl, type Listen } from './stack/app-environment.ts';
+import { freePort } from './processes/free-port.ts';
+import { internalKeyFiles } from './stack/internal-key.ts';
+import { projectFile } from './files/project.ts';
+import { readableLine } from './stack/readable-log.ts';
+import { stopSignals } from './processes/stop-signals.ts';
+import { runStack } from './stack/supervisor.ts';
 
 const signal = stopSignals();
 const directory = resolve(process.argv[2] ?? projectFile('var'));

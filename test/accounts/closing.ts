@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { reauthToken } from '../auth/reauth-account.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createApi, type Api } from '../uploads/api.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { certify, createDocument, storeDocument } from '../documents/documents.ts';
 import type { Answer } from '../uploads/api.ts';
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';
 import { certify, createDocument, storeDocument, storeVersion } from '../documents/documents.ts';

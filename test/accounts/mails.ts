@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { TestVault } from '../vault.ts';
 
 type Mailing = Pick<TestVault, 'mailDirectory'>;

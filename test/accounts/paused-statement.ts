@@ -1,4 +1,4 @@
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { createSql } from '../uploads/sql.ts';
 import type { TestVault } from '../vault.ts';

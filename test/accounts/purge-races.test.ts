@@ -1,7 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { findRemovable } from '../../app/lifecycle/purge/expired-accounts.ts';
 import { openDatabase } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import type { Sql } from '../uploads/sql.ts';
 import { validationMails } from './mails.ts';

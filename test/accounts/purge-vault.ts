@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../internal/key-file.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

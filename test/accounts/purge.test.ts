@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { assertError } from '../http/error-body.ts';
 import { send } from '../http/send.ts';
 import { createApi } from '../uploads/api.ts';

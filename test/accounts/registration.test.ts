@@ -1,6 +1,6 @@
 import test from 'ava';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';
 import { postJson } from '../http/send.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { createApi } from '../uploads/api.ts';

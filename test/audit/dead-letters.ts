@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../internal/key-file.ts';
 import { createApi, type Answer, type Api } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

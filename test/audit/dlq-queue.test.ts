@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { eraseTraces, findUnsealed } from '../../app/audit/entries/erasure.ts';
 import { send } from '../http/send.ts';
 import { startDlqVault } from './dead-letters.ts';

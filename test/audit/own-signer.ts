@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { GuardedProcess } from '../../app/dev/guarded-process.ts';
-import { startSigner } from '../../app/dev/signer.ts';
+import type { GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
+import { startSigner } from '../../app/dev/signer/signer.ts';
 import { testStack } from '../stack.ts';
 import { startVault, type TestVault } from '../vault.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { sha3 } from '../uploads/files.ts';

@@ -1,4 +1,4 @@
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { Owner } from '../../app/db/database.ts';
 import type { Sql } from '../uploads/sql.ts';
 import type { TestVault } from '../vault.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createSql } from '../uploads/sql.ts';
 import { startVault } from '../vault.ts';
 import { appendEntries, eventOf, openTrail } from './entries.ts';

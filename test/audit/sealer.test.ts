@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startServices } from '../../app/wiring/services.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

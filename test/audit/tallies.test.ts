@@ -3,7 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { startTallies, type TalliedEvent } from '../../app/audit/tallies/tallies.ts';
 import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import type { Clock } from '../../app/async/clock.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';

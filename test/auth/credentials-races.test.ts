@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { inventAccount } from '../accounts/test-account.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { inventAccount, type TestAccount } from '../accounts/test-account.ts';
 import {
   anyEnvelope,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
 import { startOwnSigner } from '../health/own-signer.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import { createProofLimits, type ProofLimits } from '../../app/auth/login/proof-limits.ts';
 import { AppError } from '../../app/errors/errors.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt } from 'jose';
 import { listRoutes } from '../../app/app.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { beginLogin, createAccount, inventAccount } from '../accounts/test-account.ts';
 import { anyEnvelope, ask, createMaster, createOwner, reauthHeader } from '../devices/owner.ts';
 import { assertError } from '../http/error-body.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { startRevocations } from '../../app/sessions/revocations.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createAccount, openSession } from '../accounts/test-account.ts';
 import { connectAs } from '../db/two-tenants.ts';

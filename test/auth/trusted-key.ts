@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { Client } from 'pg';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { TestVault } from '../vault.ts';
 
 /** A token key of the test's own: unlike the signer, it signs whatever it is given. */

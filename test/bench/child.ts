@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { projectFile } from '../../app/dev/project.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
 
 /** A program of a bench in a process of its own, so that what it costs is told apart. */
 export interface Child<Question, Answer> extends AsyncDisposable {

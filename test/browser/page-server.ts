@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
-import { projectFile } from '../../app/dev/project.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
 
 const HTML = `<!doctype html>
 <html lang="en">

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { validationMails } from '../accounts/mails.ts';
 import { createAccount, inventAccount, openSession, register } from '../accounts/test-account.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';

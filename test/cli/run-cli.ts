@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { projectFile } from '../../app/dev/project.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
 
 export interface Outcome {
   readonly code: number;

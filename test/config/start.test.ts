@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import test from 'ava';
-import { projectFile } from '../../app/dev/project.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
 
 interface Outcome {
   readonly code: number | undefined;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from 'pg';
 import { connectOwner, migrate } from '../../app/db/migrate.ts';
-import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { testStack } from '../stack.ts';
 import { connectAs } from './two-tenants.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import test from 'ava';
-import { freePort } from '../../app/dev/free-port.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
 
 /** Looks at this port first, and then at any. */
 function first(port: number): () => number {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import test from 'ava';
-import { runGuarded, spawnGuarded } from '../../app/dev/guarded-process.ts';
-import type { ProcessSpec } from '../../app/dev/process-spec.ts';
-import { until } from '../../app/dev/until.ts';
+import { runGuarded, spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
+import type { ProcessSpec } from '../../app/dev/processes/process-spec.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { isAlive, temporaryDirectory } from './processes.ts';
 
 function script(source: string, more: Partial<ProcessSpec> = {}): ProcessSpec {

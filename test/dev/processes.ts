@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { forEachLine } from '../../app/dev/log-lines.ts';
-import { projectFile } from '../../app/dev/project.ts';
-import { until } from '../../app/dev/until.ts';
+import { forEachLine } from '../../app/dev/processes/log-lines.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
+import { until } from '../../app/dev/processes/until.ts';
 
 /** A directory that the test's end removes. */
 export async function temporaryDirectory(t: ExecutionContext): Promise<string> {

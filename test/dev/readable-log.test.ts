@@ -1,5 +1,5 @@
 import test from 'ava';
-import { readableLine } from '../../app/dev/readable-log.ts';
+import { readableLine } from '../../app/dev/stack/readable-log.ts';
 
 test('a JSON log line becomes text with its fields', (t) => {
   const line = JSON.stringify({ level: 40, time: 0, pid: 1, hostname: 'h', msg: 'late', ms: 12 });

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
-import { asAdmin } from '../../app/dev/database.ts';
-import { startServices, type Services } from '../../app/dev/services.ts';
-import { until } from '../../app/dev/until.ts';
+import { asAdmin } from '../../app/dev/postgres/database.ts';
+import { startServices, type Services } from '../../app/dev/stack/services.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { isAlive, runProgram, untilLine, temporaryDirectory } from './processes.ts';
 import type { ServicesReport } from './services-program.ts';
 

@@ -1,6 +1,6 @@
 /** Starts the services in the directory named by the argument, reports them as one line, and waits. */
-import { startServices } from '../../app/dev/services.ts';
-import { stopSignals } from '../../app/dev/stop-signals.ts';
+import { startServices } from '../../app/dev/stack/services.ts';
+import { stopSignals } from '../../app/dev/processes/stop-signals.ts';
 
 const [directory = ''] = process.argv.slice(2);
 const signal = stopSignals();

@@ -4,9 +4,9 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { asAdmin } from '../../app/dev/database.ts';
-import { startServices, type Services } from '../../app/dev/services.ts';
-import { until } from '../../app/dev/until.ts';
+import { asAdmin } from '../../app/dev/postgres/database.ts';
+import { startServices, type Services } from '../../app/dev/stack/services.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { isAlive } from './processes.ts';
 
 const stopped: string[] = [];

@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import test from 'ava';
-import { freePort } from '../../app/dev/free-port.ts';
-import { acquireLock } from '../../app/dev/lock.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
+import { acquireLock } from '../../app/dev/processes/lock.ts';
 import { runProgram, untilLine, temporaryDirectory } from './processes.ts';
 
 const START = 'app/dev/start.ts';

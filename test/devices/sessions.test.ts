@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { beginLogin, createAccount } from '../accounts/test-account.ts';
 import { issuersFile } from '../auth/issuers/issuers-file.ts';

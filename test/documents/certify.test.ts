@@ -1,7 +1,7 @@
 import { rename, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { askOpenssl } from '../audit/openssl.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi } from '../uploads/api.ts';
 import { bytesOf, countStatuses, fileOf, upload } from '../uploads/files.ts';

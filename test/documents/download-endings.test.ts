@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { bytesOf, MiB } from '../uploads/files.ts';
 import { createSql } from '../uploads/sql.ts';

@@ -4,7 +4,7 @@ import { open, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises
 import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { openSocket } from '../http/raw-http.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { bytesOf, complete, MiB, minPart, openSession, putPart } from '../uploads/files.ts';

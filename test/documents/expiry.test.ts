@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { createApi } from '../uploads/api.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

@@ -1,7 +1,7 @@
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../uploads/files.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { startReplica } from '../uploads/replica.ts';

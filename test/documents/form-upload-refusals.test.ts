@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { openSocket, readAnswer } from '../http/raw-http.ts';
 import { createApi } from '../uploads/api.ts';
 import { bytesOf, MiB } from '../uploads/files.ts';

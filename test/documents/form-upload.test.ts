@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi } from '../uploads/api.ts';
 import { bytesOf, countStatuses, MiB, sha256, sha3 } from '../uploads/files.ts';

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { untilWaiting } from '../accounts/paused-statement.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { createApi, type Api } from '../uploads/api.ts';
 import { bytesOf, sha3, upload } from '../uploads/files.ts';

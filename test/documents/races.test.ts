@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { nextCursor } from '../../client/http/pages.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { createApi } from '../uploads/api.ts';

@@ -1,5 +1,5 @@
 import type { Owner } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { Sql } from '../uploads/sql.ts';
 import { metadata } from './documents.ts';
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { freePort } from '../../app/dev/free-port.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
 import { temporaryDirectory } from '../dev/processes.ts';
 import { startReadyVault } from '../vault.ts';
 import { runDemo } from './run-demo.ts';

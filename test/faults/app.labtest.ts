@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { testStack } from '../stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { createVaultClient } from '../../client/vault.ts';

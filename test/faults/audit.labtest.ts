@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from '../../client/http/retry.ts';
 import { testStack } from '../stack.ts';
 import { createAnsweredActions, type AnsweredActions } from './answered-actions.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createHttp, type Http } from '../../client/http/http.ts';
 import { DEFAULT_RETRY, isPassing } from '../../client/http/retry.ts';
 import { VaultError } from '../../client/vault-error.ts';

@@ -1,4 +1,4 @@
-import type { GuardedProcess } from '../../app/dev/guarded-process.ts';
+import type { GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
 
 /** A process that a test kills and starts again. */
 export interface KillableProcess extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createHttp } from '../../client/http/http.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import { startSrpLogin } from '../../client/srp/login.ts';

@@ -6,15 +6,18 @@ import {
   createLogins,
   loadDatabasePasswords,
   type DatabaseAccess,
-} from '../../app/dev/database.ts';
-import { freePort } from '../../app/dev/free-port.ts';
-import { spawnGuarded } from '../../app/dev/guarded-process.ts';
-import { createLayout, logFile } from '../../app/dev/layout.ts';
-import { findPostgres } from '../../app/dev/postgres-binaries.ts';
-import { createCluster, dataDirectory } from '../../app/dev/postgres-cluster.ts';
-import { postgresUser } from '../../app/dev/postgres-user.ts';
-import { untilReady } from '../../app/dev/ready.ts';
-import { createRuntimeDirectory, removeRuntimeDirectory } from '../../app/dev/runtime-directory.ts';
+} from '../../app/dev/postgres/database.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
+import { spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
+import { createLayout, logFile } from '../../app/dev/files/layout.ts';
+import { findPostgres } from '../../app/dev/postgres/binaries.ts';
+import { createCluster, dataDirectory } from '../../app/dev/postgres/cluster.ts';
+import { postgresUser } from '../../app/dev/postgres/user.ts';
+import { untilReady } from '../../app/dev/processes/ready.ts';
+import {
+  createRuntimeDirectory,
+  removeRuntimeDirectory,
+} from '../../app/dev/processes/runtime-directory.ts';
 import { createKillable } from './killable-process.ts';
 
 /** A Postgres that keeps what it committed when it is killed, and comes back on the same port. */

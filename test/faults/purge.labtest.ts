@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { insertExpired, sqlOn } from '../accounts/purge-vault.ts';
 import { connectAs } from '../db/two-tenants.ts';
 import { send, type JsonAnswer } from '../http/send.ts';

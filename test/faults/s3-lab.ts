@@ -5,11 +5,11 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
-import { freePort } from '../../app/dev/free-port.ts';
-import { spawnGuarded } from '../../app/dev/guarded-process.ts';
-import { inheritedEnvironment } from '../../app/dev/node-process.ts';
-import { projectFile } from '../../app/dev/project.ts';
-import { untilReady } from '../../app/dev/ready.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
+import { spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
+import { inheritedEnvironment } from '../../app/dev/processes/node-process.ts';
+import { projectFile } from '../../app/dev/files/project.ts';
+import { untilReady } from '../../app/dev/processes/ready.ts';
 import { createS3Client, type S3Config } from '../../app/storage/s3/client.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import { testStack } from '../stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';

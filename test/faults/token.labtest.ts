@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import { send } from '../http/send.ts';
 import { createKeyFile } from '../internal/key-file.ts';

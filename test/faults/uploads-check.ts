@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import type { UploadedFile } from '../../client/uploads/upload.ts';
 import { listStore } from '../uploads/listed-store.ts';

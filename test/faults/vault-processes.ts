@@ -1,4 +1,4 @@
-import { appFlags } from '../../app/dev/app-flags.ts';
+import { appFlags } from '../../app/dev/stack/app-flags.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,12 @@ import {
   databaseUrls,
   dropDatabase,
   type DatabaseUrls,
-} from '../../app/dev/database.ts';
-import { freePort } from '../../app/dev/free-port.ts';
-import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process.ts';
-import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
-import { untilReady } from '../../app/dev/ready.ts';
-import { startSigner } from '../../app/dev/signer.ts';
+} from '../../app/dev/postgres/database.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../app/dev/processes/node-process.ts';
+import { untilReady } from '../../app/dev/processes/ready.ts';
+import { startSigner } from '../../app/dev/signer/signer.ts';
 import type { TestStack } from '../stack.ts';
 import { createKillable, type KillableProcess } from './killable-process.ts';
 import { withoutLimits } from '../limits/without-limits.ts';

@@ -1,6 +1,6 @@
 import { chmod, rename } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
 import { assertError, assertSecurityHeaders } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';

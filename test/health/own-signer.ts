@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startSigner } from '../../app/dev/signer.ts';
+import { startSigner } from '../../app/dev/signer/signer.ts';
 import { testStack } from '../stack.ts';
 
 /** A signer process on the run's token that a test may kill. */

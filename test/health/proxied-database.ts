@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { testStack } from '../stack.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 

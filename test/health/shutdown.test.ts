@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { exchange, openSocket, readAnswer } from '../http/raw-http.ts';
 import { startAppProcess } from './app-process.ts';
 

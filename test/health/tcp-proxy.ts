@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
-import { freePort } from '../../app/dev/free-port.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
 import { listenOn } from '../dev/listen-on.ts';
 
 /** Stands before a service, so that a test can take it away from one vault alone. */

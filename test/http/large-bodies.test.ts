@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createJsonBodies } from '../../app/http/bodies/json-body.ts';
 
 const large = JSON.stringify('x'.repeat(100_000));

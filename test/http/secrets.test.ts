@@ -15,7 +15,7 @@ import { startOwnSigner } from '../health/own-signer.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 import { startTcpProxy } from '../health/tcp-proxy.ts';
 import { testStack } from '../stack.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { startReadyVault } from '../vault.ts';
 import { send, type JsonAnswer, type SendOptions } from './send.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { documentAt } from '../documents/documents.ts';
 import { createApi, type Answer, type Api } from '../uploads/api.ts';

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
 import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
-import { ensureInternalKey, internalKeyFiles } from '../../app/dev/internal-key.ts';
+import { ensureInternalKey, internalKeyFiles } from '../../app/dev/stack/internal-key.ts';
 import { createInternalKeys } from '../../app/internal/api-keys.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 

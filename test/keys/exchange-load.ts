@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { openSession, type TestAccount } from '../accounts/test-account.ts';
 import { appendEntries, openTrail } from '../audit/entries.ts';
 import { refresh } from '../auth/sessions.ts';

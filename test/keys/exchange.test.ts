@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { appendEntries, openTrail } from '../audit/entries.ts';
 import { assertError } from '../http/error-body.ts';
 import { entriesOf } from '../maintenance/maintenance-vault.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { getJson, send, type JsonAnswer } from '../http/send.ts';
 import { createKeyFile } from '../internal/key-file.ts';

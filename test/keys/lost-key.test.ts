@@ -1,5 +1,5 @@
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { askOpenssl } from '../audit/openssl.ts';

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createAccount, openSession } from '../accounts/test-account.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';
 import { startReplica } from '../uploads/replica.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { decodeProtectedHeader } from 'jose';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { servesTokens } from '../../app/tokens/own-keys.ts';
 import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
 import { refresh, tryToken } from '../auth/sessions.ts';

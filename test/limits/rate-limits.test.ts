@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { limitNames } from '../../app/limits/rate-limits.ts';
 import { startOwnRedis, type OwnRedis } from './own-redis.ts';
 import { admitted, refusal, someAddress, startReplica } from './replica.ts';

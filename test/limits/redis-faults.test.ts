@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { infoField } from '../../app/health/cache.ts';
 import { startOwnRedis } from './own-redis.ts';
 import { admitted, refusal, startReplica, type Replica } from './replica.ts';

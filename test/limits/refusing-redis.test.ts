@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Redis } from 'ioredis';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createAccount } from '../accounts/test-account.ts';
 import { assertError } from '../http/error-body.ts';
 import { getJson, postJson } from '../http/send.ts';

@@ -1,5 +1,5 @@
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import { freePort } from '../../app/dev/free-port.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
 import { listenOn } from '../dev/listen-on.ts';
 
 export const user = 'the vault';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { SMTPServerOptions } from 'smtp-server';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createCertificate } from './certificate.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { SMTPServerOptions } from 'smtp-server';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { Mail } from '../../app/outbox/mail.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';

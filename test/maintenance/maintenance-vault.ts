@@ -1,4 +1,4 @@
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createKeyFile, type KeyFile } from '../internal/key-file.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';

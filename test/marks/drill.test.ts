@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cp, rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/signer-error.ts';

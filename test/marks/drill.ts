@@ -1,6 +1,6 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createOwnToken } from '../keys/keys-vault.ts';
 import { startSigner } from '../signer/token-fixture.ts';
 import { testStack } from '../stack.ts';

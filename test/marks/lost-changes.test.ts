@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { Cursor } from '../../app/sync/objects/cursor.ts';

@@ -1,6 +1,6 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createDrillVault, untilAllSealed, type RunningVault } from './drill-vault.ts';
 import { makeBackups, type Backups } from './drill.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { AuditProof } from '../../app/proof/proof.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createKeyRegistry } from '../../app/keys/registry.ts';
 import { noMark } from '../../app/restore/marks/mark.ts';
 import { startMarkWriter } from '../../app/restore/mark-writer.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { openDatabase, type Database } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createOutbox } from '../../app/outbox/outbox.ts';
 import { startProxiedDatabase } from '../health/proxied-database.ts';
 

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import type { Database } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createOutbox, type OutboxPayloads } from '../../app/outbox/outbox.ts';
 import { PermanentFailure } from '../../app/outbox/permanent-failure.ts';
 import { startOutboxWorker, type OutboxHandlers } from '../../app/outbox/worker.ts';

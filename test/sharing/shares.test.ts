@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
 import { appendEntries, openTrail } from '../audit/entries.ts';
 import { startVaultWithSigner } from '../audit/own-signer.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { Keyring } from '../../signer/pkcs11/keyring.ts';
 import { Library } from '../../signer/pkcs11/pkcs11.ts';
 import type { Session } from '../../signer/pkcs11/pkcs11.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readlink, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout } from '../../app/storage/filesystem/layout.ts';
 import { partBytes, testBytes } from './bytes.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { inventAccount } from '../accounts/test-account.ts';
 import { createRecoverable, recoveryFields, type Recoverable } from '../auth/recovery-account.ts';
 import { anyEnvelope, ask, createDevice, logInAt, reauthHeader } from '../devices/owner.ts';

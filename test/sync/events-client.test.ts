@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { ClientError } from '../../client/client-error.ts';
 import type { Http } from '../../client/http/http.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { issuersFile } from '../auth/issuers/issuers-file.ts';
 import { startKeyServer } from '../auth/issuers/key-server.ts';
 import { createSigningKey } from '../auth/issuers/signing-key.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { Redis } from 'ioredis';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startOwnRedis } from '../limits/own-redis.ts';
 import { startReplica } from '../uploads/replica.ts';
 import { startReadyVault, startVault, type TestVault } from '../vault.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createFeed } from '../../app/sync/feed/feed.ts';
 import type { Cursor } from '../../app/sync/objects/cursor.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { entriesOf } from '../maintenance/maintenance-vault.ts';
 import { createSql, type Sql } from '../uploads/sql.ts';
 import { startVault, type TestVault } from '../vault.ts';

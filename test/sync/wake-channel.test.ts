@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { connectRedis } from '../../app/redis/redis.ts';
 import { openWakeChannel } from '../../app/sync/feed/wake-channel.ts';
 import { createLog } from '../../app/telemetry/log.ts';

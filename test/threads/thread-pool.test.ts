@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createThreadPool, ThreadPoolError } from '../../app/async/thread-pool.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 
 /** Answers a number with the next one, and does what it is told by a word. */
 const counting = `

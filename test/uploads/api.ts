@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import type { TokenSubject } from '../../app/tokens/access-token.ts';
 import type { TestVault } from '../vault.ts';
 

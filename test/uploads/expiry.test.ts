@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { findUnused, removeUnused } from '../../app/uploads/upkeep/unused-uploads.ts';
 import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ListPartsCommand } from '@aws-sdk/client-s3';
 import test from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { createS3Client } from '../../app/storage/s3/client.ts';
 import { createS3Store } from '../../app/storage/s3/store.ts';
 import { createLabBucket, labConfig } from '../storage/s3/lab-bucket.ts';

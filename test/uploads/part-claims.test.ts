@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Api } from './api.ts';
 import { bytesOf, complete, minPart, openSession, progress, putPart, upload } from './files.ts';

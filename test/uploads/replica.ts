@@ -1,7 +1,7 @@
-import { freePort } from '../../app/dev/free-port.ts';
-import { spawnGuarded, type GuardedProcess } from '../../app/dev/guarded-process.ts';
-import { inheritedEnvironment, nodeProcess } from '../../app/dev/node-process.ts';
-import { untilReady } from '../../app/dev/ready.ts';
+import { freePort } from '../../app/dev/processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../app/dev/processes/node-process.ts';
+import { untilReady } from '../../app/dev/processes/ready.ts';
 import { testStack } from '../stack.ts';
 import type { TestVault } from '../vault.ts';
 import { storeDirectory } from './stored-files.ts';

@@ -4,7 +4,7 @@ import { cp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
-import { until } from '../../app/dev/until.ts';
+import { until } from '../../app/dev/processes/until.ts';
 import { mayMount, mountTmpfs } from '../storage/tmpfs.ts';
 import { startVault, type TestVault } from '../vault.ts';
 import { createApi, type Answer } from './api.ts';

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { IssuerConfig } from '../../../app/tokens/issuers/config.ts';
 import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { runProgram } from '../../dev/processes.ts';
 import { startTestDatabase, type TestDatabase } from './test-database.ts';

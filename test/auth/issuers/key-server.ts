@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { JWK } from 'jose';
-import { freePort } from '../../../app/dev/free-port.ts';
+import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { listenOn } from '../../dev/listen-on.ts';
 
 /** An issuer's key set over HTTP, on loopback, that a test changes, breaks and takes away. */

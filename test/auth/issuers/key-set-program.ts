@@ -1,7 +1,7 @@
 /** A process that starts a key set, sees it fetched, and then has nothing to do: `key-set-program.ts <config>`. */
 import { startKeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { systemClock } from '../../../app/async/clock.ts';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 
 const config = JSON.parse(process.argv[2] ?? '') as Parameters<typeof startKeySet>[0]['config'];

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { toTokenError } from '../../../app/tokens/token-error.ts';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { startKeyServer } from './key-server.ts';
 import { createSigningKey, type SigningKey } from './signing-key.ts';
 import { startTestIssuer, throwsCode, untilFetched, type TestIssuer } from './test-issuer.ts';

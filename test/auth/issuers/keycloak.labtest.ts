@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { readIssuers } from '../../../app/tokens/issuers/config.ts';
 import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { AppError } from '../../../app/errors/errors.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import {

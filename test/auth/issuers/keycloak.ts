@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { projectFile } from '../../../app/dev/project.ts';
+import { projectFile } from '../../../app/dev/files/project.ts';
 import { issuersFile } from './issuers-file.ts';
 
 const run = promisify(execFile);

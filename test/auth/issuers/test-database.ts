@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { ExecutionContext } from 'ava';
-import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/database.ts';
+import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
 import { testStack } from '../../stack.ts';
 

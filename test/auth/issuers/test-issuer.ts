@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { JWTPayload } from 'jose';
 import { readIssuers, type IssuerConfig } from '../../../app/tokens/issuers/config.ts';
 import { startKeySet, type KeySet } from '../../../app/tokens/issuers/key-set.ts';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { AppError, type ErrorCode } from '../../../app/errors/errors.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { issuersFile } from './issuers-file.ts';

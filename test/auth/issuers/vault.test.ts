@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { JWTPayload } from 'jose';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createAccount, logIn } from '../../accounts/test-account.ts';
 import { assertError } from '../../http/error-body.ts';
 import { getJson, postJson } from '../../http/send.ts';

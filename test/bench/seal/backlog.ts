@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { inventEntry } from '../audit-entry.ts';
 
 const rowsPerStatement = 2_000;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import type { DatabaseUrls } from '../../../app/dev/database.ts';
+import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 
 /**
  * Keywords are in five bands, each three times as wide as the one before, and a document has one of

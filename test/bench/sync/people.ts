@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import type { DatabaseUrls } from '../../../app/dev/database.ts';
+import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 
 /** A user in a session that is bound to a device. */
 export interface Person {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { createAuditTrail } from '../../../app/trail/trail.ts';
 import { openDatabase, type Owner } from '../../../app/db/database.ts';
-import type { DatabaseUrls } from '../../../app/dev/database.ts';
-import { until } from '../../../app/dev/until.ts';
+import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 
 /** An entry as the vault signed it. */
 export interface SealedText {

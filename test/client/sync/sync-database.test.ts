@@ -4,7 +4,7 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { deleteDB, openDB } from 'idb';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
 import type { SyncDatabaseOptions } from '../../../client/browser/sync-database.ts';
 import type { StoredObject } from '../../../client/sync/stored-object.ts';

@@ -1,5 +1,5 @@
 import { CreateBucketCommand, PutBucketVersioningCommand } from '@aws-sdk/client-s3';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import type { StoreConfig } from '../../../app/storage/create-store.ts';
 import { assertBucket } from '../../../app/storage/s3/bucket.ts';
 import { createS3Client } from '../../../app/storage/s3/client.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Transform } from 'node:stream';
 import test from 'ava';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { bodyOf, partBytes, testBytes } from '../bytes.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../../app/dev/until.ts';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { partBytes, testBytes } from '../bytes.ts';
 import { storeObject, throwsCode } from '../stored.ts';

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runGuarded } from './guarded-process.ts';
-import { lockFile, type Layout } from './layout.ts';
-import { inheritedEnvironment, nodeProcess } from './node-process.ts';
-import { loadSecret } from './secrets.ts';
+import { runGuarded } from '../processes/guarded-process.ts';
+import { lockFile, type Layout } from '../files/layout.ts';
+import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
+import { loadSecret } from '../files/secrets.ts';
 
 /**
  * The environment in which a signer finds its SoftHSM token. PINs stay in files: neither arguments

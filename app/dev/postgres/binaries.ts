@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cp, lchown, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { UnprivilegedUser } from './postgres-user.ts';
+import type { UnprivilegedUser } from './user.ts';
 
 const Binaries = z.object({ initdb: z.string(), postgres: z.string() });
 

@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
-import { spawnGuarded, type GuardedProcess, type ProcessOutput } from './guarded-process.ts';
-import { lockFile, type Layout } from './layout.ts';
-import { inheritedEnvironment, nodeProcess } from './node-process.ts';
-import { untilReady } from './ready.ts';
-import { keepRunning, type RestartingProcess } from './restarting-process.ts';
+import {
+  spawnGuarded,
+  type GuardedProcess,
+  type ProcessOutput,
+} from '../processes/guarded-process.ts';
+import { lockFile, type Layout } from '../files/layout.ts';
+import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
+import { untilReady } from '../processes/ready.ts';
+import { keepRunning, type RestartingProcess } from '../processes/restarting-process.ts';
 import { initialiseToken } from './token.ts';
 
 interface KeepSignerOptions {

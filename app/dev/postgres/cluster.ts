@@ -1,9 +1,9 @@
 import { chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runGuarded } from './guarded-process.ts';
-import { lockFile, type Layout } from './layout.ts';
-import type { PostgresBinaries } from './postgres-binaries.ts';
-import type { UnprivilegedUser } from './postgres-user.ts';
+import { runGuarded } from '../processes/guarded-process.ts';
+import { lockFile, type Layout } from '../files/layout.ts';
+import type { PostgresBinaries } from './binaries.ts';
+import type { UnprivilegedUser } from './user.ts';
 
 interface ClusterOptions {
   layout: Layout;

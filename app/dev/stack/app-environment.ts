@@ -1,4 +1,4 @@
-import { databaseUrls } from './database.ts';
+import { databaseUrls } from '../postgres/database.ts';
 import { internalKeyFiles } from './internal-key.ts';
 import type { Services } from './services.ts';
 

@@ -8,13 +8,13 @@ import {
   type Listen,
 } from './app-environment.ts';
 import { startApp } from './app.ts';
-import { createDatabase, databaseUrls } from './database.ts';
-import { writeEnvironmentFile } from './environment-file.ts';
-import { assertPortFree } from './free-port.ts';
+import { createDatabase, databaseUrls } from '../postgres/database.ts';
+import { writeEnvironmentFile } from '../files/environment-file.ts';
+import { assertPortFree } from '../processes/free-port.ts';
 import { ensureInternalKey, internalKeyFiles } from './internal-key.ts';
-import { acquireLock, type Lock } from './lock.ts';
-import { migrate } from './migrate.ts';
-import { keepRunning } from './restarting-process.ts';
+import { acquireLock, type Lock } from '../processes/lock.ts';
+import { migrate } from '../postgres/migrate.ts';
+import { keepRunning } from '../processes/restarting-process.ts';
 import { startServices, type Services } from './services.ts';
 
 /** Longer than the app's own drain takes. */

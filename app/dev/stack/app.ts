@@ -1,9 +1,9 @@
 import { defaultVariables, fixedVariables, localUrl, type Listen } from './app-environment.ts';
 import { appFlags } from './app-flags.ts';
-import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
-import { lockFile } from './layout.ts';
-import { inheritedEnvironment, nodeProcess } from './node-process.ts';
-import { untilReady } from './ready.ts';
+import { spawnGuarded, type GuardedProcess } from '../processes/guarded-process.ts';
+import { lockFile } from '../files/layout.ts';
+import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
+import { untilReady } from '../processes/ready.ts';
 import type { Services } from './services.ts';
 
 /** Starts the API on the embedded services. Resolves once it is ready for requests. */

@@ -1,5 +1,5 @@
 import type { ProcessSpec } from './process-spec.ts';
-import { projectFile } from './project.ts';
+import { projectFile } from '../files/project.ts';
 
 /** The environment this process was called in. */
 export function inheritedEnvironment(): Record<string, string> {
@@ -21,7 +21,7 @@ export function nodeProcess(
     name,
     command: process.execPath,
     args: [...flags, projectFile(file), ...args],
-    cwd: projectFile('.'),
+    cwd: projectFile('..'),
     env,
     stopSignal: 'SIGTERM',
   };

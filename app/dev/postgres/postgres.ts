@@ -1,11 +1,11 @@
 import { createLogins, loadDatabasePasswords, type DatabaseAccess } from './database.ts';
-import { freePort } from './free-port.ts';
-import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
-import { lockFile, logFile, type Layout } from './layout.ts';
-import { findPostgres } from './postgres-binaries.ts';
-import { createCluster, dataDirectory } from './postgres-cluster.ts';
-import { postgresUser } from './postgres-user.ts';
-import { untilReady } from './ready.ts';
+import { freePort } from '../processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../processes/guarded-process.ts';
+import { lockFile, logFile, type Layout } from '../files/layout.ts';
+import { findPostgres } from './binaries.ts';
+import { createCluster, dataDirectory } from './cluster.ts';
+import { postgresUser } from './user.ts';
+import { untilReady } from '../processes/ready.ts';
 
 interface PostgresOptions {
   layout: Layout;

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKey } from '../internal/api-key.ts';
-import type { Layout } from './layout.ts';
+import { createApiKey } from '../../internal/api-key.ts';
+import type { Layout } from '../files/layout.ts';
 
 /** Both closed to other users. */
 interface InternalKeyFiles {

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { describeExit, type GuardedProcess } from './guarded-process.ts';
-import { createLayout, type Layout } from './layout.ts';
-import { startPostgres, type PostgresServer } from './postgres.ts';
+import { describeExit, type GuardedProcess } from '../processes/guarded-process.ts';
+import { createLayout, type Layout } from '../files/layout.ts';
+import { startPostgres, type PostgresServer } from '../postgres/postgres.ts';
 import { startRedis, type RedisServer } from './redis.ts';
-import type { RestartingProcess } from './restarting-process.ts';
-import { createRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
-import { keepSigner } from './signer.ts';
-import { tokenEnvironment } from './token.ts';
-import { loadTools } from './tools.ts';
+import type { RestartingProcess } from '../processes/restarting-process.ts';
+import { createRuntimeDirectory, removeRuntimeDirectory } from '../processes/runtime-directory.ts';
+import { keepSigner } from '../signer/signer.ts';
+import { tokenEnvironment } from '../signer/token.ts';
+import { loadTools } from '../files/tools.ts';
 
 interface ServicesOptions {
   /** Where the data goes; made if missing. */

@@ -1,6 +1,6 @@
 import { databaseUrls, type DatabaseAccess } from './database.ts';
-import { runGuarded } from './guarded-process.ts';
-import { inheritedEnvironment, nodeProcess } from './node-process.ts';
+import { runGuarded } from '../processes/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
 
 /** Brings a database to the newest schema. Throws with the command's output when that fails. */
 export async function migrate(

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
-import { freePort } from './free-port.ts';
-import { spawnGuarded, type GuardedProcess } from './guarded-process.ts';
-import { lockFile, logFile, type Layout } from './layout.ts';
-import { untilReady } from './ready.ts';
-import { loadSecret } from './secrets.ts';
+import { freePort } from '../processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../processes/guarded-process.ts';
+import { lockFile, logFile, type Layout } from '../files/layout.ts';
+import { untilReady } from '../processes/ready.ts';
+import { loadSecret } from '../files/secrets.ts';
 
 interface RedisOptions {
   layout: Layout;

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { loadSecret } from './secrets.ts';
+import { loadSecret } from '../files/secrets.ts';
 
 /** Everything needed to log in to the embedded Postgres in any role. Plain JSON. */
 export interface DatabaseAccess {
