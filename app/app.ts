@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import Koa from 'koa';
-import { SignerUnavailable } from '../signer/signer-error.ts';
+import { SignerUnavailable } from '../signer/protocol/signer-error.ts';
 import { createPurgeRoutes } from './lifecycle/purge/routes.ts';
 import { createClosureRoutes } from './lifecycle/closure/routes.ts';
 import { createAccountRoutes } from './registration/routes.ts';

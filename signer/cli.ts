@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { loadToolConfig } from './config.ts';
-import { createNextKey } from './pkcs11/key-creation.ts';
-import { formatKeyLabel } from './pkcs11/key-label.ts';
-import { findSigningKeys } from './pkcs11/keyring.ts';
-import type { SigningKey } from './pkcs11/keyring.ts';
-import { provision } from './pkcs11/provision.ts';
-import { testToken } from './pkcs11/self-test.ts';
-import { withToken, workIn } from './pkcs11/token-access.ts';
-import { KeyRequest } from './protocol.ts';
+import { loadToolConfig } from './config/config.ts';
+import { createNextKey } from './pkcs11/keys/key-creation.ts';
+import { formatKeyLabel } from './pkcs11/keys/key-label.ts';
+import { findSigningKeys } from './pkcs11/keys/keyring.ts';
+import type { SigningKey } from './pkcs11/keys/keyring.ts';
+import { provision } from './pkcs11/provisioning/provision.ts';
+import { testToken } from './pkcs11/provisioning/self-test.ts';
+import { withToken, workIn } from './pkcs11/provisioning/token-access.ts';
+import { KeyRequest } from './protocol/protocol.ts';
 
 const USAGE = `usage: node signer/cli.ts <command>
 

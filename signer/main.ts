@@ -1,15 +1,15 @@
 import { pino } from 'pino';
-import { ConfigError, loadSignerConfig } from './config.ts';
-import type { SignerConfig } from './config.ts';
-import { createDrain } from './drain.ts';
-import { createHsm } from './hsm.ts';
-import { createKeyDirectory } from './key-directory.ts';
-import { createMetrics } from './metrics.ts';
-import { createSealer } from './sealer.ts';
-import { createSignerServer } from './server.ts';
-import { createTokenSigner } from './token-signer.ts';
-import { listenOnSocket } from './unix-socket.ts';
-import { startVerifier } from './verifier.ts';
+import { ConfigError, loadSignerConfig } from './config/config.ts';
+import type { SignerConfig } from './config/config.ts';
+import { createDrain } from './server/drain.ts';
+import { createHsm } from './hsm/hsm.ts';
+import { createKeyDirectory } from './hsm/key-directory.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { createSealer } from './requests/sealer.ts';
+import { createSignerServer } from './server/server.ts';
+import { createTokenSigner } from './requests/token-signer.ts';
+import { listenOnSocket } from './server/unix-socket.ts';
+import { startVerifier } from './requests/verifier.ts';
 
 /** One makes keys; the others are for Node itself. */
 const SPARE_THREADS = 4;

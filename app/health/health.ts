@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { SignerClient } from '../../signer/client.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Issuers } from '../tokens/issuers/issuers.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';

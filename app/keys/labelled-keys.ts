@@ -1,5 +1,5 @@
-import type { SignerClient } from '../../signer/client.ts';
-import { MacLabel } from '../../signer/protocol.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
+import { MacLabel } from '../../signer/protocol/protocol.ts';
 import { AppError } from '../errors/errors.ts';
 import { fingerprintOf } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { PublicKey } from '../../signer/protocol.ts';
+import type { PublicKey } from '../../signer/protocol/protocol.ts';
 import { nobody, type AuditEvent } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';

@@ -1,5 +1,5 @@
-import type { SignerClient } from '../../signer/client.ts';
-import type { SigningPurpose } from '../../signer/protocol.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
+import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { SignerClient } from '../../signer/client.ts';
-import type { SigningPurpose } from '../../signer/protocol.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
+import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

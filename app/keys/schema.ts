@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SigningPurpose } from '../../signer/protocol.ts';
+import { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import { Proof } from '../proof/schema.ts';
 import { Digest, Flag, KeyId, Timestamp } from '../http/bodies/wire.ts';
 

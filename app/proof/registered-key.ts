@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Selectable } from 'kysely';
-import type { SigningPurpose } from '../../signer/protocol.ts';
+import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from '../db/tables/keys.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_ENTRY_BYTES } from '../../signer/protocol.ts';
+import { MAX_ENTRY_BYTES } from '../../signer/protocol/protocol.ts';
 import { Base64, Digest, KeyId, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 export const EntryId = z.strictObject({ id: Uuid });

@@ -1,4 +1,4 @@
-import type { SignerClient } from '../../signer/client.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/errors.ts';

@@ -1,5 +1,5 @@
-import type { SignerClient } from '../../signer/client.ts';
-import type { PublicKey } from '../../signer/protocol.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
+import type { PublicKey } from '../../signer/protocol/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';

@@ -1,4 +1,4 @@
-import type { SignerClient } from '../../signer/client.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { AuditProof } from '../proof/proof.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { z } from 'zod';
-import type { SignerClient } from '../../signer/client.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/errors.ts';
 import type { Caller } from '../http/requests/caller.ts';

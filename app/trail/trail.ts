@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type QueryCreator } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuditEntry } from '../../signer/entry.ts';
+import type { AuditEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';

@@ -1,4 +1,4 @@
-import { createSignerClient } from '../../signer/client.ts';
+import { createSignerClient } from '../../signer/protocol/client.ts';
 import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { createMailer } from '../mail/create-mailer.ts';

@@ -4,7 +4,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
-import { SignerUnavailable } from '../../signer/signer-error.ts';
+import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { runProgram } from '../dev/processes.ts';
 import { entriesOf } from '../maintenance/maintenance-vault.ts';
 import { testStack } from '../stack.ts';

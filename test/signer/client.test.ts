@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createSignerClient } from '../../signer/client.ts';
-import { SignerUnavailable } from '../../signer/signer-error.ts';
+import { createSignerClient } from '../../signer/protocol/client.ts';
+import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 
 async function connectTo(t: ExecutionContext, answer: RequestListener) {
   const directory = await mkdtemp(join(tmpdir(), 'signer-'));

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { EntryError, parseEntry } from '../../signer/entry.ts';
+import { EntryError, parseEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText, sampleEntry } from './sample-entry.ts';
 
 test('a canonical entry parses to what it says', (t) => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import test from 'ava';
-import { SignerRefused, SignerUnavailable } from '../../signer/signer-error.ts';
+import { SignerRefused, SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { sampleText } from './sample-entry.ts';
 import { countOf } from './signer-metrics.ts';
 import { createTokenFixture, startSigner, until } from './token-fixture.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import test from 'ava';
-import { SignerUnavailable } from '../../signer/signer-error.ts';
+import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { sampleText } from './sample-entry.ts';
 import { countOf } from './signer-metrics.ts';
 import { createTokenFixture, hsmProcess, startSigner, until } from './token-fixture.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { SignerUnavailable } from '../../signer/signer-error.ts';
+import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { createTokenServer } from './p11-kit.ts';
 import type { TokenServer } from './p11-kit.ts';
 import { sampleText } from './sample-entry.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { checkClaims } from '../../signer/claims.ts';
-import { SignerRefused } from '../../signer/signer-error.ts';
+import { checkClaims } from '../../signer/requests/claims.ts';
+import { SignerRefused } from '../../signer/protocol/signer-error.ts';
 
 const now = new Date();
 const iat = Math.floor(now.getTime() / 1000);

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import test from 'ava';
 import { createLocalJWKSet, exportJWK, importSPKI, jwtVerify } from 'jose';
-import { SignerRefused } from '../../signer/signer-error.ts';
+import { SignerRefused } from '../../signer/protocol/signer-error.ts';
 import { createTokenFixture, startSigner } from './token-fixture.ts';
 import type { RunningSigner, TokenFixture } from './token-fixture.ts';
 

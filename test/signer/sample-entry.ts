@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { AuditEntry } from '../../signer/entry.ts';
-import type { EntryToSeal } from '../../signer/protocol.ts';
+import type { AuditEntry } from '../../signer/protocol/entry.ts';
+import type { EntryToSeal } from '../../signer/protocol/protocol.ts';
 
 export function sampleEntry(change: Partial<AuditEntry> = {}): AuditEntry {
   const owner = randomUUID();

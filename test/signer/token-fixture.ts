@@ -12,9 +12,14 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createSignerClient } from '../../signer/client.ts';
-import type { SignerClient } from '../../signer/client.ts';
-import type { EntryToSeal, PublicKey, SealResult, SigningPurpose } from '../../signer/protocol.ts';
+import { createSignerClient } from '../../signer/protocol/client.ts';
+import type { SignerClient } from '../../signer/protocol/client.ts';
+import type {
+  EntryToSeal,
+  PublicKey,
+  SealResult,
+  SigningPurpose,
+} from '../../signer/protocol/protocol.ts';
 
 const libraries = [
   '/usr/lib/softhsm/libsofthsm2.so',

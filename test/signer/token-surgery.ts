@@ -3,13 +3,13 @@
 //   contest <purpose>               the next key, while another makes one of the same number
 //   destroy <class> <label>         the public, private or secret half of a key
 import { readFileSync } from 'node:fs';
-import { createNextKey } from '../../signer/pkcs11/key-creation.ts';
-import type { Workplace } from '../../signer/pkcs11/key-creation.ts';
-import { generateKey } from '../../signer/pkcs11/key-templates.ts';
-import { keyPurposes } from '../../signer/pkcs11/key-label.ts';
-import * as ck from '../../signer/pkcs11/pkcs11.ts';
-import { withToken, workIn } from '../../signer/pkcs11/token-access.ts';
-import { SigningPurpose } from '../../signer/protocol.ts';
+import { createNextKey } from '../../signer/pkcs11/keys/key-creation.ts';
+import type { Workplace } from '../../signer/pkcs11/keys/key-creation.ts';
+import { generateKey } from '../../signer/pkcs11/keys/key-templates.ts';
+import { keyPurposes } from '../../signer/pkcs11/keys/key-label.ts';
+import * as ck from '../../signer/pkcs11/library/pkcs11.ts';
+import { withToken, workIn } from '../../signer/pkcs11/provisioning/token-access.ts';
+import { SigningPurpose } from '../../signer/protocol/protocol.ts';
 
 const { SIGNER_LIBRARY = '', SIGNER_TOKEN_LABEL = '', SIGNER_PIN_FILE = '' } = process.env;
 const access = {

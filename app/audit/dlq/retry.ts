@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SignerRefused } from '../../../signer/signer-error.ts';
+import { SignerRefused } from '../../../signer/protocol/signer-error.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/errors.ts';

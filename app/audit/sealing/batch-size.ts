@@ -1,4 +1,4 @@
-import { MAX_BATCH_ENTRIES } from '../../../signer/protocol.ts';
+import { MAX_BATCH_ENTRIES } from '../../../signer/protocol/protocol.ts';
 
 /** A batch is to end well before the signer's client gives up and its lease ends. */
 const targetMs = 2_000;

@@ -1,6 +1,6 @@
-import type { SignerClient } from '../../../signer/client.ts';
-import type { EntryToSeal, Seal, SealResult } from '../../../signer/protocol.ts';
-import { SignerRefused, SignerUnavailable } from '../../../signer/signer-error.ts';
+import type { SignerClient } from '../../../signer/protocol/client.ts';
+import type { EntryToSeal, Seal, SealResult } from '../../../signer/protocol/protocol.ts';
+import { SignerRefused, SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 
 /** An entry under a lease. */
 export interface ClaimedEntry {

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { MAX_ENTRY_BYTES, type Seal } from '../../../signer/protocol.ts';
+import { MAX_ENTRY_BYTES, type Seal } from '../../../signer/protocol/protocol.ts';
 import type { Database } from '../../db/database.ts';
 import type { ClaimedEntry, SealFault } from './entry-signing.ts';
 import { storeSeals } from './stored-seals.ts';

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
-import type { SignerClient } from '../../../signer/client.ts';
+import type { SignerClient } from '../../../signer/protocol/client.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';

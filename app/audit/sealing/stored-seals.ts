@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Seal } from '../../../signer/protocol.ts';
+import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 
 const slots = 64;

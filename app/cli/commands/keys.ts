@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SigningPurpose } from '../../../signer/protocol.ts';
+import { SigningPurpose } from '../../../signer/protocol/protocol.ts';
 import { KeyId } from '../../http/bodies/wire.ts';
 import { parseOptions, UsageError, type Command } from '../command.ts';
 import {

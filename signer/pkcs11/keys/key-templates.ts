@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { formatKeyLabel } from './key-label.ts';
+import type { KeyPurpose } from './key-label.ts';
+import * as ck from '../library/pkcs11.ts';
+
+/** The DER object identifier of P-256 (prime256v1, RFC 5480). */
+const P256_OID = Buffer.from('06082a8648ce3d030107', 'hex');
+const RSA_EXPONENT = Buffer.from([1, 0, 1]);
+const MAC_KEY_BYTES = 32;
+const ID_BYTES = 16;
+
+type KeyOptions = { generation: number; rsaBits: number };
+
+type Generate = (session: ck.Session, options: KeyOptions) => Promise<ck.Handle>;
+
+/**
+ * Makes a key that signs and does nothing else, and that the token never lets out. Resolves with
+ * the handle of what signs.
+ */
+export const generateKey: Record<KeyPurpose, Generate> = {
+  audit(session, { generation }) {
+    const name = nameOf('audit', generation);
+    return session.generateKeyPair(
+      ck.CKM_EC_KEY_PAIR_GEN,
+      [...publicKey(name, ck.CKK_EC), { type: ck.CKA_EC_PARAMS, value: P256_OID }],
+      privateKey(name, ck.CKK_EC),
+    );
+  },
+
+  token(session, { generation, rsaBits }) {
+    const name = nameOf('token', generation);
+    return session.generateKeyPair(
+      ck.CKM_RSA_PKCS_KEY_PAIR_GEN,
+      [
+        ...publicKey(name, ck.CKK_RSA),
+        { type: ck.CKA_MODULUS_BITS, value: rsaBits },
+        { type: ck.CKA_PUBLIC_EXPONENT, value: RSA_EXPONENT },
+      ],
+      privateKey(name, ck.CKK_RSA),
+    );
+  },
+
+  mac(session, { generation }) {
+    return session.generateKey(ck.CKM_GENERIC_SECRET_KEY_GEN, [
+      { type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY },
+      { type: ck.CKA_KEY_TYPE, value: ck.CKK_GENERIC_SECRET },
+      { type: ck.CKA_VALUE_LEN, value: MAC_KEY_BYTES },
+      { type: ck.CKA_VERIFY, value: false },
+      { type: ck.CKA_ENCRYPT, value: false },
+      { type: ck.CKA_WRAP, value: false },
+      ...signOnly,
+      ...nameOf('mac', generation),
+    ]);
+  },
+};
+
+const signOnly: ck.Template = [
+  { type: ck.CKA_TOKEN, value: true },
+  { type: ck.CKA_PRIVATE, value: true },
+  { type: ck.CKA_SENSITIVE, value: true },
+  { type: ck.CKA_EXTRACTABLE, value: false },
+  { type: ck.CKA_SIGN, value: true },
+  { type: ck.CKA_DECRYPT, value: false },
+  { type: ck.CKA_UNWRAP, value: false },
+  { type: ck.CKA_DERIVE, value: false },
+];
+
+function privateKey(name: ck.Template, keyType: number): ck.Template {
+  return [
+    { type: ck.CKA_CLASS, value: ck.CKO_PRIVATE_KEY },
+    { type: ck.CKA_KEY_TYPE, value: keyType },
+    ...signOnly,
+    ...name,
+  ];
+}
+
+function publicKey(name: ck.Template, keyType: number): ck.Template {
+  return [
+    { type: ck.CKA_CLASS, value: ck.CKO_PUBLIC_KEY },
+    { type: ck.CKA_KEY_TYPE, value: keyType },
+    { type: ck.CKA_TOKEN, value: true },
+    { type: ck.CKA_PRIVATE, value: false },
+    { type: ck.CKA_VERIFY, value: true },
+    { type: ck.CKA_ENCRYPT, value: false },
+    { type: ck.CKA_WRAP, value: false },
+    ...name,
+  ];
+}
+
+/** The id tells the key from another's of the same label, made at the same moment. */
+function nameOf(purpose: KeyPurpose, generation: number): ck.Template {
+  return [
+    { type: ck.CKA_LABEL, value: formatKeyLabel(purpose, generation) },
+    { type: ck.CKA_ID, value: randomBytes(ID_BYTES) },
+  ];
+}

@@ -1,0 +1,65 @@
+import { createPublicKey, hash } from 'node:crypto';
+import type { JsonWebKey, KeyObject } from 'node:crypto';
+import type { SigningPurpose } from '../../protocol/protocol.ts';
+import * as ck from '../library/pkcs11.ts';
+
+const P256_COORDINATE_BYTES = 32;
+const P256_POINT_BYTES = 1 + 2 * P256_COORDINATE_BYTES;
+const OCTET_STRING_HEADER_BYTES = 2;
+
+export type PublicKey = {
+  publicKey: KeyObject;
+  /** SubjectPublicKeyInfo, DER. */
+  spki: Buffer;
+  /** SHA-256 of the SPKI DER, first 16 bytes, lowercase hex. */
+  keyId: string;
+};
+
+/** The attributes of a token object that make up its public key. */
+export const publicKeyAttributes: Record<SigningPurpose, readonly number[]> = {
+  audit: [ck.CKA_EC_POINT],
+  token: [ck.CKA_MODULUS, ck.CKA_PUBLIC_EXPONENT],
+};
+
+/** The key of the values of `publicKeyAttributes`; undefined for a key on another curve. */
+export type PublicKeyParser = (
+  purpose: SigningPurpose,
+  values: readonly Buffer[],
+) => PublicKey | undefined;
+
+/** Remembers what it parsed, which costs more than to read it from a token in the same process. */
+export function createPublicKeyParser(): PublicKeyParser {
+  const parsed = new Map<string, PublicKey>();
+  return (purpose, values) => {
+    const name = values.map((value) => value.toString('base64')).join();
+    const key = parsed.get(name) ?? parsePublicKey(purpose, values);
+    if (key) parsed.set(name, key);
+    return key;
+  };
+}
+
+function parsePublicKey(purpose: SigningPurpose, values: readonly Buffer[]): PublicKey | undefined {
+  const key = purpose === 'audit' ? readEcPoint(values) : readRsaNumbers(values);
+  if (!key) return undefined;
+  const publicKey = createPublicKey({ format: 'jwk', key });
+  const spki = publicKey.export({ type: 'spki', format: 'der' });
+  return { publicKey, spki, keyId: hash('sha256', spki, 'buffer').toString('hex', 0, 16) };
+}
+
+function readEcPoint([attribute = Buffer.alloc(0)]: readonly Buffer[]): JsonWebKey | undefined {
+  // The standard wraps the point in an OCTET STRING; some tokens leave that out.
+  const header = attribute.length - P256_POINT_BYTES;
+  const point = attribute.subarray(header);
+  if ((header !== 0 && header !== OCTET_STRING_HEADER_BYTES) || point[0] !== 4) return undefined;
+  return {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 1 + P256_COORDINATE_BYTES).toString('base64url'),
+    y: point.subarray(1 + P256_COORDINATE_BYTES).toString('base64url'),
+  };
+}
+
+function readRsaNumbers([modulus, exponent]: readonly Buffer[]): JsonWebKey | undefined {
+  if (modulus === undefined || exponent === undefined) return undefined;
+  return { kty: 'RSA', n: modulus.toString('base64url'), e: exponent.toString('base64url') };
+}

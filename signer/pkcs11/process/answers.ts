@@ -1,0 +1,75 @@
+import { SignerUnavailable, unavailableCodes } from '../../protocol/signer-error.ts';
+import { createNextKey } from '../keys/key-creation.ts';
+import { KeyringError } from '../keys/keyring.ts';
+import type { Keyring, SigningKey } from '../keys/keyring.ts';
+import { mapInLanes } from './lanes.ts';
+import type { FromHsm, HsmRequest } from '../../hsm/messages.ts';
+import { macOf, signWith } from '../token/signatures.ts';
+import type { Token } from '../token/token.ts';
+
+type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
+type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
+
+type AnswersOptions = {
+  token: Pick<Token, 'run' | 'refresh' | 'use' | 'renew'>;
+  /** Signatures of one request in the HSM at once: as many as there are sessions. */
+  lanes: number;
+  rsaBits: number;
+};
+
+/** Does what the signer asks for; an error becomes an answer of its code and message. */
+export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
+  /** Keys are made one after the other. */
+  let lastKey: Promise<unknown> = Promise.resolve();
+  return async (request: HsmRequest): Promise<Answer> => {
+    try {
+      return { kind: 'answer', value: await carryOut(request) };
+    } catch (error) {
+      return { kind: 'failure', code: codeOf(error), message: messageOf(error) };
+    }
+  };
+
+  async function carryOut(request: HsmRequest): Promise<unknown> {
+    switch (request.kind) {
+      case 'sign':
+        return mapInLanes(request.inputs, lanes, (input) =>
+          token.run(
+            (session, keyring) => signWith(session, loadKey(keyring, request.keyId), input),
+            request.inputs.length > 1 ? 'batch' : 'single',
+          ),
+        );
+      case 'mac':
+        return token.run((session, { mac }) => macOf(session, mac, request.label));
+      case 'refresh':
+        await token.refresh();
+        break;
+      case 'create_key': {
+        const { purpose, after } = request;
+        const made = lastKey.then(() => createNextKey(token, { purpose, after, rsaBits }));
+        lastKey = made.catch(() => {});
+        const { keyId } = await made;
+        await token.refresh();
+        return keyId;
+      }
+      case 'ping':
+        break;
+    }
+    return null;
+  }
+}
+
+function loadKey({ signingKeys }: Keyring, keyId: string): SigningKey {
+  const key = signingKeys.find((each) => each.keyId === keyId);
+  if (!key) throw new SignerUnavailable('key_missing', 'the token holds no such key');
+  return key;
+}
+
+function codeOf(error: unknown): (typeof unavailableCodes)[number] {
+  if (error instanceof KeyringError) return 'key_missing';
+  const code = error instanceof SignerUnavailable ? error.code : undefined;
+  return unavailableCodes.find((known) => known === code) ?? 'internal_error';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

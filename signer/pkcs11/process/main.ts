@@ -1,0 +1,62 @@
+// The HSM process: a child of the signer that owns the PKCS#11 library, so that a call that never
+// returns can be ended with it.
+import { Worker } from 'node:worker_threads';
+import { pino } from 'pino';
+import { ConfigError, EXIT_BAD_CONFIG, loadHsmConfig } from '../../config/config.ts';
+import type { HsmConfig } from '../../config/config.ts';
+import { createActivity } from './activity.ts';
+import { createAnswers } from './answers.ts';
+import { describeKeys } from '../keys/key-description.ts';
+import { ToHsm } from '../../hsm/messages.ts';
+import type { FromHsm } from '../../hsm/messages.ts';
+import { Token } from '../token/token.ts';
+
+const config = readConfig();
+const log = pino({ name: 'signer-hsm', level: config.logLevel });
+
+// A terminal interrupts every process of its group; the signer says when this one ends.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+new Worker(new URL('./lifeline.ts', import.meta.url)).unref();
+
+const activity = createActivity((calls) => {
+  const { sessionsInUse, queueDepth } = token;
+  send({ kind: 'activity', calls, sessionsInUse, queueDepth });
+});
+const token = new Token({
+  ...config,
+  log,
+  observe: activity.observe,
+  changed: (state, keys) => send({ kind: 'state', state, keys: describeKeys(keys) }),
+});
+const answers = createAnswers({ token, lanes: config.sessions, rsaBits: config.rsaBits });
+
+process.on('message', (message) => void receive(ToHsm.parse(message)));
+send({ kind: 'started' });
+token.start();
+
+async function receive(message: ToHsm): Promise<void> {
+  if (message.kind === 'stop') await stop();
+  else send({ ...(await answers(message.request)), id: message.id });
+}
+
+async function stop(): Promise<void> {
+  await token.close();
+  activity.flush();
+  process.disconnect();
+}
+
+/** Nobody is left to tell once the signer is gone. */
+function send(message: FromHsm): void {
+  process.send?.(message, undefined, {}, () => {});
+}
+
+function readConfig(): HsmConfig {
+  try {
+    return loadHsmConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return process.exit(EXIT_BAD_CONFIG);
+  }
+}

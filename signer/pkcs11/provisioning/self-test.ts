@@ -1,0 +1,85 @@
+import { constants, hash, randomBytes, verify } from 'node:crypto';
+import { encodeDerSignature } from '../../protocol/ecdsa.ts';
+import { SigningPurpose } from '../../protocol/protocol.ts';
+import { formatKeyLabel } from '../keys/key-label.ts';
+import { findKeysOf } from '../keys/key-objects.ts';
+import { findMacKey, findSharedLabels, findSigningKeys } from '../keys/keyring.ts';
+import type { SigningKey } from '../keys/keyring.ts';
+import type { Session } from '../library/pkcs11.ts';
+import { MAC_BYTES, macOf, signWith } from '../token/signatures.ts';
+import { withToken } from './token-access.ts';
+import type { TokenAccess } from './token-access.ts';
+
+/** `problem` is undefined for a check that held. */
+type Check = { name: string; problem: string | undefined };
+
+const SAMPLE_BYTES = 32;
+/** No label that the signer answers. */
+const SAMPLE_LABEL = 'self-test';
+
+/** Logs in, signs and verifies with every audit and token key, and derives a MAC. */
+export async function testToken(access: TokenAccess): Promise<Check[]> {
+  const checks: Check[] = [];
+  const session = await attempt('log in', () =>
+    withToken(access, async (session) => {
+      for (const purpose of SigningPurpose.options) {
+        checks.push(...(await testSigningKeys(session, purpose)));
+      }
+      checks.push(await attempt('mac', () => testMac(session)));
+    }),
+  );
+  return [session, ...checks];
+}
+
+async function testSigningKeys(session: Session, purpose: SigningPurpose): Promise<Check[]> {
+  const keys = findKeysOf(session, purpose);
+  if (keys.length === 0) return [{ name: purpose, problem: `the token holds no ${purpose} key` }];
+  const shared = findSharedLabels(keys);
+  const whole = findSigningKeys(session);
+  const checks: Check[] = [];
+  for (const key of keys) {
+    const label = formatKeyLabel(purpose, key.generation);
+    checks.push(
+      await attempt(label, async () => {
+        if (shared.has(label)) throw new Error('more than one key has this label');
+        const own = whole.find((each) => each.handle.equals(key.handle));
+        if (!own) throw new Error('the token holds no one public key for it');
+        await testSignature(session, own);
+      }),
+    );
+  }
+  return checks;
+}
+
+async function testSignature(session: Session, key: SigningKey): Promise<void> {
+  const valid =
+    key.purpose === 'audit' ? await signsEntry(session, key) : await signsToken(session, key);
+  if (!valid) throw new Error('its signature does not verify');
+}
+
+async function signsEntry(session: Session, key: SigningKey): Promise<boolean> {
+  const text = randomBytes(SAMPLE_BYTES);
+  const compact = await signWith(session, key, hash('sha3-256', text, 'buffer'));
+  return verify('sha3-256', text, key.publicKey, encodeDerSignature(compact));
+}
+
+async function signsToken(session: Session, key: SigningKey): Promise<boolean> {
+  const text = randomBytes(SAMPLE_BYTES);
+  const signature = await signWith(session, key, text);
+  const options = { key: key.publicKey, padding: constants.RSA_PKCS1_PADDING };
+  return verify('sha256', text, options, signature);
+}
+
+async function testMac(session: Session): Promise<void> {
+  const mac = await macOf(session, findMacKey(session), SAMPLE_LABEL);
+  if (mac.length !== MAC_BYTES) throw new Error('the MAC has another length');
+}
+
+async function attempt(name: string, run: () => Promise<void>): Promise<Check> {
+  try {
+    await run();
+    return { name, problem: undefined };
+  } catch (error) {
+    return { name, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import getRawBody from 'raw-body';
+import type { z } from 'zod';
+import { MAX_BODY_BYTES } from '../protocol/protocol.ts';
+import { SignerRefused } from '../protocol/signer-error.ts';
+
+/** The body as the schema's type. Throws SignerRefused `invalid_request`, `payload_too_large`. */
+export async function readBody<Schema extends z.ZodType>(
+  req: IncomingMessage,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const result = schema.safeParse(parseJson(await readText(req)));
+  if (result.success) return result.data;
+  const fields = result.error.issues.map((issue) => `${issue.path.join('..')}: ${issue.code}`);
+  throw new SignerRefused('invalid_request', `the body is not valid: ${fields.join(', ')}`);
+}
+
+export function sendJson(res: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  res
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    })
+    .end(text);
+}
+
+async function readText(req: IncomingMessage): Promise<string> {
+  try {
+    return await getRawBody(req, {
+      limit: MAX_BODY_BYTES,
+      length: req.headers['content-length'],
+      encoding: 'utf8',
+    });
+  } catch (cause) {
+    if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
+      throw new SignerRefused('payload_too_large', 'the body is too large', { cause });
+    throw new SignerRefused('invalid_request', 'the body did not arrive whole', { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SignerRefused('invalid_request', 'the body is not JSON', { cause });
+  }
+}

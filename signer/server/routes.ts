@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Hsm } from '../hsm/hsm.ts';
+import { readBody, sendJson } from './http-json.ts';
+import type { KeyDirectory } from '../hsm/key-directory.ts';
+import { computeMac } from '../requests/mac.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { KeyRequest, MacRequest, SealRequest, TokenRequest } from '../protocol/protocol.ts';
+import type { HealthResponse } from '../protocol/protocol.ts';
+import type { Sealer } from '../requests/sealer.ts';
+import type { TokenSigner } from '../requests/token-signer.ts';
+
+export type RouteOptions = {
+  hsm: Hsm;
+  keys: KeyDirectory;
+  sealer: Sealer;
+  tokenSigner: TokenSigner;
+  metrics: Metrics;
+};
+
+export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
+
+/** Handlers by path and method. What they throw is answered by the server. */
+export function createRoutes({
+  hsm,
+  keys,
+  sealer,
+  tokenSigner,
+  metrics,
+}: RouteOptions): Record<string, Record<string, Handler>> {
+  return {
+    '/v1/seal': {
+      async POST(req, res) {
+        const { keyId, entries } = await readBody(req, SealRequest);
+        sendJson(res, 200, { results: await sealer(keyId, entries, abortOnClose(res)) });
+      },
+    },
+    '/v1/tokens': {
+      async POST(req, res) {
+        const request = await readBody(req, TokenRequest);
+        sendJson(res, 200, { token: await tokenSigner(request) });
+      },
+    },
+    '/v1/mac': {
+      async POST(req, res) {
+        const { label } = await readBody(req, MacRequest);
+        const mac = await computeMac(hsm, label);
+        sendJson(res, 200, { mac: mac.toString('base64') });
+      },
+    },
+    '/v1/keys': {
+      async GET(_req, res) {
+        sendJson(res, 200, { keys: await keys.list() });
+      },
+      async POST(req, res) {
+        const { purpose, after } = await readBody(req, KeyRequest);
+        sendJson(res, 200, { key: await keys.create(purpose, after) });
+      },
+    },
+    '/health': {
+      GET(_req, res) {
+        const ready = hsm.state === 'ready';
+        const health: HealthResponse = { status: ready ? 'ok' : 'error', token: hsm.state };
+        sendJson(res, ready ? 200 : 503, health);
+      },
+    },
+    '/metrics': {
+      async GET(_req, res) {
+        const text = await metrics.registry.metrics();
+        res.setHeader('content-type', metrics.registry.contentType).end(text);
+      },
+    },
+  };
+}
+
+/** A client that has gone needs no more signatures. */
+function abortOnClose(res: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort());
+  return controller.signal;
+}

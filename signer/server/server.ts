@@ -1,0 +1,62 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { sendJson } from './http-json.ts';
+import { createRoutes } from './routes.ts';
+import type { Handler, RouteOptions } from './routes.ts';
+import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
+import type { RefusedCode } from '../protocol/signer-error.ts';
+
+/** Longer than any pause of a busy application, so that connections are seldom made anew. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const RETRY_AFTER_SECONDS = 1;
+
+const refusalStatus: Record<RefusedCode, number> = {
+  invalid_request: 400,
+  not_permitted: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+};
+
+/** The signer's HTTP protocol, not yet listening. */
+export function createSignerServer({ log, ...options }: RouteOptions & { log: Logger }): Server {
+  const routes = createRoutes(options);
+  return createServer(
+    { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    (req, res) => void answer(req, res),
+  );
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    try {
+      await findHandler(req)(req, res);
+    } catch (error) {
+      if (res.destroyed || res.headersSent) return;
+      sendError(res, error);
+    }
+  }
+
+  function findHandler(req: IncomingMessage): Handler {
+    const path = req.url ?? '';
+    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (!methods) throw new SignerRefused('not_found', 'no such path');
+    const method = req.method ?? '';
+    const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!handler) throw new SignerRefused('method_not_allowed', 'no such method on this path');
+    return handler;
+  }
+
+  function sendError(res: ServerResponse, error: unknown): void {
+    if (error instanceof SignerRefused) {
+      log.warn({ code: error.code, reason: error.message }, 'refused');
+      // What is left of a body that was not read would be taken for the next request.
+      if (error.code === 'payload_too_large') res.setHeader('connection', 'close');
+      return sendJson(res, refusalStatus[error.code], { code: error.code, message: error.message });
+    }
+    log.error({ err: error }, 'no answer');
+    if (!(error instanceof SignerUnavailable) || error.code === 'internal_error')
+      return sendJson(res, 500, { code: 'internal_error', message: 'the signer is at fault' });
+    if (error.code !== 'pin_incorrect') res.setHeader('retry-after', RETRY_AFTER_SECONDS);
+    sendJson(res, 503, { code: error.code, message: error.message });
+  }
+}
