@@ -1,7 +1,7 @@
 import type { Http } from '../http/http.ts';
 import type { Envelopes } from '../keys/envelopes.ts';
 import type { HeldKey } from '../keys/held-key.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import type { Credential } from './credential.ts';
 
 export const CREDENTIALS_PATH = '/v1/auth/credentials';

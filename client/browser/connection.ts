@@ -1,6 +1,6 @@
 import { deleteDB, openDB } from 'idb';
-import { ClientError } from '../client-error.ts';
-import type { ClientErrorCode } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
+import type { ClientErrorCode } from '../errors/client-error.ts';
 import { toStoreError } from './store-error.ts';
 import { STORES, VERSION } from './sync-schema.ts';
 import type { SyncSchema, SyncTransaction } from './sync-schema.ts';

@@ -1,6 +1,6 @@
 import { encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import type { Connection } from './connection.ts';

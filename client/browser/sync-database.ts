@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { StoredObject } from '../sync/stored-object.ts';
-import type { SavedChanges, SyncStore } from '../sync/store.ts';
+import { StoredObject } from '../sync/stores/stored-object.ts';
+import type { SavedChanges, SyncStore } from '../sync/stores/store.ts';
 import { connect, deleteDatabase } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { takeStore, verifyHolder } from './store-holder.ts';

@@ -1,5 +1,5 @@
 import type { DBSchema, IDBPTransaction } from 'idb';
-import type { StoredObject } from '../sync/stored-object.ts';
+import type { StoredObject } from '../sync/stores/stored-object.ts';
 
 export const VERSION = 1;
 export const STORES: ('meta' | 'objects')[] = ['meta', 'objects'];

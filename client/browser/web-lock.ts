@@ -1,4 +1,4 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 
 /**
  * Holds the Web Lock of this name, across the tabs and workers of an origin, until what it answers is

@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { KEY_BYTES } from './key.ts';
 
 const PAYLOAD = { name: 'AES-GCM' };

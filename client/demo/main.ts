@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArguments, USAGE } from './arguments.ts';
-import { explain } from './explain.ts';
-import { readFolderFingerprint } from './proof-folder.ts';
+import { parseArguments, USAGE } from './terminal/arguments.ts';
+import { explain } from './terminal/explain.ts';
+import { readFolderFingerprint } from './proof-folder/proof-folder.ts';
 import { storeAndProve } from './store-and-prove.ts';
-import { requireOpenssl, verifyTwice } from './verification.ts';
+import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
 const baseUrl = process.env['PROBATIO_URL'] || 'http://127.0.0.1:8080';
 const mailDirectory =

@@ -3,7 +3,7 @@ import type { Http } from '../http/http.ts';
 import { readPages } from '../http/pages.ts';
 import { verifyProof } from '../proofs/proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 
 /** All else that the list says of an entry is read from the signed text. */
 const EntryItem = z.object({ id: z.uuid(), resource: z.object({ id: z.string() }) });

@@ -1,4 +1,4 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { NO_RESUME } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
 import { isSpent } from '../uploads/spent-upload.ts';

@@ -1,6 +1,6 @@
 import type { AuditProof } from '../proofs/audit-proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import type { Documents } from './documents.ts';
 
 /**

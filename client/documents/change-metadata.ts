@@ -1,6 +1,6 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
 import { hashKeywords } from './keywords.ts';
 import { encryptMetadata } from './metadata.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { parseAnswer } from '../http/http.ts';
 import type { Http, HttpAnswer } from '../http/http.ts';
 import { listPages, readPages } from '../http/pages.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
 import { WRAPPED_KEY_BYTES } from '../crypto/key.ts';
 import { unwrapDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';

@@ -1,4 +1,4 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { NO_RESUME } from '../uploads/resume.ts';

@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { Documents } from '../documents/documents.ts';
 import { openDocument, openVersion } from '../documents/open-document.ts';
 import { decryptStream } from '../files/decryption.ts';

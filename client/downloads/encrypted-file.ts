@@ -1,9 +1,9 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { documentPath } from '../documents/fields.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import type { Http, HttpStream } from '../http/http.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 
 /** Answers one after another that broke off before their first byte. */
 const MAX_BARREN_ANSWERS = 5;

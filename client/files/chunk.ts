@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { deriveGcmKey, NONCE_BYTES } from '../crypto/aes-gcm.ts';
 import type { FileHeader } from './header.ts';
 

@@ -1,6 +1,6 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { createChunkCipher } from './chunk.ts';
 import type { ChunkCipher } from './chunk.ts';
 import { verifyCommitment } from './header.ts';

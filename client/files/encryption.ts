@@ -1,6 +1,6 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { ByteSource } from './byte-source.ts';
 import { createChunkCipher } from './chunk.ts';
 import { verifyCommitment } from './header.ts';

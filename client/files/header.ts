@@ -1,7 +1,7 @@
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { equalBytes } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 
 const MAGIC = utf8ToBytes('PROBATIO');

@@ -1,6 +1,6 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { HEADER_BYTES, parseFileHeader } from './header.ts';
 import type { FileHeader } from './header.ts';
 

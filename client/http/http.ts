@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
-import { ClientError } from '../client-error.ts';
-import { VaultError } from '../vault-error.ts';
+import { ClientError } from '../errors/client-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import { createPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
 import { isRepeatable, timeoutSecondsOf, toFetch, toUrl } from './request.ts';

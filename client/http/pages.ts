@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { parseAnswer } from './http.ts';
 import type { Http } from './http.ts';
 import type { HttpRequest } from './request.ts';

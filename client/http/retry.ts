@@ -1,5 +1,5 @@
-import { ClientError } from '../client-error.ts';
-import { VaultError } from '../vault-error.ts';
+import { ClientError } from '../errors/client-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 
 export interface RetryPolicy {
   /** Tries in all, the first one included. */

@@ -2,7 +2,7 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, randomBytes } from '@noble/hashes/utils.js';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { KeyPair } from '../crypto/hpke.ts';

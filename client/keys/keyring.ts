@@ -4,7 +4,7 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { parseJson } from '../bytes/json.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES } from '../crypto/aes-gcm.ts';
 import { Key, KEY_BYTES } from '../crypto/key.ts';
 

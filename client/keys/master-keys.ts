@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 
 /**
  * A user's master key, and those that rekeys have replaced, newest first. New things are made under

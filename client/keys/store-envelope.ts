@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import type { HttpRequest } from '../http/request.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 
 const heldHere = new Set<string>();
 

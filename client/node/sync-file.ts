@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ClientError } from '../client-error.ts';
-import { createSavedState } from '../sync/memory-store.ts';
-import { SavedChanges } from '../sync/store.ts';
-import type { SavedState, SyncStore } from '../sync/store.ts';
-import { createTurns } from '../sync/turns.ts';
+import { ClientError } from '../errors/client-error.ts';
+import { createSavedState } from '../sync/stores/memory-store.ts';
+import { SavedChanges } from '../sync/stores/store.ts';
+import type { SavedState, SyncStore } from '../sync/stores/store.ts';
+import { createTurns } from '../sync/stores/turns.ts';
 import { writeFileAtomically } from './atomic-file.ts';
 import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';

@@ -6,7 +6,7 @@ import { wipe } from '../bytes/bytes.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
 import type { Http } from '../http/http.ts';
 import { PASSWORD } from '../login/login-method.ts';
-import { hasCode } from '../vault-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
 import { parseRecoveryWords } from './recovery-words.ts';
 import { RECOVERY_PATH, RecoveryEnvelope } from './recovery.ts';
 

@@ -1,5 +1,5 @@
-import { ClientError } from '../client-error.ts';
-import type { ClientErrorCode } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
+import type { ClientErrorCode } from '../errors/client-error.ts';
 
 type RecoveryWordsCode = Extract<ClientErrorCode, `recovery_words_${string}`>;
 

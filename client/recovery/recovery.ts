@@ -4,7 +4,7 @@ import { createCredential } from '../accounts/credential.ts';
 import { reauthenticate } from '../accounts/reauth.ts';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, wipe } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
@@ -12,7 +12,7 @@ import { storeEnvelope } from '../keys/store-envelope.ts';
 import { RECOVERY_WORDS } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
-import { hasCode, VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from './recovery-words.ts';
 
 export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';

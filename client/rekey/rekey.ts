@@ -7,7 +7,7 @@ import type { Rekeyed } from '../accounts/replace-credentials.ts';
 import { encodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { KEY_BYTES } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
@@ -16,7 +16,7 @@ import { sealKeyring } from '../keys/keyring.ts';
 import { PASSWORD, RECOVERY_WORDS } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import type { SharingKeys } from '../sharing/keys.ts';
-import { hasCode } from '../vault-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
 
 export interface RekeyOptions {
   readonly password: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { SessionTokens } from './tokens.ts';

@@ -1,7 +1,7 @@
 import { parseAnswer } from '../http/http.ts';
 import type { Http } from '../http/http.ts';
 import type { HttpRequest } from '../http/request.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import type { SessionTokens } from './tokens.ts';
 
 /** What the vault says of a token that it takes no more, before it does anything. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { parseAnswer } from '../http/http.ts';
 import type { Http } from '../http/http.ts';
 import { isPassing } from '../http/retry.ts';
-import { hasCode } from '../vault-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
 
 /** Room for a request to be under way when its token ends. */
 const RENEWAL_SECONDS = 60;

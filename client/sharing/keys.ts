@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import { equalBytes } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { createKeyPair } from '../crypto/hpke.ts';
@@ -13,7 +13,7 @@ import type { KeyPair } from '../crypto/hpke.ts';
 import type { Http } from '../http/http.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { hasCode } from '../vault-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
 
 const PATH = '/v1/crypto/keys/sharing';
 const WRAP_LABEL = 'Service_Sharing_Key_Wrap_v1';

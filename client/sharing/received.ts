@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { DocumentStatus, FileHash } from '../documents/fields.ts';
 import { openMetadata } from '../documents/metadata.ts';
 import type { Metadata } from '../documents/metadata.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { Documents } from '../documents/documents.ts';
 import { documentPath } from '../documents/fields.ts';
 import type { Metadata } from '../documents/metadata.ts';

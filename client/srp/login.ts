@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes, randomBytes } from '@noble/hashes/utils.js';
 import { equalBytes } from '../bytes/bytes.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import {
   computePremasterSecret,
   computeProofs,

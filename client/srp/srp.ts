@@ -1,7 +1,7 @@
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { RFC5054_3072 } from './group.ts';
 import type { SrpGroup } from './group.ts';
 

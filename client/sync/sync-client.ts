@@ -1,18 +1,18 @@
 import type { Http } from '../http/http.ts';
-import type { Counts } from './exchange.ts';
-import { loadLocalObjects } from './local-objects.ts';
-import { parseObjectData, parseObjectType } from './object-data.ts';
-import { createObjectEncryption } from './object-encryption.ts';
-import type { OpenObject } from './object-encryption.ts';
-import type { JsonObject } from './json.ts';
-import { queueChange, queueRemoval } from './offline-queue.ts';
-import { pull } from './pull.ts';
-import { pushAll } from './push.ts';
-import { DEFAULT_RESOLVER } from './resolver.ts';
-import { createServerClock } from './server-clock.ts';
-import { viewOf } from './stored-object.ts';
-import type { QueuedWrite, StoredObject } from './stored-object.ts';
-import { createSyncRequests } from './sync-requests.ts';
+import type { Counts } from './exchange/exchange.ts';
+import { loadLocalObjects } from './stores/local-objects.ts';
+import { parseObjectData, parseObjectType } from './objects/object-data.ts';
+import { createObjectEncryption } from './objects/object-encryption.ts';
+import type { OpenObject } from './objects/object-encryption.ts';
+import type { JsonObject } from './objects/json.ts';
+import { queueChange, queueRemoval } from './stores/offline-queue.ts';
+import { pull } from './exchange/pull.ts';
+import { pushAll } from './exchange/push.ts';
+import { DEFAULT_RESOLVER } from './objects/resolver.ts';
+import { createServerClock } from './exchange/server-clock.ts';
+import { viewOf } from './stores/stored-object.ts';
+import type { QueuedWrite, StoredObject } from './stores/stored-object.ts';
+import { createSyncRequests } from './exchange/requests.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
 /** Reads the store, which no other client may use meanwhile. */

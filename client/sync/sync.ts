@@ -1,11 +1,11 @@
 import type { MasterKeys } from '../keys/master-keys.ts';
-import type { Counts } from './exchange.ts';
-import type { JsonObject } from './json.ts';
-import type { OpenObject, PublicFields } from './object-encryption.ts';
-import type { DeletionResolver, Resolver } from './resolver.ts';
-import type { SyncStore } from './store.ts';
-import type { QueuedWrite } from './stored-object.ts';
-import type { HistoryEntry } from './sync-requests.ts';
+import type { Counts } from './exchange/exchange.ts';
+import type { JsonObject } from './objects/json.ts';
+import type { OpenObject, PublicFields } from './objects/object-encryption.ts';
+import type { DeletionResolver, Resolver } from './objects/resolver.ts';
+import type { SyncStore } from './stores/store.ts';
+import type { QueuedWrite } from './stores/stored-object.ts';
+import type { HistoryEntry } from './exchange/requests.ts';
 
 export interface SyncOptions extends MasterKeys {
   /** The device that the session is bound to. */

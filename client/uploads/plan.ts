@@ -1,4 +1,4 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { DEFAULT_SEGMENT_BYTES } from '../files/header.ts';
 import { encryptedSize } from '../files/layout.ts';
 import type { UploadConfig } from './uploads.ts';

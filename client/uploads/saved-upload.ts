@@ -1,6 +1,6 @@
 import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { parseFileHeader, verifyCommitment } from '../files/header.ts';
 import type { FileHeader } from '../files/header.ts';
 import type { StoredFile } from '../files/stored-file.ts';
@@ -8,7 +8,7 @@ import { isPassing } from '../http/retry.ts';
 import { unwrapDocumentKey } from '../keys/document-key.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import type { ResumeState } from './resume.ts';
 import type { UploadStatus } from './uploads.ts';
 

@@ -1,6 +1,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { encryptFile } from '../files/encryption.ts';
 import type { CreateFileHash } from '../files/hash.ts';

@@ -1,8 +1,8 @@
 import { encodeBase64 } from '../bytes/base64.ts';
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../errors/client-error.ts';
 import { createFileHeader } from '../files/header.ts';
 import { createDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 import { planUpload } from './plan.ts';
 import { NO_RESUME } from './resume.ts';
 import type { ResumeState, ResumeStore, StartRecord } from './resume.ts';

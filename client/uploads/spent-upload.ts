@@ -1,4 +1,4 @@
-import { VaultError } from '../vault-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
 
 const CODES = new Set(['duplicate_hash', 'stored_file_not_found']);
 

@@ -1,5 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
-import { hasCode, VaultError } from '../vault-error.ts';
+import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { NO_RESUME, replayRecords } from './resume.ts';
 import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
 import type { RunningUpload } from './saved-upload.ts';

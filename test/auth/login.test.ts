@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { ClientError } from '../../client/client-error.ts';
+import { ClientError } from '../../client/errors/client-error.ts';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { assertError } from '../http/error-body.ts';
 import { startReadyVault } from '../vault.ts';

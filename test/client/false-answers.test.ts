@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { ClientError } from '../../client/client-error.ts';
+import { ClientError } from '../../client/errors/client-error.ts';
 import { startReadyVault } from '../vault.ts';
 import { pathOf } from './recording-fetch.ts';
 import { connect, createUser } from './user.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Bytes } from '../../client/bytes/bytes.ts';
-import type { OpenAccount } from '../../client/demo/account.ts';
+import type { OpenAccount } from '../../client/demo/steps/account.ts';
 import type { Document } from '../../client/documents/documents.ts';
 import type { StoreDocumentOptions } from '../../client/documents/store-document.ts';
 import { blobSource } from '../../client/files/byte-source.ts';

@@ -1,5 +1,5 @@
-import { createAccount } from '../../client/demo/account.ts';
-import type { OpenAccount } from '../../client/demo/account.ts';
+import { createAccount } from '../../client/demo/steps/account.ts';
+import type { OpenAccount } from '../../client/demo/steps/account.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { createVaultClient } from '../../client/vault.ts';
 import type { VaultClient, VaultClientOptions } from '../../client/vault.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openAccount } from '../../client/demo/account.ts';
+import { openAccount } from '../../client/demo/steps/account.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { HEADER_BYTES } from '../../client/files/header.ts';

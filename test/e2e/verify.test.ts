@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import canonicalize from 'canonicalize';
-import { writeProofFolder } from '../../client/demo/proof-folder.ts';
+import { writeProofFolder } from '../../client/demo/proof-folder/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';
 import { keyFingerprint } from '../../client/proofs/proof.ts';
 import { runProgram, temporaryDirectory } from '../dev/processes.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { until } from '../../app/dev/processes/until.ts';
 import { createHttp, type Http } from '../../client/http/http.ts';
 import { DEFAULT_RETRY, isPassing } from '../../client/http/retry.ts';
-import { VaultError } from '../../client/vault-error.ts';
+import { VaultError } from '../../client/errors/vault-error.ts';
 import type { ReplicatedVault } from './replicated-vault.ts';
 
 const Key = z.object({ keyId: z.string() });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { VaultError } from '../../client/vault-error.ts';
+import { VaultError } from '../../client/errors/vault-error.ts';
 import { createRepeatedLogin } from './login.ts';
 import type { User } from './user.ts';
 

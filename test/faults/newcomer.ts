@@ -4,7 +4,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { createHttp } from '../../client/http/http.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import { startSrpLogin } from '../../client/srp/login.ts';
-import { VaultError } from '../../client/vault-error.ts';
+import { VaultError } from '../../client/errors/vault-error.ts';
 import { inventAccount } from '../accounts/test-account.ts';
 import { readMails } from './mailbox.ts';
 import { persist } from './steady-work.ts';

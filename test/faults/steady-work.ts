@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClientError } from '../../client/client-error.ts';
+import { ClientError } from '../../client/errors/client-error.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { isPassing } from '../../client/http/retry.ts';
-import { VaultError } from '../../client/vault-error.ts';
+import { VaultError } from '../../client/errors/vault-error.ts';
 import { testBytes } from '../storage/bytes.ts';
 import { createMemoryJournal } from './memory-journal.ts';
 import type { User } from './user.ts';

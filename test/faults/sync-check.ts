@@ -1,6 +1,6 @@
-import { isObject, isSame } from '../../client/sync/json.ts';
-import { isWithin, valueAt } from '../../client/sync/json-pointer.ts';
-import type { ObjectEncryption } from '../../client/sync/object-encryption.ts';
+import { isObject, isSame } from '../../client/sync/objects/json.ts';
+import { isWithin, valueAt } from '../../client/sync/objects/json-pointer.ts';
+import type { ObjectEncryption } from '../../client/sync/objects/object-encryption.ts';
 import { leavesOf } from '../../app/sync/merge/json-pointer.ts';
 import type { WireWrite } from './sync-network.ts';
 import type { Act, Choice, Seen, SyncRecord } from './sync-record.ts';

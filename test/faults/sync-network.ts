@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../client/sync/json.ts';
+import type { JsonObject } from '../../client/sync/objects/json.ts';
 
 /** A write as it went over the wire, and what the vault made of it. */
 export interface WireWrite {

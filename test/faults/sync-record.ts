@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../client/sync/json.ts';
+import type { JsonObject } from '../../client/sync/objects/json.ts';
 import type { WireWrite } from './sync-network.ts';
 
 /** The data of an object as somebody had it; undefined where it is not there. */

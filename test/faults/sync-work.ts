@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../client/sync/json.ts';
-import { isObject } from '../../client/sync/json.ts';
-import { keysTo } from '../../client/sync/json-pointer.ts';
+import type { JsonObject } from '../../client/sync/objects/json.ts';
+import { isObject } from '../../client/sync/objects/json.ts';
+import { keysTo } from '../../client/sync/objects/json-pointer.ts';
 import type { SimulatedDevice } from './sync-device.ts';
 import type { SyncRecord } from './sync-record.ts';
 

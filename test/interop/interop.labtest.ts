@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import test from 'ava';
 import { z } from 'zod';
-import { openAccount } from '../../client/demo/account.ts';
+import { openAccount } from '../../client/demo/steps/account.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { decryptStream } from '../../client/files/decryption.ts';

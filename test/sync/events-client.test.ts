@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { ClientError } from '../../client/client-error.ts';
+import { ClientError } from '../../client/errors/client-error.ts';
 import type { Http } from '../../client/http/http.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import type { VaultSession } from '../../client/session.ts';
@@ -9,8 +9,8 @@ import {
   syncEvents,
   type SyncEvent,
   type SyncEventsOptions,
-} from '../../client/sync/sync-events.ts';
-import { VaultError } from '../../client/vault-error.ts';
+} from '../../client/sync/exchange/events.ts';
+import { VaultError } from '../../client/errors/vault-error.ts';
 import { trustKey, type TrustedKey } from '../auth/trusted-key.ts';
 import { agingTokens } from '../client/aging-tokens.ts';
 import { connect, createUser } from '../client/user.ts';

@@ -1,6 +1,6 @@
 import type { Credentials, LoginOptions } from '../../../client/accounts/accounts.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { ClientError } from '../../../client/client-error.ts';
+import { ClientError } from '../../../client/errors/client-error.ts';
 import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
 import type { RetryPolicy } from '../../../client/http/retry.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';

@@ -1,6 +1,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { readSealedEntry } from '../../../client/demo/sealed-entry.ts';
+import { readSealedEntry } from '../../../client/demo/steps/sealed-entry.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadFile } from '../../../client/downloads/download.ts';

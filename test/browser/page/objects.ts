@@ -1,7 +1,7 @@
 import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
-import type { JsonObject } from '../../../client/sync/json.ts';
+import type { JsonObject } from '../../../client/sync/objects/json.ts';
 import type { Sync } from '../../../client/sync/sync.ts';
-import type { SyncEvent } from '../../../client/sync/sync-events.ts';
+import type { SyncEvent } from '../../../client/sync/exchange/events.ts';
 import { present } from './account.ts';
 
 /** For machines that are slow; in the client it is shorter. */

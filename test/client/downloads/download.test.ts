@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { ClientError } from '../../../client/client-error.ts';
+import { ClientError } from '../../../client/errors/client-error.ts';
 import { addVersion } from '../../../client/documents/add-version.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { downloadDocument, downloadFile } from '../../../client/downloads/download.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { ClientError } from '../../../client/client-error.ts';
+import { ClientError } from '../../../client/errors/client-error.ts';
 import { DEFAULT_RETRY, retryDelaySeconds, withRetries } from '../../../client/http/retry.ts';
-import { VaultError } from '../../../client/vault-error.ts';
+import { VaultError } from '../../../client/errors/vault-error.ts';
 
 function answer(status: number, code: string, retryAfter?: string): VaultError {
   const headers = new Headers(retryAfter === undefined ? {} : { 'retry-after': retryAfter });

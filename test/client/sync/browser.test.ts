@@ -4,7 +4,7 @@ import test from 'ava';
 import { openDB } from 'idb';
 import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
-import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import { startReadyVault } from '../../vault.ts';
 import { connect, createUser } from '../user.ts';
 import { impatient } from './devices.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import type { Conflict, Resolution } from '../../../client/sync/resolver.ts';
+import type { Conflict, Resolution } from '../../../client/sync/objects/resolver.ts';
 import { createSql, type Sql } from '../../uploads/sql.ts';
 import type { TestVault } from '../../vault.ts';
 import { dataOf, set, shareObject, startRulesVault } from './devices.ts';

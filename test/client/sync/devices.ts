@@ -6,7 +6,7 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import { createHttp } from '../../../client/http/http.ts';
 import type { RetryPolicy } from '../../../client/http/retry.ts';
 import { createSessionHttp } from '../../../client/sessions/session-http.ts';
-import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
 import { createDevice, type SyncDevice } from '../../sync/devices.ts';

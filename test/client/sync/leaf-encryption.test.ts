@@ -7,9 +7,9 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
-import { isSame } from '../../../client/sync/json.ts';
-import { createLeafCipher } from '../../../client/sync/leaf-encryption.ts';
-import { createObjectEncryption } from '../../../client/sync/object-encryption.ts';
+import { isSame } from '../../../client/sync/objects/json.ts';
+import { createLeafCipher } from '../../../client/sync/objects/leaf-encryption.ts';
+import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
 import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import { readVectors } from '../vectors.ts';
 

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { createMemoryStore } from '../../../client/sync/memory-store.ts';
+import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import { startVault, type TestVault } from '../../vault.ts';
 import { gather } from '../collect.ts';
 import { createUser, dataOf, openDevice, set } from './devices.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { createDeviceKey, type DeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
-import { createMemoryStore } from '../../../client/sync/memory-store.ts';
-import type { SyncStore } from '../../../client/sync/store.ts';
+import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
+import type { SyncStore } from '../../../client/sync/stores/store.ts';
 import { startReadyVault } from '../../vault.ts';
 import { connect, createUser } from '../user.ts';
 

@@ -7,7 +7,7 @@ import { deleteDB, openDB } from 'idb';
 import { until } from '../../../app/dev/processes/until.ts';
 import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
 import type { SyncDatabaseOptions } from '../../../client/browser/sync-database.ts';
-import type { StoredObject } from '../../../client/sync/stored-object.ts';
+import type { StoredObject } from '../../../client/sync/stores/stored-object.ts';
 import { failSecondPut, faults, watchTransactions } from './faulty-indexeddb.ts';
 import { objectOf } from './stored-objects.ts';
 

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
-import type { SavedChanges, SavedState } from '../../../client/sync/store.ts';
+import type { SavedChanges, SavedState } from '../../../client/sync/stores/store.ts';
 import { mayMount, mountTmpfs } from '../../storage/tmpfs.ts';
 import { objectOf } from './stored-objects.ts';
 

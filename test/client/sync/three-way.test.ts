@@ -1,8 +1,13 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { isObject, isSame, memberOf, type JsonObject } from '../../../client/sync/json.ts';
-import { applyPatch, isApartFrom, partOf, patchBetween } from '../../../client/sync/merge-patch.ts';
-import { mergeThreeWay, type Clash } from '../../../client/sync/three-way.ts';
+import { isObject, isSame, memberOf, type JsonObject } from '../../../client/sync/objects/json.ts';
+import {
+  applyPatch,
+  isApartFrom,
+  partOf,
+  patchBetween,
+} from '../../../client/sync/objects/merge-patch.ts';
+import { mergeThreeWay, type Clash } from '../../../client/sync/objects/three-way.ts';
 import { applyPatch as applyAtVault } from '../../../app/sync/merge/merge-patch.ts';
 
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };

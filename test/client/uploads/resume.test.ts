@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
-import { ClientError } from '../../../client/client-error.ts';
+import { ClientError } from '../../../client/errors/client-error.ts';
 import { createFileHeader } from '../../../client/files/header.ts';
 import { createDocumentKey, wrapDocumentKey } from '../../../client/keys/document-key.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
 import type { ResumeRecord, StartRecord } from '../../../client/uploads/resume.ts';
 import { isResumable, isStale, openSavedUpload } from '../../../client/uploads/saved-upload.ts';
-import { VaultError } from '../../../client/vault-error.ts';
+import { VaultError } from '../../../client/errors/vault-error.ts';
 
 const masterKey = createDocumentKey();
 const documentKey = createDocumentKey();

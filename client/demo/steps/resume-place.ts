@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import type { Credentials } from '../accounts/accounts.ts';
-import { openResumeFile, resumePath } from '../node/resume-file.ts';
-import type { ResumeStore } from '../uploads/resume.ts';
+import type { Credentials } from '../../accounts/accounts.ts';
+import { openResumeFile, resumePath } from '../../node/resume-file.ts';
+import type { ResumeStore } from '../../uploads/resume.ts';
 
 const SavedAccount = z.object({ email: z.string(), password: z.string() });
 

@@ -1,12 +1,12 @@
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
-import type { Bytes } from '../bytes/bytes.ts';
-import { ClientError } from '../client-error.ts';
-import { parseAnswer } from '../http/http.ts';
-import type { Http } from '../http/http.ts';
-import { retryDelaySeconds } from '../http/retry.ts';
-import type { RetryPolicy } from '../http/retry.ts';
-import { VaultError } from '../vault-error.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { parseAnswer } from '../../http/http.ts';
+import type { Http } from '../../http/http.ts';
+import { retryDelaySeconds } from '../../http/retry.ts';
+import type { RetryPolicy } from '../../http/retry.ts';
+import { VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 
 /** Two heartbeats of the vault: a connection that is quiet for longer is dead. */

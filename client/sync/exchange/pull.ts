@@ -1,10 +1,10 @@
-import { ClientError } from '../client-error.ts';
-import { createTaskPool } from '../http/task-pool.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { createTaskPool } from '../../http/task-pool.ts';
 import { hasGoneBack, START } from './cursor.ts';
-import type { LocalObjects } from './local-objects.ts';
-import { rebaseQueue } from './offline-queue.ts';
-import type { ServerState, StoredObject } from './stored-object.ts';
-import type { Page, SyncRequests } from './sync-requests.ts';
+import type { LocalObjects } from '../stores/local-objects.ts';
+import { rebaseQueue } from '../stores/offline-queue.ts';
+import type { ServerState, StoredObject } from '../stores/stored-object.ts';
+import type { Page, SyncRequests } from './requests.ts';
 
 const READS_AT_ONCE = 4;
 

@@ -1,10 +1,10 @@
-import type { Document } from '../documents/documents.ts';
-import type { ByteSource } from '../files/byte-source.ts';
-import { replayRecords } from '../uploads/resume.ts';
-import type { ResumeStore } from '../uploads/resume.ts';
+import type { Document } from '../../documents/documents.ts';
+import type { ByteSource } from '../../files/byte-source.ts';
+import { replayRecords } from '../../uploads/resume.ts';
+import type { ResumeStore } from '../../uploads/resume.ts';
 import type { OpenAccount } from './account.ts';
-import { createProgress } from './progress.ts';
-import type { Say } from './say.ts';
+import { createProgress } from '../terminal/progress.ts';
+import type { Say } from '../terminal/say.ts';
 
 /** What the document is found by. */
 export const KEYWORD = 'evidence of the demo';

@@ -1,11 +1,11 @@
-import { ClientError } from '../client-error.ts';
-import { isPassing } from '../http/retry.ts';
-import { createTaskPool } from '../http/task-pool.ts';
-import { VaultError } from '../vault-error.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { isPassing } from '../../http/retry.ts';
+import { createTaskPool } from '../../http/task-pool.ts';
+import { VaultError } from '../../errors/vault-error.ts';
 import { settleAnswer } from './answers.ts';
 import type { Exchange } from './exchange.ts';
-import { rebaseQueue } from './offline-queue.ts';
-import type { SentWrite } from './sync-requests.ts';
+import { rebaseQueue } from '../stores/offline-queue.ts';
+import type { SentWrite } from './requests.ts';
 
 const OBJECTS_AT_ONCE = 4;
 /** What cannot be settled after so many answers is left to the next synchronisation. */

@@ -1,7 +1,7 @@
-import { findOpenssl, isOpenssl3 } from '../node/openssl.ts';
-import { DemoError } from './demo-error.ts';
+import { findOpenssl, isOpenssl3 } from '../../node/openssl.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 import { OPENSSL_COMMAND, verifyFolder } from './proof-folder.ts';
-import type { Say } from './say.ts';
+import type { Say } from '../terminal/say.ts';
 
 /** Throws DemoError unless OpenSSL 3 is here. */
 export async function requireOpenssl(): Promise<void> {

@@ -1,5 +1,5 @@
-import { ClientError } from '../client-error.ts';
-import { VaultError } from '../vault-error.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import { VaultError } from '../../errors/vault-error.ts';
 import { DemoError } from './demo-error.ts';
 
 /** What went wrong, for the user. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { DemoError } from './demo-error.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 
 const WAIT_SECONDS = 30;
 const POLL_MS = 100;

@@ -1,8 +1,8 @@
-import { ClientError } from '../client-error.ts';
+import { ClientError } from '../../errors/client-error.ts';
 import type { Exchange } from './exchange.ts';
-import type { ObjectEncryption, OpenObject } from './object-encryption.ts';
-import { asUnsent, viewOf } from './stored-object.ts';
-import type { QueuedWrite, StoredObject } from './stored-object.ts';
+import type { ObjectEncryption, OpenObject } from '../objects/object-encryption.ts';
+import { asUnsent, viewOf } from '../stores/stored-object.ts';
+import type { QueuedWrite, StoredObject } from '../stores/stored-object.ts';
 
 /** The code under which changes of a deleted object are kept. */
 const REFUSAL = {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { parseAnswer } from '../http/http.ts';
-import type { Http, HttpAnswer } from '../http/http.ts';
-import type { HttpRequest } from '../http/request.ts';
-import { readBodies } from '../http/pages.ts';
-import { isPassing } from '../http/retry.ts';
-import { hasCode, VaultError } from '../vault-error.ts';
+import { parseAnswer } from '../../http/http.ts';
+import type { Http, HttpAnswer } from '../../http/http.ts';
+import type { HttpRequest } from '../../http/request.ts';
+import { readBodies } from '../../http/pages.ts';
+import { isPassing } from '../../http/retry.ts';
+import { hasCode, VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 import type { ServerClock } from './server-clock.ts';
-import type { QueuedWrite } from './stored-object.ts';
+import type { QueuedWrite } from '../stores/stored-object.ts';
 
 const PATH = '/v1/sync';
 const Data = z.record(z.string(), z.unknown());

@@ -1,13 +1,13 @@
-import { downloadFile } from '../downloads/download.ts';
-import type { ByteSource } from '../files/byte-source.ts';
-import type { StoredFile } from '../files/stored-file.ts';
-import { createNodeFileHash } from '../node/file-hash.ts';
-import type { VaultSession } from '../session.ts';
-import { VaultError } from '../vault-error.ts';
-import type { VaultClient } from '../vault.ts';
+import { downloadFile } from '../../downloads/download.ts';
+import type { ByteSource } from '../../files/byte-source.ts';
+import type { StoredFile } from '../../files/stored-file.ts';
+import { createNodeFileHash } from '../../node/file-hash.ts';
+import type { VaultSession } from '../../session.ts';
+import { VaultError } from '../../errors/vault-error.ts';
+import type { VaultClient } from '../../vault.ts';
 import { createAccount } from './account.ts';
 import type { OpenAccount } from './account.ts';
-import { DemoError } from './demo-error.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 import { requireSame } from './same-bytes.ts';
 import type { StoredEvidence } from './store-evidence.ts';
 

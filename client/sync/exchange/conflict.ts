@@ -1,13 +1,13 @@
-import { isBranch, isSame } from './json.ts';
-import { isWithin } from './json-pointer.ts';
-import { partOf, patchBetween } from './merge-patch.ts';
-import { parseObjectData } from './object-data.ts';
-import type { ObjectEncryption, OpenObject, SealedObject } from './object-encryption.ts';
-import { chosen } from './resolver.ts';
-import type { Conflict, Resolver } from './resolver.ts';
-import { mergeThreeWay } from './three-way.ts';
-import { afterWrite, asUnsent } from './stored-object.ts';
-import type { QueuedWrite, Revision } from './stored-object.ts';
+import { isBranch, isSame } from '../objects/json.ts';
+import { isWithin } from '../objects/json-pointer.ts';
+import { partOf, patchBetween } from '../objects/merge-patch.ts';
+import { parseObjectData } from '../objects/object-data.ts';
+import type { ObjectEncryption, OpenObject, SealedObject } from '../objects/object-encryption.ts';
+import { chosen } from '../objects/resolver.ts';
+import type { Conflict, Resolver } from '../objects/resolver.ts';
+import { mergeThreeWay } from '../objects/three-way.ts';
+import { afterWrite, asUnsent } from '../stores/stored-object.ts';
+import type { QueuedWrite, Revision } from '../stores/stored-object.ts';
 
 interface SettleOptions {
   readonly encryption: ObjectEncryption;

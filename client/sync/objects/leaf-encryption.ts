@@ -1,12 +1,18 @@
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
-import type { Bytes } from '../bytes/bytes.ts';
-import { padJson, parseJson } from '../bytes/json.ts';
-import { ClientError } from '../client-error.ts';
-import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
-import type { GcmKey } from '../crypto/aes-gcm.ts';
-import { openWithAny } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { decodeBase64, encodeBase64 } from '../../bytes/base64.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import { padJson, parseJson } from '../../bytes/json.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import {
+  decryptGcm,
+  deriveGcmKey,
+  encryptGcm,
+  NONCE_BYTES,
+  TAG_BYTES,
+} from '../../crypto/aes-gcm.ts';
+import type { GcmKey } from '../../crypto/aes-gcm.ts';
+import { openWithAny } from '../../keys/master-keys.ts';
+import type { MasterKeys } from '../../keys/master-keys.ts';
 
 const LEAF_LABEL = 'Service_Sync_Leaf_v1';
 const VERSION = 1;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { applyPatch } from './merge-patch.ts';
-import type { SealedObject } from './object-encryption.ts';
+import { applyPatch } from '../objects/merge-patch.ts';
+import type { SealedObject } from '../objects/object-encryption.ts';
 
 const Sealed = z.record(z.string(), z.unknown());
 const Version = z.int().nonnegative();

@@ -1,11 +1,11 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
-import { addVersion } from '../documents/add-version.ts';
-import { blobSource } from '../files/byte-source.ts';
-import type { ByteSource } from '../files/byte-source.ts';
-import { createNodeFileHash } from '../node/file-hash.ts';
-import { verifyProof } from '../proofs/proof.ts';
+import { addVersion } from '../../documents/add-version.ts';
+import { blobSource } from '../../files/byte-source.ts';
+import type { ByteSource } from '../../files/byte-source.ts';
+import { createNodeFileHash } from '../../node/file-hash.ts';
+import { verifyProof } from '../../proofs/proof.ts';
 import type { OpenAccount } from './account.ts';
-import { DemoError } from './demo-error.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 import { readSealedEntry } from './sealed-entry.ts';
 import type { StoredEvidence } from './store-evidence.ts';
 

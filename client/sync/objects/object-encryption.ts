@@ -1,5 +1,5 @@
-import { ClientError } from '../client-error.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { ClientError } from '../../errors/client-error.ts';
+import type { MasterKeys } from '../../keys/master-keys.ts';
 import { isBranch, isObject, isSame, memberOf } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { childOf, isWithin, valueAt } from './json-pointer.ts';

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeBase64 } from '../bytes/base64.ts';
-import { OPENSSL_ARGUMENTS, verifyWithOpenssl } from '../node/openssl.ts';
-import { readKeyFile, readProofFiles, writeProofFiles } from '../node/proof-files.ts';
-import { AuditProof } from '../proofs/audit-proof.ts';
-import { keyFingerprint, verifyProof } from '../proofs/proof.ts';
-import type { ProofDefect } from '../proofs/proof.ts';
-import { DemoError } from './demo-error.ts';
+import { decodeBase64 } from '../../bytes/base64.ts';
+import { OPENSSL_ARGUMENTS, verifyWithOpenssl } from '../../node/openssl.ts';
+import { readKeyFile, readProofFiles, writeProofFiles } from '../../node/proof-files.ts';
+import { AuditProof } from '../../proofs/audit-proof.ts';
+import { keyFingerprint, verifyProof } from '../../proofs/proof.ts';
+import type { ProofDefect } from '../../proofs/proof.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 import { describeFolder } from './folder-readme.ts';
 
 export const OPENSSL_COMMAND = ['openssl', ...OPENSSL_ARGUMENTS].join(' ');

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Credentials } from '../accounts/accounts.ts';
-import type { Bytes } from '../bytes/bytes.ts';
-import type { VaultSession } from '../session.ts';
-import { VaultError } from '../vault-error.ts';
-import type { VaultClient } from '../vault.ts';
-import { DemoError } from './demo-error.ts';
-import type { Say } from './say.ts';
+import type { Credentials } from '../../accounts/accounts.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import type { VaultSession } from '../../session.ts';
+import { VaultError } from '../../errors/vault-error.ts';
+import type { VaultClient } from '../../vault.ts';
+import { DemoError } from '../terminal/demo-error.ts';
+import type { Say } from '../terminal/say.ts';
 import { openMailbox } from './validation-mail.ts';
 
 export interface OpenAccount {

@@ -1,6 +1,6 @@
-import { isBranch, isSame } from './json.ts';
-import { isApartFrom, patchBetween } from './merge-patch.ts';
-import type { SealedObject } from './object-encryption.ts';
+import { isBranch, isSame } from '../objects/json.ts';
+import { isApartFrom, patchBetween } from '../objects/merge-patch.ts';
+import type { SealedObject } from '../objects/object-encryption.ts';
 import { afterWrite, viewOf } from './stored-object.ts';
 import type { QueuedWrite, Revision, StoredObject } from './stored-object.ts';
 

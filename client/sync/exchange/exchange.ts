@@ -1,8 +1,8 @@
-import type { LocalObjects } from './local-objects.ts';
-import type { ObjectEncryption } from './object-encryption.ts';
-import type { DeletionResolver, Resolver } from './resolver.ts';
+import type { LocalObjects } from '../stores/local-objects.ts';
+import type { ObjectEncryption } from '../objects/object-encryption.ts';
+import type { DeletionResolver, Resolver } from '../objects/resolver.ts';
 import type { ServerClock } from './server-clock.ts';
-import type { SyncRequests } from './sync-requests.ts';
+import type { SyncRequests } from './requests.ts';
 
 /** What one synchronisation works with. */
 export interface Exchange {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import type { ByteSource } from '../files/byte-source.ts';
-import { openFileSource } from '../node/file-source.ts';
-import { DemoError } from './demo-error.ts';
+import type { ByteSource } from '../../files/byte-source.ts';
+import { openFileSource } from '../../node/file-source.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'may not be read',

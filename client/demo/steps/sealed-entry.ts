@@ -1,9 +1,9 @@
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { z } from 'zod';
-import { decodeBase64 } from '../bytes/base64.ts';
-import type { Document } from '../documents/documents.ts';
-import { DemoError } from './demo-error.ts';
+import { decodeBase64 } from '../../bytes/base64.ts';
+import type { Document } from '../../documents/documents.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 
 const SealedEntry = z.object({
   action: z.literal('document.sealed'),

@@ -1,6 +1,6 @@
-import type { Bytes } from '../bytes/bytes.ts';
-import type { ByteSource } from '../files/byte-source.ts';
-import { DemoError } from './demo-error.ts';
+import type { Bytes } from '../../bytes/bytes.ts';
+import type { ByteSource } from '../../files/byte-source.ts';
+import { DemoError } from '../terminal/demo-error.ts';
 
 /** Reads to the end. Throws DemoError unless these are the bytes of the source, and what comes with them. */
 export async function requireSame(pieces: AsyncIterable<Bytes>, source: ByteSource): Promise<void> {
