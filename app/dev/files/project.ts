@@ -2,5 +2,5 @@ import { fileURLToPath } from 'node:url';
 
 /** Absolute path of a file of this project. */
 export function projectFile(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 }
