@@ -12,7 +12,7 @@ import { migrate } from '../app/dev/postgres/migrate.ts';
 import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
-import type { TestStack } from './stack.ts';
+import type { TestStack } from './support/vault/stack.ts';
 
 const TEMPLATE = 'probatio_template';
 

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { pathOf } from '../client/recording-fetch.ts';
-import { connect, createUser } from '../client/user.ts';
-import { startReadyVault } from '../vault.ts';
+import { pathOf } from '../support/client/recording-fetch.ts';
+import { connect, createUser } from '../support/client/user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 
 test('the client re-authenticates and closes an account without ever sending the password', async (t) => {
   const vault = await startReadyVault();

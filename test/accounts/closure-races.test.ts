@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { certify, createDocument, storeDocument } from '../documents/documents.ts';
-import type { Answer } from '../uploads/api.ts';
+import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
+import type { Answer } from '../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -11,10 +11,10 @@ import {
   openSession,
   putPart,
   upload,
-} from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { hasObject } from '../uploads/stored-files.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { hasObject } from '../support/documents/stored-files.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   close,
   createEnvelope,
@@ -22,8 +22,8 @@ import {
   prepareToClose,
   rowsOf,
   sweepNow,
-} from './closing.ts';
-import { pauseAt, untilWaiting } from './paused-statement.ts';
+} from '../support/accounts/closing.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -4,12 +4,17 @@ import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { until } from '../../app/dev/processes/until.ts';
 import { AppError } from '../../app/errors/errors.ts';
-import { refresh, tryToken } from '../auth/sessions.ts';
-import { certify, createDocument, storeDocument, storeVersion } from '../documents/documents.ts';
-import { expireDocument } from '../documents/rows.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, postJson, send } from '../http/send.ts';
-import { createApi } from '../uploads/api.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
+import {
+  certify,
+  createDocument,
+  storeDocument,
+  storeVersion,
+} from '../support/documents/documents.ts';
+import { expireDocument } from '../support/documents/rows.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, postJson, send } from '../support/http/send.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -17,13 +22,19 @@ import {
   openSession as openUpload,
   putPart,
   upload,
-} from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { hasObject, sessionDirectory } from '../uploads/stored-files.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { close, createEnvelope, createMember, rowsOf } from './closing.ts';
-import { mailsTo, validationMails } from './mails.ts';
-import { beginLogin, inventAccount, logIn, register, validate } from './test-account.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { hasObject, sessionDirectory } from '../support/documents/stored-files.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { close, createEnvelope, createMember, rowsOf } from '../support/accounts/closing.ts';
+import { mailsTo, validationMails } from '../support/accounts/mails.ts';
+import {
+  beginLogin,
+  inventAccount,
+  logIn,
+  register,
+  validate,
+} from '../support/accounts/test-account.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -2,13 +2,19 @@ import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { openDatabase } from '../../app/db/database.ts';
 import { selectExpired, start } from '../../app/lifecycle/purge/expired-accounts.ts';
-import { peakMemoryBytes } from '../faults/process-figures.ts';
-import { startVaultProcesses } from '../faults/vault-processes.ts';
-import { send } from '../http/send.ts';
-import { createKeyFile } from '../internal/key-file.ts';
-import { testStack } from '../stack.ts';
-import { createSql } from '../uploads/sql.ts';
-import { countsOf, expire, insertExpired, registerOnly, startPurgeVault } from './purge-vault.ts';
+import { peakMemoryBytes } from '../support/processes/process-figures.ts';
+import { startVaultProcesses } from '../support/processes/vault-processes.ts';
+import { send } from '../support/http/send.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { createSql } from '../support/vault/sql.ts';
+import {
+  countsOf,
+  expire,
+  insertExpired,
+  registerOnly,
+  startPurgeVault,
+} from '../support/accounts/purge-vault.ts';
 
 const mebibyte = 2 ** 20;
 const accounts = 10_000;

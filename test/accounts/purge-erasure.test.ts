@@ -4,9 +4,9 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { createApi, type Api } from '../uploads/api.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
 import {
   dump,
   expire,
@@ -14,9 +14,9 @@ import {
   startPurgeVault,
   untilSealed,
   type PurgeVault,
-} from './purge-vault.ts';
-import { validationMails } from './mails.ts';
-import { register } from './test-account.ts';
+} from '../support/accounts/purge-vault.ts';
+import { validationMails } from '../support/accounts/mails.ts';
+import { register } from '../support/accounts/test-account.ts';
 
 let context: PurgeVault;
 let auditor: Api;

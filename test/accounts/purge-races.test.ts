@@ -2,9 +2,9 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { findRemovable } from '../../app/lifecycle/purge/expired-accounts.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import type { Sql } from '../uploads/sql.ts';
-import { validationMails } from './mails.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import type { Sql } from '../support/vault/sql.ts';
+import { validationMails } from '../support/accounts/mails.ts';
 import {
   countsOf,
   expire,
@@ -14,8 +14,8 @@ import {
   startPurgeVault,
   untilSealed,
   type PurgeVault,
-} from './purge-vault.ts';
-import { logIn, register, validate } from './test-account.ts';
+} from '../support/accounts/purge-vault.ts';
+import { logIn, register, validate } from '../support/accounts/test-account.ts';
 
 const test = anyTest as TestFn<PurgeVault>;
 

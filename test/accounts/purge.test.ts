@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { createApi } from '../uploads/api.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   countsOf,
   dump,
@@ -13,8 +13,8 @@ import {
   startPurgeVault,
   untilSealed,
   type PurgeVault,
-} from './purge-vault.ts';
-import { createAccount, logIn, register, validate } from './test-account.ts';
+} from '../support/accounts/purge-vault.ts';
+import { createAccount, logIn, register, validate } from '../support/accounts/test-account.ts';
 
 const test = anyTest as TestFn<PurgeVault>;
 

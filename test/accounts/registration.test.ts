@@ -1,13 +1,19 @@
 import test from 'ava';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { postJson } from '../http/send.ts';
-import type { TestVault } from '../vault.ts';
-import { createSql } from '../uploads/sql.ts';
-import { mailsTo, validationMails } from './mails.ts';
-import { createAccount, inventAccount, logIn, register, validate } from './test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { postJson } from '../support/http/send.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { mailsTo, validationMails } from '../support/accounts/mails.ts';
+import {
+  createAccount,
+  inventAccount,
+  logIn,
+  register,
+  validate,
+} from '../support/accounts/test-account.ts';
 
 let vault: TestVault;
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { postJson } from '../http/send.ts';
-import type { TestVault } from '../vault.ts';
-import { validationMails } from './mails.ts';
-import { inventAccount, logIn, register, validate } from './test-account.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { postJson } from '../support/http/send.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { validationMails } from '../support/accounts/mails.ts';
+import { inventAccount, logIn, register, validate } from '../support/accounts/test-account.ts';
 
 let vault: TestVault;
 

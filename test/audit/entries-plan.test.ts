@@ -5,8 +5,8 @@ import { EntryQuery } from '../../app/audit/entries/schema.ts';
 import { asReader } from '../../app/audit/entries/readers.ts';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 
 interface PlanNode {
   readonly 'Node Type': string;

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
-import { createApi, type Api } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { become, sealEntries } from './sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

@@ -5,9 +5,9 @@ import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import type { Clock } from '../../app/async/clock.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { openTrail } from './entries.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { openTrail } from '../support/audit/entries.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

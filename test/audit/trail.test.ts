@@ -5,9 +5,9 @@ import anyTest, { type TestFn } from 'ava';
 import canonicalize from 'canonicalize';
 import { until } from '../../app/dev/processes/until.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { eventOf, openTrail } from './entries.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { eventOf, openTrail } from '../support/audit/entries.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

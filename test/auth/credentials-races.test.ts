@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { inventAccount } from '../accounts/test-account.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { inventAccount } from '../support/accounts/test-account.ts';
 import {
   anyEnvelope,
   ask,
@@ -10,15 +10,15 @@ import {
   logInAgain,
   logInAt,
   reauthHeader,
-} from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+} from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { logInWith, stateOf } from './credentials-state.ts';
-import { createRecoverable, recoveryFields } from './recovery-account.ts';
-import { sessionIdOf } from './sessions.ts';
+import { createRecoverable, recoveryFields } from '../support/accounts/recovery-account.ts';
+import { sessionIdOf } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 

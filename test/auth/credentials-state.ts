@@ -1,7 +1,7 @@
-import { beginLogin, type TestAccount } from '../accounts/test-account.ts';
-import { postJson } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import type { TestVault } from '../vault.ts';
+import { beginLogin, type TestAccount } from '../support/accounts/test-account.ts';
+import { postJson } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 /** All that a change of credentials may touch; envelopes by their kind or device. */
 export async function stateOf(vault: TestVault, userId: string) {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { inventAccount, type TestAccount } from '../accounts/test-account.ts';
+import { inventAccount, type TestAccount } from '../support/accounts/test-account.ts';
 import {
   anyEnvelope,
   ask,
@@ -10,13 +10,18 @@ import {
   logInAgain,
   reauthHeader,
   type Owner,
-} from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import { send, type JsonAnswer } from '../http/send.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { createRecoverable, recover, recoveryFields, recoveryToken } from './recovery-account.ts';
-import { refresh, tryToken } from './sessions.ts';
+} from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send, type JsonAnswer } from '../support/http/send.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  createRecoverable,
+  recover,
+  recoveryFields,
+  recoveryToken,
+} from '../support/accounts/recovery-account.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
 import { logInWith, stateOf } from './credentials-state.ts';
 
 let vault: TestVault;

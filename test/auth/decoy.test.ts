@@ -1,9 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { beginLogin, createAccount, inventAccount, register } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import {
+  beginLogin,
+  createAccount,
+  inventAccount,
+  register,
+} from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { removeExpired } from '../../app/sessions/login-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
-import { untilWaiting } from '../accounts/paused-statement.ts';
-import { createAccount, openSession } from '../accounts/test-account.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { assertError } from '../http/error-body.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault } from '../vault.ts';
-import { refresh, sessionIdOf, tryToken } from './sessions.ts';
+import { untilWaiting } from '../support/vault/paused-statement.ts';
+import { createAccount, openSession } from '../support/accounts/test-account.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
-import { createAccount, logIn, type TestAccount } from '../accounts/test-account.ts';
-import { startReadyVault } from '../vault.ts';
-import { getJson } from '../http/send.ts';
-import type { TestVault } from '../vault.ts';
+import { createAccount, logIn, type TestAccount } from '../support/accounts/test-account.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { getJson } from '../support/http/send.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 let account: TestAccount;

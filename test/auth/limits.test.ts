@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { startSrpLogin } from '../../client/srp/login.ts';
-import { validationMails } from '../accounts/mails.ts';
-import { inventAccount, validate, type TestAccount } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { validationMails } from '../support/accounts/mails.ts';
+import { inventAccount, validate, type TestAccount } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

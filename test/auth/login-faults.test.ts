@@ -1,13 +1,13 @@
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
-import { startOwnSigner } from '../health/own-signer.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { getJson, postJson } from '../http/send.ts';
-import { testStack } from '../stack.ts';
+import { beginLogin, createAccount, logIn } from '../support/accounts/test-account.ts';
+import { startOwnSigner } from '../support/vault/own-signer.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { getJson, postJson } from '../support/http/send.ts';
+import { testStack } from '../support/vault/stack.ts';
 
 test('without the signer a login is answered 503, and the next one after its return succeeds', async (t) => {
   const signer = await startOwnSigner();

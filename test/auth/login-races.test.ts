@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { beginLogin, createAccount, logIn } from '../support/accounts/test-account.ts';
 import { claimsOf, startCliVault, type CliVault } from '../cli/cli-vault.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson } from '../http/send.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson } from '../support/http/send.ts';
 
 const test = anyTest as TestFn<CliVault>;
 

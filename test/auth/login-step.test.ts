@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { beginLogin, createAccount, type TestAccount } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { refresh, tryToken } from './sessions.ts';
+import { beginLogin, createAccount, type TestAccount } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 let account: TestAccount;

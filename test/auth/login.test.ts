@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ClientError } from '../../client/errors/client-error.ts';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
-import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { postJson } from '../http/send.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { postJson } from '../support/http/send.ts';
 import {
   beginLogin,
   createAccount,
@@ -12,8 +12,8 @@ import {
   logIn,
   register,
   type TestAccount,
-} from '../accounts/test-account.ts';
-import type { TestVault } from '../vault.ts';
+} from '../support/accounts/test-account.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 let account: TestAccount;

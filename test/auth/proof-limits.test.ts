@@ -5,7 +5,7 @@ import { openDatabase, type Database } from '../../app/db/database.ts';
 import { createProofLimits, type ProofLimits } from '../../app/auth/login/proof-limits.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { refusal, someAddress, startReplica } from '../limits/replica.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 
 const test = anyTest as TestFn<{ db: Database; close: () => Promise<void> }>;
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { computeX, SERVICE_SRP } from '../../client/srp/srp.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { startOwnSigner } from '../health/own-signer.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { send, type JsonAnswer } from '../http/send.ts';
-import { testStack } from '../stack.ts';
-import { startReadyVault } from '../vault.ts';
-import { createPasswordUser, freshProof, reauth } from './reauth-account.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { startOwnSigner } from '../support/vault/own-signer.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { send, type JsonAnswer } from '../support/http/send.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { createPasswordUser, freshProof, reauth } from '../support/accounts/reauth-account.ts';
 
 test('a password leaves no trace in logs, errors or headers, whatever happens', async (t) => {
   const signer = await startOwnSigner();

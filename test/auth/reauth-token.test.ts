@@ -1,12 +1,12 @@
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, send, type JsonAnswer } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { reauthToken } from './reauth-account.ts';
-import { trustKey, type TrustedKey } from './trusted-key.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, send, type JsonAnswer } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { reauthToken } from '../support/accounts/reauth-account.ts';
+import { trustKey, type TrustedKey } from '../support/accounts/trusted-key.ts';
 
 let vault: TestVault;
 let key: TrustedKey;

@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { AppError } from '../../app/errors/errors.ts';
-import { createAccount } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { createApi } from '../uploads/api.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { createPasswordUser, freshProof, reauth, type PasswordUser } from './reauth-account.ts';
-import { entriesOf, sessionIdOf } from './sessions.ts';
+import { createAccount } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  createPasswordUser,
+  freshProof,
+  reauth,
+  type PasswordUser,
+} from '../support/accounts/reauth-account.ts';
+import { entriesOf, sessionIdOf } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 let user: PasswordUser;

@@ -3,21 +3,27 @@ import test from 'ava';
 import { decodeJwt } from 'jose';
 import { listRoutes } from '../../app/app.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { beginLogin, createAccount, inventAccount } from '../accounts/test-account.ts';
-import { anyEnvelope, ask, createMaster, createOwner, reauthHeader } from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson, send, type JsonAnswer } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { reauth } from './reauth-account.ts';
+import { beginLogin, createAccount, inventAccount } from '../support/accounts/test-account.ts';
+import {
+  anyEnvelope,
+  ask,
+  createMaster,
+  createOwner,
+  reauthHeader,
+} from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson, send, type JsonAnswer } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { reauth } from '../support/accounts/reauth-account.ts';
 import {
   beginRecovery,
   createRecoverable,
   recover,
   recoveryFields,
   recoveryToken,
-} from './recovery-account.ts';
-import { entriesOf, sessionIdOf } from './sessions.ts';
+} from '../support/accounts/recovery-account.ts';
+import { entriesOf, sessionIdOf } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { createAccount, openSession } from '../accounts/test-account.ts';
-import { startOwnSigner } from '../health/own-signer.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { assertError } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from './sessions.ts';
+import { createAccount, openSession } from '../support/accounts/test-account.ts';
+import { startOwnSigner } from '../support/vault/own-signer.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
 
 test('a refresh that the signer cannot serve uses nothing up: the same token works later', async (t) => {
   const signer = await startOwnSigner();

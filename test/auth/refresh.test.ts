@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt } from 'jose';
-import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson } from '../http/send.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from './sessions.ts';
+import { createAccount, openSession, type TestAccount } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson } from '../support/http/send.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 let account: TestAccount;

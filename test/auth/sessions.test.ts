@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createAccount, openSession } from '../accounts/test-account.ts';
+import { createAccount, openSession } from '../support/accounts/test-account.ts';
 import { nextCursor } from '../../client/http/pages.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, send } from '../http/send.ts';
-import { createApi } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { entriesOf, logOut, refresh, revoke, sessionIdOf, tryToken } from './sessions.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, send } from '../support/http/send.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  entriesOf,
+  logOut,
+  refresh,
+  revoke,
+  sessionIdOf,
+  tryToken,
+} from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 let sql: Sql;

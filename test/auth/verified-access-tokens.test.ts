@@ -4,7 +4,7 @@ import { SignJWT } from 'jose';
 import { createAccessTokens } from '../../app/tokens/access-token.ts';
 import { createOwnKeys } from '../../app/tokens/own-keys.ts';
 import type { RegisteredKey } from '../../app/proof/registered-key.ts';
-import { standardClaims } from './trusted-key.ts';
+import { standardClaims } from '../support/accounts/trusted-key.ts';
 
 const issuer = 'https://vault.test';
 const audience = 'probatio';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDatabase } from '../../app/dev/postgres/database.ts';
 import { migrate } from '../../app/dev/postgres/migrate.ts';
 import { startServices } from '../../app/dev/stack/services.ts';
-import type { TestStack } from '../stack.ts';
+import type { TestStack } from '../support/vault/stack.ts';
 
 const TEMPLATE = 'probatio_template';
 

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext } from 'puppeteer-core';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { launchChromium } from './chromium.ts';
 import { startPageServer } from './page-server.ts';
 import { openTab, type Tab } from './tab.ts';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Credentials } from '../../client/accounts/accounts.ts';
-import { untilMail } from '../faults/mailbox.ts';
-import type { TestVault } from '../vault.ts';
+import { untilMail } from '../support/accounts/mailbox.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 import type { Tab } from './tab.ts';
 
 /** A new account with a master key, registered, validated and logged in within the page. */

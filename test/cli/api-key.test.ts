@@ -6,7 +6,7 @@ import { hashApiKey, type ApiKey } from '../../app/internal/api-key.ts';
 import { readApiKeys } from '../../app/internal/api-key-file.ts';
 import { createInternalKeys } from '../../app/internal/api-keys.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { runCli } from './run-cli.ts';
+import { runCli } from '../support/processes/run-cli.ts';
 
 async function keyPath(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-keys-'));

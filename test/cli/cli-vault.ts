@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { runCli, type Outcome } from './run-cli.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { runCli, type Outcome } from '../support/processes/run-cli.ts';
 
 /** A vault, and the command line on its database. */
 export interface CliVault {

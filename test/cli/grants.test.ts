@@ -1,11 +1,16 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { validationMails } from '../accounts/mails.ts';
-import { createAccount, inventAccount, openSession, register } from '../accounts/test-account.ts';
-import { refresh, tryToken } from '../auth/sessions.ts';
-import { createApi } from '../uploads/api.ts';
+import { validationMails } from '../support/accounts/mails.ts';
+import {
+  createAccount,
+  inventAccount,
+  openSession,
+  register,
+} from '../support/accounts/test-account.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
-import { runCli } from './run-cli.ts';
+import { runCli } from '../support/processes/run-cli.ts';
 
 const test = anyTest as TestFn<CliVault>;
 

@@ -1,8 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { recordTallies } from '../../app/audit/tallies/recorder.ts';
-import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
-import { openTrail } from '../audit/entries.ts';
-import type { Sql } from '../uploads/sql.ts';
+import { createAccount, openSession, type TestAccount } from '../support/accounts/test-account.ts';
+import { openTrail } from '../support/audit/entries.ts';
+import type { Sql } from '../support/vault/sql.ts';
 import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
 
 const test = anyTest as TestFn<CliVault>;

@@ -9,7 +9,7 @@ import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/openapi.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
-import { runCli } from './run-cli.ts';
+import { runCli } from '../support/processes/run-cli.ts';
 
 const commands: Record<string, Command> = {
   access,

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ClientError } from '../../client/errors/client-error.ts';
-import { startReadyVault } from '../vault.ts';
-import { pathOf } from './recording-fetch.ts';
-import { connect, createUser } from './user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { pathOf } from '../support/client/recording-fetch.ts';
+import { connect, createUser } from '../support/client/user.ts';
 
 /** Something between that takes requests in the vault's place, as a captive portal does. */
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { RFC5054_3072 } from '../../client/srp/group.ts';
-import { readVectors } from './vectors.ts';
+import { readVectors } from '../support/client/vectors.ts';
 
 const formats = await readFile(new URL('../../docs/formats.md', import.meta.url), 'utf8');
 const joined = formats.replaceAll(/\s/g, '');

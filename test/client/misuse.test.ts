@@ -4,11 +4,11 @@ import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import { openDocument } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import { startReadyVault } from '../vault.ts';
-import { collect, gather } from './collect.ts';
-import { recordingFetch } from './recording-fetch.ts';
-import { sourceOf, storeBytes, toolsOf } from './stored.ts';
-import { connect, createUser } from './user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { collect, gather } from '../support/client/collect.ts';
+import { recordingFetch } from '../support/client/recording-fetch.ts';
+import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
+import { connect, createUser } from '../support/client/user.ts';
 
 /** What an application without types, or with a mistake, may pass. */
 

@@ -5,9 +5,9 @@ import { blobSource } from '../../client/files/byte-source.ts';
 import { HEADER_BYTES } from '../../client/files/header.ts';
 import { TAG_BYTES } from '../../client/crypto/aes-gcm.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
-import { startReadyVault } from '../vault.ts';
-import { pathOf } from './recording-fetch.ts';
-import { connect, createUser } from './user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { pathOf } from '../support/client/recording-fetch.ts';
+import { connect, createUser } from '../support/client/user.ts';
 
 const vault = await startReadyVault();
 const { session, masterKey, credentials } = await createUser(vault);

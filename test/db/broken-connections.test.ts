@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { AppError } from '../../app/errors/errors.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 const owner = { userId: '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a01', tenantId: 'default' };
 

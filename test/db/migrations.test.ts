@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { connectOwner, migrate } from '../../app/db/migrate.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
-import { testStack } from '../stack.ts';
-import { connectAs } from './two-tenants.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
 
 async function emptyDatabase(t: ExecutionContext) {
   const { postgres } = testStack();

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
 import { createStatementNames } from '../../app/db/statement-names.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 /** With a single connection. */
 async function open(t: ExecutionContext) {

@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { Client } from 'pg';
-import { startVault, type TestVault } from '../vault.ts';
-import { connectAs, createTenant } from './two-tenants.ts';
-import { untilReady } from '../vault.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { connectAs, createTenant } from '../support/vault/two-tenants.ts';
+import { untilReady } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 let admin: Client;

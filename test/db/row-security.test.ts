@@ -1,8 +1,8 @@
 import test from 'ava';
 import { escapeIdentifier, type Client } from 'pg';
-import { startReadyVault } from '../vault.ts';
-import type { TestVault } from '../vault.ts';
-import { connectAs, createTenant, type Tenant } from './two-tenants.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { connectAs, createTenant, type Tenant } from '../support/vault/two-tenants.ts';
 
 interface Table {
   readonly name: string;

@@ -4,7 +4,7 @@ import test from 'ava';
 import { runGuarded, spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
 import type { ProcessSpec } from '../../app/dev/processes/process-spec.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { isAlive, temporaryDirectory } from './processes.ts';
+import { isAlive, temporaryDirectory } from '../support/processes/processes.ts';
 
 function script(source: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
   return {

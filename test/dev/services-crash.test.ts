@@ -3,7 +3,12 @@ import { Redis } from 'ioredis';
 import { asAdmin } from '../../app/dev/postgres/database.ts';
 import { startServices, type Services } from '../../app/dev/stack/services.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { isAlive, runProgram, untilLine, temporaryDirectory } from './processes.ts';
+import {
+  isAlive,
+  runProgram,
+  untilLine,
+  temporaryDirectory,
+} from '../support/processes/processes.ts';
 import type { ServicesReport } from './services-program.ts';
 
 async function start(t: ExecutionContext, directory: string): Promise<Services> {

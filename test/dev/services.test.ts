@@ -7,7 +7,7 @@ import test from 'ava';
 import { asAdmin } from '../../app/dev/postgres/database.ts';
 import { startServices, type Services } from '../../app/dev/stack/services.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { isAlive } from './processes.ts';
+import { isAlive } from '../support/processes/processes.ts';
 
 const stopped: string[] = [];
 let directory: string;

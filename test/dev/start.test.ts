@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 import test from 'ava';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { acquireLock } from '../../app/dev/processes/lock.ts';
-import { runProgram, untilLine, temporaryDirectory } from './processes.ts';
+import { runProgram, untilLine, temporaryDirectory } from '../support/processes/processes.ts';
 
 const START = 'app/dev/start.ts';
 

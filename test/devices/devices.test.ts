@@ -1,14 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
-import { assertError } from '../http/error-body.ts';
-import { manyAtOnce } from '../http/many-at-once.ts';
-import { createApi } from '../uploads/api.ts';
-import { countStatuses } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { manyAtOnce } from '../support/http/many-at-once.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { entriesOf } from './entries.ts';
-import { anyEnvelope, ask, createDevice, createOwner, guardCode } from './owner.ts';
+import {
+  anyEnvelope,
+  ask,
+  createDevice,
+  createOwner,
+  guardCode,
+} from '../support/accounts/owner.ts';
 
 let vault: TestVault;
 let sql: Sql;

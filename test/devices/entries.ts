@@ -1,5 +1,5 @@
-import { createSql } from '../uploads/sql.ts';
-import type { TestVault } from '../vault.ts';
+import { createSql } from '../support/vault/sql.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 /** Actions and data of the entries of a device, oldest first. */
 export async function entriesOf(vault: TestVault, deviceId: string) {

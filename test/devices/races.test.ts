@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { beginLogin, inventAccount } from '../accounts/test-account.ts';
-import { createRecoverable, recoveryFields } from '../auth/recovery-account.ts';
-import { postJson, send } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault } from '../vault.ts';
-import { anyEnvelope, ask, createDevice, logInAgain, reauthHeader } from './owner.ts';
+import { beginLogin, inventAccount } from '../support/accounts/test-account.ts';
+import { createRecoverable, recoveryFields } from '../support/accounts/recovery-account.ts';
+import { postJson, send } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import {
+  anyEnvelope,
+  ask,
+  createDevice,
+  logInAgain,
+  reauthHeader,
+} from '../support/accounts/owner.ts';
 
 test('whatever happens to devices and keys at once, nothing fails on our side', async (t) => {
   const vault = await startReadyVault();

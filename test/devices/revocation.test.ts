@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { assertError } from '../http/error-body.ts';
-import { countStatuses } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { entriesOf } from './entries.ts';
-import { anyEnvelope, ask, createDevice, createOwner } from './owner.ts';
+import { anyEnvelope, ask, createDevice, createOwner } from '../support/accounts/owner.ts';
 
 let vault: TestVault;
 let sql: Sql;

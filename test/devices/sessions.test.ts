@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { beginLogin, createAccount } from '../accounts/test-account.ts';
-import { issuersFile } from '../auth/issuers/issuers-file.ts';
-import { startKeyServer } from '../auth/issuers/key-server.ts';
-import { createSigningKey } from '../auth/issuers/signing-key.ts';
-import { testIssuer } from '../auth/issuers/test-issuer.ts';
-import { refresh, sessionIdOf, tryToken } from '../auth/sessions.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, postJson, type JsonAnswer } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { beginLogin, createAccount } from '../support/accounts/test-account.ts';
+import { issuersFile } from '../support/issuers/issuers-file.ts';
+import { startKeyServer } from '../support/issuers/key-server.ts';
+import { createSigningKey } from '../support/issuers/signing-key.ts';
+import { testIssuer } from '../support/issuers/test-issuer.ts';
+import { refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, postJson, type JsonAnswer } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   anyEnvelope,
   ask,
@@ -20,7 +20,7 @@ import {
   guardCode,
   logInAgain,
   logInAt,
-} from './owner.ts';
+} from '../support/accounts/owner.ts';
 
 // Tests with a vault of their own run one after the other, before all others.
 

@@ -1,5 +1,5 @@
-import { MiB } from '../uploads/files.ts';
-import { metadata } from './documents.ts';
+import { MiB } from '../support/documents/files.ts';
+import { metadata } from '../support/documents/documents.ts';
 import { documentPart, filePart, formOf, formEnd, formType, type FormPart } from './forms.ts';
 
 /** A form that is refused: with 400 invalid_form, unless told. */

@@ -4,15 +4,15 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { askOpenssl } from '../audit/openssl.ts';
-import { startVaultWithSigner } from '../audit/own-signer.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { bytesOf, countStatuses, sha3 } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { objectDirectory, partFile } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { certify, metadata, storeDocument } from './documents.ts';
-import { expireDocument } from './rows.ts';
+import { askOpenssl } from '../support/audit/openssl.ts';
+import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { bytesOf, countStatuses, sha3 } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { objectDirectory, partFile } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { certify, metadata, storeDocument } from '../support/documents/documents.ts';
+import { expireDocument } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

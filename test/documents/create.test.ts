@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rm, truncate } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from '../uploads/api.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   bytesOf,
   complete,
@@ -12,11 +12,16 @@ import {
   sha3,
   upload,
   type Uploaded,
-} from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { objectDirectory, partFile } from '../uploads/stored-files.ts';
-import { createDocument, documentAt, metadata, storeDocument } from './documents.ts';
-import { untilHashed } from './rows.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { objectDirectory, partFile } from '../support/documents/stored-files.ts';
+import {
+  createDocument,
+  documentAt,
+  metadata,
+  storeDocument,
+} from '../support/documents/documents.ts';
+import { untilHashed } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -2,11 +2,11 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, countStatuses, fileOf, upload } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { hasObject, storeDirectory } from '../uploads/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, countStatuses, fileOf, upload } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { hasObject, storeDirectory } from '../support/documents/stored-files.ts';
 import {
   certify,
   createDocument,
@@ -15,8 +15,8 @@ import {
   removeDocument,
   storeDocument,
   storeVersion,
-} from './documents.ts';
-import { expireDocument } from './rows.ts';
+} from '../support/documents/documents.ts';
+import { expireDocument } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createApi, type Api } from '../uploads/api.ts';
-import { bytesOf } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { storeDocument } from './documents.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { bytesOf } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { storeDocument } from '../support/documents/documents.ts';
 import { codeOf, download } from './downloads.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { bytesOf, MiB } from '../uploads/files.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { removeDocument, storeDocument } from './documents.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { bytesOf, MiB } from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { removeDocument, storeDocument } from '../support/documents/documents.ts';
 
 const endings = 'its reader may no longer read it';
 

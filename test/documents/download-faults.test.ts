@@ -5,12 +5,19 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { openSocket } from '../http/raw-http.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { bytesOf, complete, MiB, minPart, openSession, putPart } from '../uploads/files.ts';
-import { objectDirectory, partFile, storeDirectory } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createDocument, storeDocument } from './documents.ts';
+import { openSocket } from '../support/http/raw-http.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import {
+  bytesOf,
+  complete,
+  MiB,
+  minPart,
+  openSession,
+  putPart,
+} from '../support/documents/files.ts';
+import { objectDirectory, partFile, storeDirectory } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createDocument, storeDocument } from '../support/documents/documents.ts';
 import { codeOf, countOpenFiles, download } from './downloads.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; api: Api }>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
-import { createApi } from '../uploads/api.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   bytesOf,
   minPart,
@@ -10,10 +10,10 @@ import {
   complete,
   sha3,
   upload,
-} from '../uploads/files.ts';
-import { objectDirectory } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createDocument, storeDocument } from './documents.ts';
+} from '../support/documents/files.ts';
+import { objectDirectory } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createDocument, storeDocument } from '../support/documents/documents.ts';
 import { codeOf, download } from './downloads.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

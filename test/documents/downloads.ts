@@ -1,7 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises';
-import type { Api } from '../uploads/api.ts';
-import { objectDirectory } from '../uploads/stored-files.ts';
-import type { TestVault } from '../vault.ts';
+import type { Api } from '../support/documents/uploads.ts';
+import { objectDirectory } from '../support/documents/stored-files.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 export interface Downloaded {
   readonly status: number;

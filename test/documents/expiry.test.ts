@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { createApi } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { hasObject } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { hasObject } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   certify,
   etagOf,
@@ -14,8 +14,8 @@ import {
   removeDocument,
   storeDocument,
   storeVersion,
-} from './documents.ts';
-import { actionsOn, ageDocument, insertDocuments } from './rows.ts';
+} from '../support/documents/documents.ts';
+import { actionsOn, ageDocument, insertDocuments } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -6,7 +6,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { readForm, type FormLimits } from '../../app/documents/form-upload/body.ts';
 import { AppError } from '../../app/errors/errors.ts';
-import { openSocket, readAnswer } from '../http/raw-http.ts';
+import { openSocket, readAnswer } from '../support/http/raw-http.ts';
 import { documentPart, filePart, formOf, formType } from './forms.ts';
 
 /** Answers the form as hex, or the code that it is refused with. */

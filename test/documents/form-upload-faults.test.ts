@@ -2,12 +2,12 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../uploads/files.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { startReplica } from '../uploads/replica.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { sessionDirectory, storeDirectory } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../support/documents/files.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { startReplica } from '../support/vault/replica.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { sessionDirectory, storeDirectory } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   documentPart,
   filePart,

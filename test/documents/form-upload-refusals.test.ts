@@ -1,10 +1,10 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { openSocket, readAnswer } from '../http/raw-http.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, MiB } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { openSocket, readAnswer } from '../support/http/raw-http.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, MiB } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { badForms } from './bad-forms.ts';
 import {
   documentPart,

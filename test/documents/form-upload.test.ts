@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, countStatuses, MiB, sha256, sha3 } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { metadata } from './documents.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, countStatuses, MiB, sha256, sha3 } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { metadata } from '../support/documents/documents.ts';
 import { download } from './downloads.ts';
 import { documentPart, filePart, formOf, formEnd, partHead, sendForm, startForm } from './forms.ts';
 

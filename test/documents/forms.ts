@@ -6,11 +6,11 @@ import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { createLayout } from '../../app/storage/filesystem/layout.ts';
 import { manifestName, uploadName } from '../../app/storage/filesystem/manifest.ts';
-import type { Answer, Api } from '../uploads/api.ts';
-import type { Sql } from '../uploads/sql.ts';
-import { isThere, storeDirectory } from '../uploads/stored-files.ts';
-import type { TestVault } from '../vault.ts';
-import { documentAt } from './documents.ts';
+import type { Answer, Api } from '../support/documents/uploads.ts';
+import type { Sql } from '../support/vault/sql.ts';
+import { isThere, storeDirectory } from '../support/documents/stored-files.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { documentAt } from '../support/documents/documents.ts';
 
 const boundary = 'a-boundary-of-a-form';
 export const formType = `multipart/form-data; boundary=${boundary}`;

@@ -1,13 +1,13 @@
 import anyTest, { type TestFn } from 'ava';
-import { untilWaiting } from '../accounts/paused-statement.ts';
+import { untilWaiting } from '../support/vault/paused-statement.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { bytesOf, sha3, upload } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { documentAt, listVersions, storeDocument } from './documents.ts';
-import { untilHashed } from './rows.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { bytesOf, sha3, upload } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { documentAt, listVersions, storeDocument } from '../support/documents/documents.ts';
+import { untilHashed } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
-import { createPerson, createRecipient, share } from '../sharing/people.ts';
-import type { Api } from '../uploads/api.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { createPerson, createRecipient, share } from '../support/documents/people.ts';
+import type { Api } from '../support/documents/uploads.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { insertNamed, keyword } from './searching.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

@@ -1,10 +1,10 @@
 import anyTest, { type TestFn } from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { certify, storeDocument } from './documents.ts';
-import { insertDocuments } from './rows.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { certify, storeDocument } from '../support/documents/documents.ts';
+import { insertDocuments } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

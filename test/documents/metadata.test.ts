@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createApi, type Api } from '../uploads/api.ts';
-import { countStatuses, sha3 } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { countStatuses, sha3 } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   certify,
   etagOf,
@@ -13,8 +13,8 @@ import {
   replaceMetadata,
   storeDocument,
   storeVersion,
-} from './documents.ts';
-import { actionsOn, expireDocument } from './rows.ts';
+} from '../support/documents/documents.ts';
+import { actionsOn, expireDocument } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -2,12 +2,12 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
-import { startVaultWithSigner } from '../audit/own-signer.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { certify, storeDocument, storeVersion } from './documents.ts';
-import { expireDocument } from './rows.ts';
+import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { certify, storeDocument, storeVersion } from '../support/documents/documents.ts';
+import { expireDocument } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

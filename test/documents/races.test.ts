@@ -3,11 +3,11 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { nextCursor } from '../../client/http/pages.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, sha3, upload } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { hasObject, objectDirectory } from '../uploads/stored-files.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, sha3, upload } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { hasObject, objectDirectory } from '../support/documents/stored-files.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   addVersion,
   certify,
@@ -19,8 +19,8 @@ import {
   removeDocument,
   replaceMetadata,
   storeDocument,
-} from './documents.ts';
-import { actionsOn, untilHashed } from './rows.ts';
+} from '../support/documents/documents.ts';
+import { actionsOn, untilHashed } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -2,8 +2,8 @@ import anyTest, { type TestFn } from 'ava';
 import { sql as kyselySql } from 'kysely';
 import { openDatabase, type Database, type Owner } from '../../app/db/database.ts';
 import { selectMatches } from '../../app/documents/search/matches.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createSql } from '../uploads/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createSql } from '../support/vault/sql.ts';
 import { keyword, type Search } from './searching.ts';
 
 interface PlanNode {

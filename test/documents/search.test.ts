@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import * as fc from 'fast-check';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, upload } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { documentAt } from './documents.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, upload } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { documentAt } from '../support/documents/documents.ts';
 import { insertNamed, keyword, search, searchIds, searchPages, type Search } from './searching.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
 import type { Owner } from '../../app/db/database.ts';
 import { nextCursor } from '../../client/http/pages.ts';
-import type { Answer, Api } from '../uploads/api.ts';
-import type { Sql } from '../uploads/sql.ts';
-import { insertDocuments } from './rows.ts';
+import type { Answer, Api } from '../support/documents/uploads.ts';
+import type { Sql } from '../support/vault/sql.ts';
+import { insertDocuments } from '../support/documents/rows.ts';
 
 export interface Search {
   readonly all?: readonly string[];

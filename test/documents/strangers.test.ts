@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { listRoutes } from '../../app/app.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { certify, metadataOf, storeDocument, storeVersion } from './documents.ts';
-import { expireDocument } from './rows.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  certify,
+  metadataOf,
+  storeDocument,
+  storeVersion,
+} from '../support/documents/documents.ts';
+import { expireDocument } from '../support/documents/rows.ts';
 
 interface Scene {
   readonly vault: TestVault;

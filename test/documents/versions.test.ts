@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, sha3, upload } from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, sha3, upload } from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   addVersion,
   certify,
@@ -16,8 +16,8 @@ import {
   metadataOf,
   storeDocument,
   storeVersion,
-} from './documents.ts';
-import { actionsOn, expireDocument, insertDocuments } from './rows.ts';
+} from '../support/documents/documents.ts';
+import { actionsOn, expireDocument, insertDocuments } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

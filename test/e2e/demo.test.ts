@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { freePort } from '../../app/dev/processes/free-port.ts';
-import { temporaryDirectory } from '../dev/processes.ts';
-import { startReadyVault } from '../vault.ts';
+import { temporaryDirectory } from '../support/processes/processes.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { runDemo } from './run-demo.ts';
 
 const vault = await startReadyVault();

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { runProgram } from '../dev/processes.ts';
-import type { Program } from '../dev/processes.ts';
-import type { TestVault } from '../vault.ts';
+import { runProgram } from '../support/processes/processes.ts';
+import type { Program } from '../support/processes/processes.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 export interface DemoOptions {
   /** Where relative paths begin and where `demo-output` comes to be. */

@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize';
 import { writeProofFolder } from '../../client/demo/proof-folder/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';
 import { keyFingerprint } from '../../client/proofs/proof.ts';
-import { runProgram, temporaryDirectory } from '../dev/processes.ts';
+import { runProgram, temporaryDirectory } from '../support/processes/processes.ts';
 
 /** A proof under a key of its own, as anyone can make one. */
 function prove(entry: { v: 1; id: string; data?: Record<string, string> }) {

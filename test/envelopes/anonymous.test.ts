@@ -1,10 +1,10 @@
 import test from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
 import { ConfigError } from '../../app/config/environment.ts';
-import { anyEnvelope, createOwner, createDevice } from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, postJson, send } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { anyEnvelope, createOwner, createDevice } from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, postJson, send } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const allowed = { KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: 'true' };
 const invalidToken = { status: 401, code: 'invalid_token' };

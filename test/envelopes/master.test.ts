@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { countStatuses } from '../uploads/files.ts';
-import { createApi, type Api } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 const path = '/v1/crypto/keys/master-envelope';

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { unwrapKey } from '../../client/crypto/aes-kw.ts';
-import { createOwner, ask } from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import type { JsonAnswer } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { createOwner, ask } from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import type { JsonAnswer } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 

@@ -5,12 +5,12 @@ import { openDatabase } from '../../app/db/database.ts';
 import { developer } from '../../app/devices/developer.ts';
 import { createKeyForms } from '../../app/envelopes/key-form.ts';
 import { createEnvelopes } from '../../app/envelopes/envelopes.ts';
-import { anyEnvelope, ask, createOwner } from '../devices/owner.ts';
-import { assertError } from '../http/error-body.ts';
-import { manyAtOnce } from '../http/many-at-once.ts';
-import { countStatuses } from '../uploads/files.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { anyEnvelope, ask, createOwner } from '../support/accounts/owner.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { manyAtOnce } from '../support/http/many-at-once.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 

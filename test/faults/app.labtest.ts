@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';
 import { listStore } from '../uploads/listed-store.ts';
-import { readMails } from './mailbox.ts';
+import { readMails } from '../support/accounts/mailbox.ts';
 import { registerSteadily } from './registrations.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { certifyRest, storeSteadily } from './steady-work.ts';
 import { createAccount, logIn, type Account } from './user.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 /** One of a single part, and one of several in flight at a time. */
 const fileSizes = [100_000, 40 * 2 ** 20];

@@ -4,7 +4,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 import { violations } from './violations.ts';
 
 const SEAL_LIMIT_MS = 60_000;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from '../../client/http/retry.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { createAnsweredActions, type AnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
 import { rotateAuditKey } from './key-rotation.ts';
@@ -15,7 +15,7 @@ import {
   type Part,
   type ReplicatedVault,
 } from './replicated-vault.ts';
-import { seed, seededRandom } from './rounds.ts';
+import { seed, seededRandom } from '../support/runs/rounds.ts';
 import { createAccount, logIn, type Account } from './user.ts';
 
 const rounds = Number(process.env['ROUNDS'] || 4);

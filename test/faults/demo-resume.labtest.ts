@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdir, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { temporaryDirectory, untilLine } from '../dev/processes.ts';
-import { startReadyVault } from '../vault.ts';
+import { temporaryDirectory, untilLine } from '../support/processes/processes.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { runDemo, startDemo } from '../e2e/run-demo.ts';
 import { startStallingProxy } from '../e2e/stalling-proxy.ts';
 

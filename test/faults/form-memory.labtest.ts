@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import test from 'ava';
-import { peakMemoryBytes, resetPeakMemory } from './process-figures.ts';
-import { openSocket } from '../http/raw-http.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, MiB } from '../uploads/files.ts';
-import { startReplica } from '../uploads/replica.ts';
-import { startVault } from '../vault.ts';
+import { peakMemoryBytes, resetPeakMemory } from '../support/processes/process-figures.ts';
+import { openSocket } from '../support/http/raw-http.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, MiB } from '../support/documents/files.ts';
+import { startReplica } from '../support/vault/replica.ts';
+import { startVault } from '../support/vault/vault.ts';
 import { documentPart, filePart, formEnd, partHead, startForm } from '../documents/forms.ts';
 
 const forms = 4;

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { send } from '../http/send.ts';
+import { send } from '../support/http/send.ts';
 import type { AnsweredActions } from './answered-actions.ts';
 import { assertNoViolation, query } from './audit-check.ts';
 import { auditViolations, committedRows } from './audit-violations.ts';

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
-import { testStack } from '../stack.ts';
-import { peakMemoryBytes } from './process-figures.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { peakMemoryBytes } from '../support/processes/process-figures.ts';
 import { createAccount, logIn } from './user.ts';
 import { hashWithOpenssl, storeParts } from './store-parts.ts';
-import { startVaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses } from '../support/processes/vault-processes.ts';
 
 const mebibyte = 2 ** 20;
 const partBytes = 16 * mebibyte;

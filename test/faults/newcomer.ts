@@ -5,10 +5,10 @@ import { createHttp } from '../../client/http/http.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
 import { startSrpLogin } from '../../client/srp/login.ts';
 import { VaultError } from '../../client/errors/vault-error.ts';
-import { inventAccount } from '../accounts/test-account.ts';
-import { readMails } from './mailbox.ts';
+import { inventAccount } from '../support/accounts/test-account.ts';
+import { readMails } from '../support/accounts/mailbox.ts';
 import { persist } from './steady-work.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const Challenge = z.object({ sessionId: z.string(), B: z.string() });
 const LoggedIn = z.object({ accessToken: z.string() });

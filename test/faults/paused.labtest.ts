@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { DEFAULT_RETRY, type RetryPolicy } from '../../client/http/retry.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { createAnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
 import { rotateAuditKey } from './key-rotation.ts';
 import { startLoad } from './load.ts';
 import { assertLog } from './log-check.ts';
 import { startReplicatedVault, type ReplicatedVault } from './replicated-vault.ts';
-import { seed, seededRandom } from './rounds.ts';
+import { seed, seededRandom } from '../support/runs/rounds.ts';
 import { createAccount, logIn } from './user.ts';
 
 const rounds = Number(process.env['ROUNDS'] || 3);

@@ -1,15 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { insertExpired, sqlOn } from '../accounts/purge-vault.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { send, type JsonAnswer } from '../http/send.ts';
-import { createKeyFile } from '../internal/key-file.ts';
-import { testStack } from '../stack.ts';
+import { insertExpired, sqlOn } from '../support/accounts/purge-vault.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { send, type JsonAnswer } from '../support/http/send.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { query } from './audit-check.ts';
 import { purgeViolations } from './purge-violations.ts';
 import { registerSteadily } from './registrations.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const expiredAccounts = 3_000;
 const random = seededRandom(seed);

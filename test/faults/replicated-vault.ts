@@ -9,14 +9,14 @@ import { migrate } from '../../app/dev/postgres/migrate.ts';
 import { inheritedEnvironment, nodeProcess } from '../../app/dev/processes/node-process.ts';
 import { untilReady } from '../../app/dev/processes/ready.ts';
 import { startSigner } from '../../app/dev/signer/signer.ts';
-import { createKeyFile } from '../internal/key-file.ts';
-import { withoutLimits } from '../limits/without-limits.ts';
-import { createTokenServer } from '../signer/p11-kit.ts';
-import { createTokenFixture } from '../signer/token-fixture.ts';
-import type { TestStack } from '../stack.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
+import { withoutLimits } from '../support/vault/without-limits.ts';
+import { createTokenServer } from '../support/processes/p11-kit.ts';
+import { createTokenFixture } from '../support/audit/token-fixture.ts';
+import type { TestStack } from '../support/vault/stack.ts';
 import { createKillable, type KillableProcess } from './killable-process.ts';
 import { startOwnPostgres } from './own-postgres.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 
 /** Something of a vault that may die and come back. */
 export interface Part extends Pick<KillableProcess, 'kill' | 'start'> {

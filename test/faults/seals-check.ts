@@ -2,9 +2,9 @@ import { createHash, verify } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import { askOpenssl } from '../audit/openssl.ts';
+import { askOpenssl } from '../support/audit/openssl.ts';
 import { query } from './audit-check.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const opensslSample = 50;
 

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';
 import { startLoad, type Action, type LoadReport } from './load.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { createAccount, logIn, type Account } from './user.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const users = 3;
 const outageMs = Number(process.env['OUTAGE_SECONDS'] || 2) * 1000;

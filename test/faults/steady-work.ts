@@ -3,7 +3,7 @@ import { ClientError } from '../../client/errors/client-error.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { isPassing } from '../../client/http/retry.ts';
 import { VaultError } from '../../client/errors/vault-error.ts';
-import { testBytes } from '../storage/bytes.ts';
+import { testBytes } from '../support/documents/bytes.ts';
 import { createMemoryJournal } from './memory-journal.ts';
 import type { User } from './user.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { trustKey } from '../auth/trusted-key.ts';
+import { trustKey } from '../support/accounts/trusted-key.ts';
 import { insertPeople, withClient } from '../bench/sync/people.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { query } from './audit-check.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { createAskSync, writeSteadily, type AskSync } from './sync-writers.ts';
-import { startVaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses } from '../support/processes/vault-processes.ts';
 
 const commits = rounds * 1_000;
 const writers = 8;

@@ -4,8 +4,8 @@ import { createSessionHttp } from '../../client/sessions/session-http.ts';
 import { openSync } from '../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../client/sync/sync.ts';
 import type { SyncStore } from '../../client/sync/stores/store.ts';
-import { createDevice } from '../sync/devices.ts';
-import type { TestVault } from '../vault.ts';
+import { createDevice } from '../support/sync/devices.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 import { createFaultyNetwork, type FaultyNetwork, type WireWrite } from './sync-network.ts';
 
 const impatient: RetryPolicy = {

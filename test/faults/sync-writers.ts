@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { send, type JsonAnswer } from '../http/send.ts';
+import { send, type JsonAnswer } from '../support/http/send.ts';
 
 /** A device that asks for what it wants. */
 export type AskSync = (path?: string, json?: object) => Promise<JsonAnswer>;

@@ -10,9 +10,9 @@ import { createMemoryStore } from '../../client/sync/stores/memory-store.ts';
 import { createObjectEncryption } from '../../client/sync/objects/object-encryption.ts';
 import { chosen } from '../../client/sync/objects/resolver.ts';
 import type { SyncOptions } from '../../client/sync/sync.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import {
   lostActs,
   repeatedWrites,

@@ -3,16 +3,16 @@ import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { until } from '../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY } from '../../client/http/retry.ts';
-import { send } from '../http/send.ts';
-import { createKeyFile } from '../internal/key-file.ts';
-import { createTokenServer } from '../signer/p11-kit.ts';
-import { createTokenFixture } from '../signer/token-fixture.ts';
-import { testStack } from '../stack.ts';
+import { send } from '../support/http/send.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
+import { createTokenServer } from '../support/processes/p11-kit.ts';
+import { createTokenFixture } from '../support/audit/token-fixture.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from './audit-check.ts';
 import { startLoad } from './load.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
 import { createAccount, logIn, type User } from './user.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const users = 2;
 /** So that every refusal is seen. */

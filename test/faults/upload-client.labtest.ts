@@ -6,16 +6,16 @@ import test, { type ExecutionContext } from 'ava';
 import { createObjectStore, type StoreConfig } from '../../app/storage/create-store.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { decryptStream } from '../../client/files/decryption.ts';
-import { runProgram, temporaryDirectory, untilLine } from '../dev/processes.ts';
-import { testStack } from '../stack.ts';
-import { testBytes } from '../storage/bytes.ts';
+import { runProgram, temporaryDirectory, untilLine } from '../support/processes/processes.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { testBytes } from '../support/documents/bytes.ts';
 import { listStore } from '../uploads/listed-store.ts';
 import { query } from './audit-check.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
-import { startS3Lab } from './s3-lab.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
+import { startS3Lab } from '../support/processes/s3-lab.ts';
 import type { UploadProgramOptions } from './upload-program.ts';
 import { createAccount, logIn, type User } from './user.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 const fileBytes = 72 * 2 ** 20;
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import test from 'ava';
-import { startVault } from '../vault.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, MiB, openSession } from '../uploads/files.ts';
-import { startReplica } from '../uploads/replica.ts';
+import { startVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, MiB, openSession } from '../support/documents/files.ts';
+import { startReplica } from '../support/vault/replica.ts';
 import { startPart, type SlowPart } from '../uploads/slow-part.ts';
-import { peakMemoryBytes, resetPeakMemory } from './process-figures.ts';
+import { peakMemoryBytes, resetPeakMemory } from '../support/processes/process-figures.ts';
 
 const parts = 4;
 const partBytes = 100 * MiB;

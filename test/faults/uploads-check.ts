@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import type { UploadedFile } from '../../client/uploads/upload.ts';
 import { listStore } from '../uploads/listed-store.ts';
 import { query } from './audit-check.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 
 interface StoredPart {
   key: string;

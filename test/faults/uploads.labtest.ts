@@ -5,14 +5,14 @@ import test, { type ExecutionContext } from 'ava';
 import { createObjectStore, type StoreConfig } from '../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import type { Bytes } from '../../client/bytes/bytes.ts';
-import { runProgram, temporaryDirectory, untilLine } from '../dev/processes.ts';
-import { send } from '../http/send.ts';
-import { createKeyFile } from '../internal/key-file.ts';
-import { testStack } from '../stack.ts';
-import { testBytes } from '../storage/bytes.ts';
+import { runProgram, temporaryDirectory, untilLine } from '../support/processes/processes.ts';
+import { send } from '../support/http/send.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { testBytes } from '../support/documents/bytes.ts';
 import { assertNoViolation, assertProofsVerify, untilSealed } from './audit-check.ts';
-import { rounds, seed, seededRandom } from './rounds.ts';
-import { startS3Lab, type S3Lab } from './s3-lab.ts';
+import { rounds, seed, seededRandom } from '../support/runs/rounds.ts';
+import { startS3Lab, type S3Lab } from '../support/processes/s3-lab.ts';
 import type { UploadProgramOptions } from './upload-program.ts';
 import {
   assertNothingElse,
@@ -24,7 +24,7 @@ import {
 } from './uploads-check.ts';
 import { createBareUpload, storeDocument } from './uploads-work.ts';
 import { createAccount, logIn, type Account, type User } from './user.ts';
-import { startVaultProcesses, type VaultProcesses } from './vault-processes.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 
 /** Over 16 MiB, files have two parts. */
 const maxFileBytes = 24 * 2 ** 20;

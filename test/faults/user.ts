@@ -4,8 +4,8 @@ import type { RetryPolicy } from '../../client/http/retry.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import { untilMail } from './mailbox.ts';
-import type { VaultProcesses } from './vault-processes.ts';
+import { untilMail } from '../support/accounts/mailbox.ts';
+import type { VaultProcesses } from '../support/processes/vault-processes.ts';
 
 export interface Account {
   readonly email: string;

@@ -6,9 +6,9 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgr
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { spawnGuarded, type GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
 import { inheritedEnvironment, nodeProcess } from '../../app/dev/processes/node-process.ts';
-import { untilReady } from '../vault.ts';
-import { testStack } from '../stack.ts';
-import { withoutLimits } from '../limits/without-limits.ts';
+import { untilReady } from '../support/vault/vault.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { withoutLimits } from '../support/vault/without-limits.ts';
 
 /** The app as a process of its own, as a container runs it. */
 export interface AppProcess extends AsyncDisposable {

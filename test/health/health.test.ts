@@ -1,15 +1,15 @@
 import { chmod, rename } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { beginLogin, createAccount, logIn } from '../accounts/test-account.ts';
-import { assertError, assertSecurityHeaders } from '../http/error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { getJson, postJson } from '../http/send.ts';
-import { testStack } from '../stack.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { startOwnSigner } from './own-signer.ts';
-import { startProxiedDatabase } from './proxied-database.ts';
-import { startTcpProxy } from './tcp-proxy.ts';
+import { beginLogin, createAccount, logIn } from '../support/accounts/test-account.ts';
+import { assertError, assertSecurityHeaders } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { getJson, postJson } from '../support/http/send.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { startOwnSigner } from '../support/vault/own-signer.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
 
 interface Report {
   readonly status: string;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { exchange, openSocket, readAnswer } from '../http/raw-http.ts';
+import { exchange, openSocket, readAnswer } from '../support/http/raw-http.ts';
 import { startAppProcess } from './app-process.ts';
 
 interface Outcome {

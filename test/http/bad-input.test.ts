@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import type { TestVault } from '../vault.ts';
-import { assertError } from './error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { send, type SendOptions } from './send.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { send, type SendOptions } from '../support/http/send.ts';
 
 let vault: TestVault;
 let token: string;

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import type { TestVault } from '../vault.ts';
-import { assertError, assertSecurityHeaders } from './error-body.ts';
-import { exchange } from './raw-http.ts';
-import { startReadyVault } from '../vault.ts';
-import { send } from './send.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { assertError, assertSecurityHeaders } from '../support/http/error-body.ts';
+import { exchange } from '../support/http/raw-http.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { send } from '../support/http/send.ts';
 
 let vault: TestVault;
 let token: string;

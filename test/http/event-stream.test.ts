@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { until } from '../../app/dev/processes/until.ts';
 import { sendEvents, type Listener } from '../../app/http/answers/event-stream.ts';
-import { openSocket } from './raw-http.ts';
+import { openSocket } from '../support/http/raw-http.ts';
 
 /** Serves texts of 64 KiB without end, and counts those that were asked for. */
 async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {

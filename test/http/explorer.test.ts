@@ -1,7 +1,7 @@
 import test from 'ava';
-import { startVault } from '../vault.ts';
-import { assertError } from './error-body.ts';
-import { send } from './send.ts';
+import { startVault } from '../support/vault/vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
 
 const files = ['', '/swagger-ui.css', '/swagger-ui-bundle.js', '/start.js', '/openapi.json'];
 

@@ -2,12 +2,12 @@ import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { listRoutes } from '../../app/app.ts';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import { trustKey, type TrustedKey } from '../auth/trusted-key.ts';
-import type { TestVault } from '../vault.ts';
-import { assertError, assertSecurityHeaders } from './error-body.ts';
-import { startReadyVault } from '../vault.ts';
-import { send } from './send.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import { trustKey, type TrustedKey } from '../support/accounts/trusted-key.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import { assertError, assertSecurityHeaders } from '../support/http/error-body.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { send } from '../support/http/send.ts';
 
 let vault: TestVault;
 let key: TrustedKey;

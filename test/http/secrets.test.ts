@@ -8,17 +8,17 @@ import {
   register,
   validate,
   type TestAccount,
-} from '../accounts/test-account.ts';
-import { validationMails } from '../accounts/mails.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { startOwnSigner } from '../health/own-signer.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { testStack } from '../stack.ts';
+} from '../support/accounts/test-account.ts';
+import { validationMails } from '../support/accounts/mails.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { startOwnSigner } from '../support/vault/own-signer.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { startReadyVault } from '../vault.ts';
-import { send, type JsonAnswer, type SendOptions } from './send.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { send, type JsonAnswer, type SendOptions } from '../support/http/send.ts';
 
 /** Everything that anyone but the caller might get to see. */
 interface Traces {

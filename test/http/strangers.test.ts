@@ -6,14 +6,14 @@ import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { Scope } from '../../app/accounts/rights.ts';
 import { listRoutes } from '../../app/app.ts';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import { startKeyServer } from '../auth/issuers/key-server.ts';
-import { createSigningKey } from '../auth/issuers/signing-key.ts';
-import { testIssuer } from '../auth/issuers/test-issuer.ts';
-import { trustKey } from '../auth/trusted-key.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { assertError } from './error-body.ts';
-import { postJson, send } from './send.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import { startKeyServer } from '../support/issuers/key-server.ts';
+import { createSigningKey } from '../support/issuers/signing-key.ts';
+import { testIssuer } from '../support/issuers/test-issuer.ts';
+import { trustKey } from '../support/accounts/trusted-key.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson, send } from '../support/http/send.ts';
 
 interface Scene {
   readonly vault: TestVault;

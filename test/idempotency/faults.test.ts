@@ -1,13 +1,13 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { documentAt } from '../documents/documents.ts';
-import { createApi, type Answer, type Api } from '../uploads/api.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { bytesOf, fileOf, putPart, upload } from '../uploads/files.ts';
-import { startReplica } from '../uploads/replica.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { documentAt } from '../support/documents/documents.ts';
+import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { bytesOf, fileOf, putPart, upload } from '../support/documents/files.ts';
+import { startReplica } from '../support/vault/replica.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { isReplay, underKey } from './keyed.ts';
 import { pauseCommits } from './paused-commit.ts';
 

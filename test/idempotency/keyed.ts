@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { documentAt } from '../documents/documents.ts';
-import type { Answer, Api } from '../uploads/api.ts';
-import { bytesOf, fileOf, upload } from '../uploads/files.ts';
+import { documentAt } from '../support/documents/documents.ts';
+import type { Answer, Api } from '../support/documents/uploads.ts';
+import { bytesOf, fileOf, upload } from '../support/documents/files.ts';
 
 /** Sends the same request under the key as often as it is called. */
 export function underKey(api: Api, path: string, json: unknown, key = randomUUID() as string) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { documentAt } from '../documents/documents.ts';
-import { createApi, type Answer, type Api } from '../uploads/api.ts';
+import { documentAt } from '../support/documents/documents.ts';
+import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
 import {
   bytesOf,
   complete,
@@ -10,9 +10,9 @@ import {
   openSession,
   putPart,
   upload,
-} from '../uploads/files.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { isReplay, keyedRequests, underKey } from './keyed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

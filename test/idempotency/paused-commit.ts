@@ -1,6 +1,6 @@
-import { connectAs } from '../db/two-tenants.ts';
-import { createSql } from '../uploads/sql.ts';
-import type { TestVault } from '../vault.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { createSql } from '../support/vault/sql.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 const lockKey = 4_712;
 

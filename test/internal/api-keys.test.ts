@@ -8,7 +8,7 @@ import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
 import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';
 import { createInternalKeys, type InternalKeys } from '../../app/internal/api-keys.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { writeKeys } from './key-file.ts';
+import { writeKeys } from '../support/vault/key-file.ts';
 
 const first = createApiKey({ name: 'first', admin: true });
 const second = createApiKey({ name: 'second', admin: true });

@@ -4,15 +4,15 @@ import test, { type ExecutionContext } from 'ava';
 import { listRoutes } from '../../app/app.ts';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { insertExpired, sqlOn } from '../accounts/purge-vault.ts';
-import { connectAs } from '../db/two-tenants.ts';
+import { insertExpired, sqlOn } from '../support/accounts/purge-vault.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
 import { query } from '../faults/audit-check.ts';
-import { startVaultProcesses, type VaultProcesses } from '../faults/vault-processes.ts';
-import { assertError } from '../http/error-body.ts';
-import { openSocket, readAnswer } from '../http/raw-http.ts';
-import { send } from '../http/send.ts';
-import { testStack } from '../stack.ts';
-import { createKeyFile, type KeyFile } from './key-file.ts';
+import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { openSocket, readAnswer } from '../support/http/raw-http.ts';
+import { send } from '../support/http/send.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { createKeyFile, type KeyFile } from '../support/vault/key-file.ts';
 
 interface Production {
   readonly vault: VaultProcesses;

@@ -1,9 +1,9 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { seed } from '../faults/rounds.ts';
-import { createDevice, createObject } from '../sync/devices.ts';
+import { seed } from '../support/runs/rounds.ts';
+import { createDevice, createObject } from '../support/sync/devices.ts';
 import { jsonObject, nested } from '../sync/json-values.ts';
-import { startVault } from '../vault.ts';
+import { startVault } from '../support/vault/vault.ts';
 import { runPython } from './python.ts';
 
 const objects = 300;

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { z } from 'zod';
 import type { Credentials } from '../../client/accounts/accounts.ts';
-import type { TestVault } from '../vault.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 import { runPython } from './python.ts';
 import type { PythonRun } from './python.ts';
 

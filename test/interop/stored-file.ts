@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import type { TestVault } from '../vault.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 /** The encrypted file that has this SHA3-256, as the vault keeps it. */
 export async function readStoredFile({ config }: TestVault, fileHash: string): Promise<Buffer> {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { runCli } from '../cli/run-cli.ts';
+import { runCli } from '../support/processes/run-cli.ts';
 import { startKeysVault, type KeysVault } from './keys-vault.ts';
 
 interface Context extends KeysVault {

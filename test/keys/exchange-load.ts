@@ -1,11 +1,11 @@
 import { decodeProtectedHeader } from 'jose';
 import { until } from '../../app/dev/processes/until.ts';
-import { openSession, type TestAccount } from '../accounts/test-account.ts';
-import { appendEntries, openTrail } from '../audit/entries.ts';
-import { refresh } from '../auth/sessions.ts';
-import { send } from '../http/send.ts';
-import { fileOf } from '../uploads/files.ts';
-import type { TestVault } from '../vault.ts';
+import { openSession, type TestAccount } from '../support/accounts/test-account.ts';
+import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { refresh } from '../support/accounts/sessions.ts';
+import { send } from '../support/http/send.ts';
+import { fileOf } from '../support/documents/files.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 /** Logins, refreshes and writes at every process, and entries by the dozen, until stopped. */
 export interface ExchangeLoad {

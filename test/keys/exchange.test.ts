@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { appendEntries, openTrail } from '../audit/entries.ts';
-import { assertError } from '../http/error-body.ts';
-import { entriesOf } from '../maintenance/maintenance-vault.ts';
+import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { readRecord, startKeysVault, startOwnKeysVault, type KeysVault } from './keys-vault.ts';
 
 let keys: KeysVault;

@@ -1,16 +1,16 @@
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { getJson, send, type JsonAnswer } from '../http/send.ts';
-import { createKeyFile } from '../internal/key-file.ts';
+import { getJson, send, type JsonAnswer } from '../support/http/send.ts';
+import { createKeyFile } from '../support/vault/key-file.ts';
 import {
   createTokenFixture,
   startSigner,
   type RunningSigner,
   type TokenFixture,
-} from '../signer/token-fixture.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, untilReady, type TestVault } from '../vault.ts';
+} from '../support/audit/token-fixture.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, untilReady, type TestVault } from '../support/vault/vault.ts';
 
 export type Purpose = 'audit' | 'token';
 

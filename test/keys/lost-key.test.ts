@@ -2,11 +2,11 @@ import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
-import { askOpenssl } from '../audit/openssl.ts';
-import { appendEntries, openTrail } from '../audit/entries.ts';
-import { createAccount, logIn } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { postJson } from '../http/send.ts';
+import { askOpenssl } from '../support/audit/openssl.ts';
+import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { postJson } from '../support/http/send.ts';
 import { startOwnKeysVault, type KeysVault, type readRecord } from './keys-vault.ts';
 
 /** Destroys both halves of a key in the HSM. */

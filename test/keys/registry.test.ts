@@ -7,10 +7,10 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgr
 import { until } from '../../app/dev/processes/until.ts';
 import { createKeyRegistry } from '../../app/keys/registry.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
-import { askOpenssl } from '../audit/openssl.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { getJson } from '../http/send.ts';
-import { testStack } from '../stack.ts';
+import { askOpenssl } from '../support/audit/openssl.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { getJson } from '../support/http/send.ts';
+import { testStack } from '../support/vault/stack.ts';
 import {
   createOwnToken,
   readRecord,

@@ -1,9 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { createAccount, openSession } from '../accounts/test-account.ts';
-import { refresh, tryToken } from '../auth/sessions.ts';
-import { startReplica } from '../uploads/replica.ts';
+import { createAccount, openSession } from '../support/accounts/test-account.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
+import { startReplica } from '../support/vault/replica.ts';
 import { startExchangeLoad } from './exchange-load.ts';
 import { startOwnKeysVault, type KeysVault } from './keys-vault.ts';
 

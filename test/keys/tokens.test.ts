@@ -2,10 +2,10 @@ import test from 'ava';
 import { decodeProtectedHeader } from 'jose';
 import { until } from '../../app/dev/processes/until.ts';
 import { servesTokens } from '../../app/tokens/own-keys.ts';
-import { createAccount, openSession, type TestAccount } from '../accounts/test-account.ts';
-import { refresh, tryToken } from '../auth/sessions.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson } from '../http/send.ts';
+import { createAccount, openSession, type TestAccount } from '../support/accounts/test-account.ts';
+import { refresh, tryToken } from '../support/accounts/sessions.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson } from '../support/http/send.ts';
 import { startKeysVault, type KeysVault } from './keys-vault.ts';
 
 let keys: KeysVault;

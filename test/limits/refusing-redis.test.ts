@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Redis } from 'ioredis';
 import { until } from '../../app/dev/processes/until.ts';
-import { createAccount } from '../accounts/test-account.ts';
-import { assertError } from '../http/error-body.ts';
-import { getJson, postJson } from '../http/send.ts';
-import { startReadyVault } from '../vault.ts';
+import { createAccount } from '../support/accounts/test-account.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { getJson, postJson } from '../support/http/send.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { startOwnRedis } from './own-redis.ts';
 import { startReplica } from './replica.ts';
 

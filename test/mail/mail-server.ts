@@ -1,6 +1,6 @@
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { freePort } from '../../app/dev/processes/free-port.ts';
-import { listenOn } from '../dev/listen-on.ts';
+import { listenOn } from '../support/network/listen-on.ts';
 
 export const user = 'the vault';
 export const password = 'p@ss/w:rd #1';

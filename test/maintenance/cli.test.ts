@@ -4,10 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { insertExpired } from '../accounts/purge-vault.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { runCli } from '../cli/run-cli.ts';
-import { startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+import { insertExpired } from '../support/accounts/purge-vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { runCli } from '../support/processes/run-cli.ts';
+import {
+  startMaintenanceVault,
+  type MaintenanceVault,
+} from '../support/vault/maintenance-vault.ts';
 import { insertOverdue } from './uploads-in-bulk.ts';
 
 interface Context extends MaintenanceVault {

@@ -5,9 +5,9 @@ import test from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout, type Layout } from '../../app/storage/filesystem/layout.ts';
-import { isThere, storeDirectory } from '../uploads/stored-files.ts';
+import { isThere, storeDirectory } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
-import { startMaintenanceVault } from './maintenance-vault.ts';
+import { startMaintenanceVault } from '../support/vault/maintenance-vault.ts';
 
 test('an upload that was just opened is no garbage for a day', async (t) => {
   const careful = await startMaintenanceVault();

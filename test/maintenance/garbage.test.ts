@@ -4,15 +4,19 @@ import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
-import { assertError } from '../http/error-body.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { certify, createDocument, storeDocument } from '../documents/documents.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, complete, openSession, putPart, upload } from '../uploads/files.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, complete, openSession, putPart, upload } from '../support/documents/files.ts';
 import { listStore } from '../uploads/listed-store.ts';
-import { storeDirectory } from '../uploads/stored-files.ts';
+import { storeDirectory } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
-import { entriesOf, startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+import {
+  entriesOf,
+  startMaintenanceVault,
+  type MaintenanceVault,
+} from '../support/vault/maintenance-vault.ts';
 
 const test = anyTest as TestFn<MaintenanceVault & { store: ObjectStore }>;
 

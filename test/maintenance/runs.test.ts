@@ -1,14 +1,18 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { dump } from '../accounts/purge-vault.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { storeDocument } from '../documents/documents.ts';
-import { createApi } from '../uploads/api.ts';
-import { bytesOf, upload } from '../uploads/files.ts';
-import { startReplica } from '../uploads/replica.ts';
-import { entriesOf, startMaintenanceVault, type MaintenanceVault } from './maintenance-vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { dump } from '../support/accounts/purge-vault.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { storeDocument } from '../support/documents/documents.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, upload } from '../support/documents/files.ts';
+import { startReplica } from '../support/vault/replica.ts';
+import {
+  entriesOf,
+  startMaintenanceVault,
+  type MaintenanceVault,
+} from '../support/vault/maintenance-vault.ts';
 import { insertOverdue } from './uploads-in-bulk.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;

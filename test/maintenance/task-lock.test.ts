@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createTaskLock } from '../../app/maintenance/task-lock.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 const stuck = 'stuck';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Sql } from '../uploads/sql.ts';
+import type { Sql } from '../support/vault/sql.ts';
 
 /** Open sessions of one user, past their end, whose uploads the store does not know. Answers the user. */
 export async function insertOverdue(sql: Sql, count: number): Promise<string> {

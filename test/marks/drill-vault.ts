@@ -12,11 +12,11 @@ import { createMarkObjects, type MarkObjects } from '../../app/restore/marks/mar
 import { startServices, type Services } from '../../app/wiring/services.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { eventOf } from '../audit/entries.ts';
-import { withoutLimits } from '../limits/without-limits.ts';
-import { testStack } from '../stack.ts';
-import { storeObject } from '../storage/stored.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
+import { eventOf } from '../support/audit/entries.ts';
+import { withoutLimits } from '../support/vault/without-limits.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { storeObject } from '../support/documents/stored.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
 
 /** What one is started from; each may be of another moment. */
 export interface Parts {

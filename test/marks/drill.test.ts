@@ -5,9 +5,9 @@ import { until } from '../../app/dev/processes/until.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
-import { runProgram } from '../dev/processes.ts';
-import { entriesOf } from '../maintenance/maintenance-vault.ts';
-import { testStack } from '../stack.ts';
+import { runProgram } from '../support/processes/processes.ts';
+import { entriesOf } from '../support/vault/maintenance-vault.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault, untilAllSealed, type DrillVault, type Parts } from './drill-vault.ts';
 import { makeBackups, sealedBetween, type Backups } from './drill.ts';
 

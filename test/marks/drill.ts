@@ -2,8 +2,8 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../app/dev/processes/until.ts';
 import { createOwnToken } from '../keys/keys-vault.ts';
-import { startSigner } from '../signer/token-fixture.ts';
-import { testStack } from '../stack.ts';
+import { startSigner } from '../support/audit/token-fixture.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault, untilAllSealed, type Parts } from './drill-vault.ts';
 
 /** Backups of one vault of two moments, between which entries were sealed and the audit key exchanged. */

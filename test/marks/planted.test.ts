@@ -6,7 +6,7 @@ import { markKey } from '../../app/restore/marks/mark-key.ts';
 import { createMarkText } from '../../app/restore/marks/mark.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
-import { testStack } from '../stack.ts';
+import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault } from './drill-vault.ts';
 
 const test = anyTest as TestFn<

@@ -5,7 +5,7 @@ import { createKeyRegistry } from '../../app/keys/registry.ts';
 import { noMark } from '../../app/restore/marks/mark.ts';
 import { startMarkWriter } from '../../app/restore/mark-writer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { appendEntries, openTrail } from '../audit/entries.ts';
+import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { startOwnKeysVault } from '../keys/keys-vault.ts';
 
 test('a key that was retired while a mark was under way signs no mark', async (t) => {

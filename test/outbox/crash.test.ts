@@ -11,7 +11,7 @@ import { createOutbox } from '../../app/outbox/outbox.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
 import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
 import { untilThere } from './empty-outbox.ts';
 

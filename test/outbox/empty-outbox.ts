@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { openDatabase, type Database } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { createOutbox } from '../../app/outbox/outbox.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 /** An outbox on a database of its own, without a worker. */
 export async function emptyOutbox(t: ExecutionContext) {

@@ -4,9 +4,9 @@ import { createKeyPair } from '../../client/crypto/hpke.ts';
 import { downloadFile } from '../../client/downloads/download.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
-import { collect } from '../client/collect.ts';
-import { connect, createUser } from '../client/user.ts';
-import { startReadyVault } from '../vault.ts';
+import { collect } from '../support/client/collect.ts';
+import { connect, createUser } from '../support/client/user.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { createTamperedLine } from './tampering.ts';
 
 // One after the other: they share three users, whose logins cost most of the time.

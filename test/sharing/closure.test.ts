@@ -1,10 +1,10 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { close, createMember, prepareToClose, type Member } from '../accounts/closing.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { certify, storeDocument } from '../documents/documents.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { askKey, entriesOf, newSharingKey, putKey, share } from './people.ts';
+import { close, createMember, prepareToClose, type Member } from '../support/accounts/closing.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { certify, storeDocument } from '../support/documents/documents.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { askKey, entriesOf, newSharingKey, putKey, share } from '../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -4,7 +4,7 @@ import test from 'ava';
 import { z } from 'zod';
 import { decoyPublicKey, hashToCurve25519, recipientIdOf } from '../../app/sharing/decoy-key.ts';
 import { isPublicKey } from '../../app/sharing/public-key.ts';
-import { readVectors } from '../client/vectors.ts';
+import { readVectors } from '../support/client/vectors.ts';
 
 const { decoy } = await readVectors(
   'sharing.json',

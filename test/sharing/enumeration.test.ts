@@ -5,11 +5,16 @@ import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/errors.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
 import { createSharing } from '../../app/sharing/sharing.ts';
-import { storeDocument } from '../documents/documents.ts';
+import { storeDocument } from '../support/documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
-import { testStack } from '../stack.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { aShare, createPerson, createRecipient, strangersAddress } from './people.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  aShare,
+  createPerson,
+  createRecipient,
+  strangersAddress,
+} from '../support/documents/people.ts';
 import { recordStatements } from './statements.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createApi } from '../uploads/api.ts';
-import { countStatuses } from '../uploads/files.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { entriesOf, newSharingKey, putKey } from './people.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { entriesOf, newSharingKey, putKey } from '../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { listRoutes } from '../../app/app.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { certify, metadata, storeDocument } from '../documents/documents.ts';
-import type { Answer, Api, SendOptions } from '../uploads/api.ts';
-import { bytesOf, upload } from '../uploads/files.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { aShare, createPerson, createRecipient, endShare, share } from './people.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { certify, metadata, storeDocument } from '../support/documents/documents.ts';
+import type { Answer, Api, SendOptions } from '../support/documents/uploads.ts';
+import { bytesOf, upload } from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  aShare,
+  createPerson,
+  createRecipient,
+  endShare,
+  share,
+} from '../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

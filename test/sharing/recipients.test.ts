@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createApi } from '../uploads/api.ts';
-import { createSql } from '../uploads/sql.ts';
-import { storeDocument } from '../documents/documents.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { storeDocument } from '../support/documents/documents.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   askKey,
   createPerson,
@@ -12,7 +12,7 @@ import {
   putKey,
   share,
   strangersAddress,
-} from './people.ts';
+} from '../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

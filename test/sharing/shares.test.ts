@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { appendEntries, openTrail } from '../audit/entries.ts';
-import { startVaultWithSigner } from '../audit/own-signer.ts';
-import { storeDocument } from '../documents/documents.ts';
-import type { Api } from '../uploads/api.ts';
-import { countStatuses } from '../uploads/files.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+import { storeDocument } from '../support/documents/documents.ts';
+import type { Api } from '../support/documents/uploads.ts';
+import { countStatuses } from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   aShare,
   askKey,
@@ -20,7 +20,7 @@ import {
   putKey,
   share,
   strangersAddress,
-} from './people.ts';
+} from '../support/documents/people.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

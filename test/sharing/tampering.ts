@@ -1,4 +1,4 @@
-import { pathOf } from '../client/recording-fetch.ts';
+import { pathOf } from '../support/client/recording-fetch.ts';
 
 /** A way to the vault on which a test may change what it answers. */
 export interface TamperedLine {

@@ -7,7 +7,7 @@ import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { createKeyPair } from '../../client/crypto/hpke.ts';
 import { fingerprintOf, unwrapPrivateKey, wrapPrivateKey } from '../../client/sharing/keys.ts';
 import { openDocumentKey, sealDocumentKey } from '../../client/sharing/wrap.ts';
-import { readVectors } from '../client/vectors.ts';
+import { readVectors } from '../support/client/vectors.ts';
 
 const Hex = z.string().transform(hexToBytes);
 const Base64 = z.string().transform(decodeBase64);

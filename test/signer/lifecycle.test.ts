@@ -5,8 +5,13 @@ import test from 'ava';
 import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { sampleText } from './sample-entry.ts';
 import { countOf } from './signer-metrics.ts';
-import { createTokenFixture, hsmProcess, startSigner, until } from './token-fixture.ts';
-import type { TokenFixture } from './token-fixture.ts';
+import {
+  createTokenFixture,
+  hsmProcess,
+  startSigner,
+  until,
+} from '../support/audit/token-fixture.ts';
+import type { TokenFixture } from '../support/audit/token-fixture.ts';
 
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();

@@ -6,8 +6,8 @@ import { json } from 'node:stream/consumers';
 import test from 'ava';
 import { createLocalJWKSet, exportJWK, importSPKI, jwtVerify } from 'jose';
 import { SignerRefused } from '../../signer/protocol/signer-error.ts';
-import { createTokenFixture, startSigner } from './token-fixture.ts';
-import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';
+import type { RunningSigner, TokenFixture } from '../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 let signer: RunningSigner;

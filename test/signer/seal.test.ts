@@ -7,8 +7,8 @@ import test from 'ava';
 import { MAX_BATCH_ENTRIES, MAX_ENTRY_BYTES } from '../../signer/protocol/protocol.ts';
 import type { SealResult } from '../../signer/protocol/protocol.ts';
 import { canonicalText, sampleText } from './sample-entry.ts';
-import { createTokenFixture, startSigner } from './token-fixture.ts';
-import type { RunningSigner, TokenFixture } from './token-fixture.ts';
+import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';
+import type { RunningSigner, TokenFixture } from '../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 let signer: RunningSigner;

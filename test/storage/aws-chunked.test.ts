@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
 import { awsChunked, awsChunkedHeaders } from '../../app/storage/s3/aws-chunked.ts';
-import { testBytes } from './bytes.ts';
+import { testBytes } from '../support/documents/bytes.ts';
 
 const chunkBytes = 8 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import type { StoredPart } from '../../app/storage/interface/object-store.ts';
-import { testBytes } from './bytes.ts';
+import { testBytes } from '../support/documents/bytes.ts';
 
 export type CrashEvent = { key: string; uploadId: string } & (
   | { type: 'opened' | 'aborting' | 'aborted' | 'deleting' | 'deleted' }

@@ -2,8 +2,8 @@ import type { ExecutionContext } from 'ava';
 import type { ObjectStore, StoredPart } from '../../app/storage/interface/object-store.ts';
 import type { StorageErrorCode } from '../../app/storage/interface/storage-error.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
-import { testBytes } from './bytes.ts';
-import { collect, newKey, openUpload, putBytes, storeObject } from './stored.ts';
+import { testBytes } from '../support/documents/bytes.ts';
+import { collect, newKey, openUpload, putBytes, storeObject } from '../support/documents/stored.ts';
 
 /** What a test has in a store: an upload with a part, and an object. */
 export interface Contents {

@@ -9,10 +9,16 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../app/storage/object-hash.ts';
-import { partBytes, testBytes } from './bytes.ts';
+import { partBytes, testBytes } from '../support/documents/bytes.ts';
 import { everythingThrows, fillStore } from './every-operation.ts';
-import { openUpload, putBytes, readObject, storeObject, throwsCode } from './stored.ts';
-import { mayMount, mountTmpfs } from './tmpfs.ts';
+import {
+  openUpload,
+  putBytes,
+  readObject,
+  storeObject,
+  throwsCode,
+} from '../support/documents/stored.ts';
+import { mayMount, mountTmpfs } from '../support/documents/tmpfs.ts';
 
 const run = promisify(execFile);
 

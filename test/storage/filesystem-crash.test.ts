@@ -11,7 +11,7 @@ import { createLayout } from '../../app/storage/filesystem/layout.ts';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import { crashParts } from './crash-parts.ts';
 import type { CrashEvent } from './crash-parts.ts';
-import { collect, putBytes, readObject } from './stored.ts';
+import { collect, putBytes, readObject } from '../support/documents/stored.ts';
 
 const rounds = Number(process.env['ROUNDS'] ?? 5);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);

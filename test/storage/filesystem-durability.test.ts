@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import { partBytes, testBytes } from './bytes.ts';
+import { partBytes, testBytes } from '../support/documents/bytes.ts';
 import { judgeDurability, traceFileCalls } from './file-trace.ts';
-import { openUpload, putBytes } from './stored.ts';
+import { openUpload, putBytes } from '../support/documents/stored.ts';
 
 async function newDirectory(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'store-durable-'));

@@ -5,8 +5,8 @@ import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout } from '../../app/storage/filesystem/layout.ts';
-import { partBytes, testBytes } from './bytes.ts';
-import { storeObject, throwsCode } from './stored.ts';
+import { partBytes, testBytes } from '../support/documents/bytes.ts';
+import { storeObject, throwsCode } from '../support/documents/stored.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'store-reads-'));
 const store = await createObjectStore({ driver: 'filesystem', directory });

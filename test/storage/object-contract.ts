@@ -1,6 +1,13 @@
-import { testBytes } from './bytes.ts';
-import { collect, newKey, openUpload, readObject, storeObject, throwsCode } from './stored.ts';
-import type { Guarantee } from './stored.ts';
+import { testBytes } from '../support/documents/bytes.ts';
+import {
+  collect,
+  newKey,
+  openUpload,
+  readObject,
+  storeObject,
+  throwsCode,
+} from '../support/documents/stored.ts';
+import type { Guarantee } from '../support/documents/stored.ts';
 
 /** Keys, deletion and lists. */
 export function objectContract(guarantee: Guarantee): void {

@@ -6,8 +6,8 @@ import test from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import type { StoreConfig } from '../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../app/storage/object-hash.ts';
-import { partBytes, testBytes } from './bytes.ts';
-import { newKey, storeObject, throwsCode } from './stored.ts';
+import { partBytes, testBytes } from '../support/documents/bytes.ts';
+import { newKey, storeObject, throwsCode } from '../support/documents/stored.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'object-hash-'));
 const config: StoreConfig = { driver: 'filesystem', directory };

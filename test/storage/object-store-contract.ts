@@ -4,7 +4,7 @@ import { completionContract } from './completion-contract.ts';
 import { objectContract } from './object-contract.ts';
 import { partContract } from './part-contract.ts';
 import { readContract } from './read-contract.ts';
-import type { Guarantee } from './stored.ts';
+import type { Guarantee } from '../support/documents/stored.ts';
 
 /** What every object store guarantees. `openStore` is called once. */
 export function objectStoreContract(name: string, openStore: () => Promise<ObjectStore>): void {

@@ -1,9 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { StorageError } from '../../app/storage/interface/storage-error.ts';
-import { bodyOf, partBytes, testBytes } from './bytes.ts';
-import { newKey, openUpload, putBytes, readObject, throwsCode } from './stored.ts';
-import type { Guarantee } from './stored.ts';
+import { bodyOf, partBytes, testBytes } from '../support/documents/bytes.ts';
+import {
+  newKey,
+  openUpload,
+  putBytes,
+  readObject,
+  throwsCode,
+} from '../support/documents/stored.ts';
+import type { Guarantee } from '../support/documents/stored.ts';
 
 /** Parts as they arrive. */
 export function partContract(guarantee: Guarantee): void {

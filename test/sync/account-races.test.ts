@@ -1,12 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { inventAccount } from '../accounts/test-account.ts';
-import { createRecoverable, recoveryFields, type Recoverable } from '../auth/recovery-account.ts';
-import { anyEnvelope, ask, createDevice, logInAt, reauthHeader } from '../devices/owner.ts';
-import { send } from '../http/send.ts';
-import { createSql } from '../uploads/sql.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { inventAccount } from '../support/accounts/test-account.ts';
+import {
+  createRecoverable,
+  recoveryFields,
+  type Recoverable,
+} from '../support/accounts/recovery-account.ts';
+import {
+  anyEnvelope,
+  ask,
+  createDevice,
+  logInAt,
+  reauthHeader,
+} from '../support/accounts/owner.ts';
+import { send } from '../support/http/send.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -11,11 +11,11 @@ import {
   type SyncEventsOptions,
 } from '../../client/sync/exchange/events.ts';
 import { VaultError } from '../../client/errors/vault-error.ts';
-import { trustKey, type TrustedKey } from '../auth/trusted-key.ts';
-import { agingTokens } from '../client/aging-tokens.ts';
-import { connect, createUser } from '../client/user.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
+import { trustKey, type TrustedKey } from '../support/accounts/trusted-key.ts';
+import { agingTokens } from '../support/client/aging-tokens.ts';
+import { connect, createUser } from '../support/client/user.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; key: TrustedKey }>;
 

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { issuersFile } from '../auth/issuers/issuers-file.ts';
-import { startKeyServer } from '../auth/issuers/key-server.ts';
-import { createSigningKey } from '../auth/issuers/signing-key.ts';
-import { testIssuer } from '../auth/issuers/test-issuer.ts';
-import { logOut, refresh, revoke, sessionIdOf } from '../auth/sessions.ts';
-import { trustKey, type TrustedKey } from '../auth/trusted-key.ts';
+import { issuersFile } from '../support/issuers/issuers-file.ts';
+import { startKeyServer } from '../support/issuers/key-server.ts';
+import { createSigningKey } from '../support/issuers/signing-key.ts';
+import { testIssuer } from '../support/issuers/test-issuer.ts';
+import { logOut, refresh, revoke, sessionIdOf } from '../support/accounts/sessions.ts';
+import { trustKey, type TrustedKey } from '../support/accounts/trusted-key.ts';
 import {
   ask,
   createDevice as registerDevice,
   createOwner,
   reauthHeader,
-} from '../devices/owner.ts';
-import { startProxiedDatabase } from '../health/proxied-database.ts';
-import { send } from '../http/send.ts';
-import { startReadyVault, type TestVault } from '../vault.ts';
-import { createDevice } from './devices.ts';
+} from '../support/accounts/owner.ts';
+import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { send } from '../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { createDevice } from '../support/sync/devices.ts';
 import { openFeed, untilChanges, untilReady, type FeedReader } from './feed-reader.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; key: TrustedKey }>;

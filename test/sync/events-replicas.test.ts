@@ -3,10 +3,10 @@ import anyTest, { type TestFn } from 'ava';
 import { Redis } from 'ioredis';
 import { until } from '../../app/dev/processes/until.ts';
 import { startOwnRedis } from '../limits/own-redis.ts';
-import { startReplica } from '../uploads/replica.ts';
-import { startReadyVault, startVault, type TestVault } from '../vault.ts';
-import { testStack } from '../stack.ts';
-import { codeOf, createDevice, createObject, createTwo } from './devices.ts';
+import { startReplica } from '../support/vault/replica.ts';
+import { startReadyVault, startVault, type TestVault } from '../support/vault/vault.ts';
+import { testStack } from '../support/vault/stack.ts';
+import { codeOf, createDevice, createObject, createTwo } from '../support/sync/devices.ts';
 import { openFeed, untilChanges, untilReady, type FeedReader } from './feed-reader.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { assertError } from '../http/error-body.ts';
-import { send } from '../http/send.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { change, codeOf, createDevice, createObject, createTwo } from './devices.ts';
+import { assertError } from '../support/http/error-body.ts';
+import { send } from '../support/http/send.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { change, codeOf, createDevice, createObject, createTwo } from '../support/sync/devices.ts';
 import { openFeed, untilChanges, untilReady, type FeedReader } from './feed-reader.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import type { SyncDevice } from './devices.ts';
+import type { SyncDevice } from '../support/sync/devices.ts';
 
 /** A feed as the wire has it. */
 export interface FeedReader {

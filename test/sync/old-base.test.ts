@@ -3,8 +3,8 @@ import test from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
 import { findTouched } from '../../app/sync/objects/history.ts';
 import { placesOf } from '../../app/sync/merge/merge.ts';
-import { startVault } from '../vault.ts';
-import { change, createDevice, createObject } from './devices.ts';
+import { startVault } from '../support/vault/vault.ts';
+import { change, createDevice, createObject } from '../support/sync/devices.ts';
 
 test('of the history since an old base only what a write meets is read', async (t) => {
   const vault = await startVault();

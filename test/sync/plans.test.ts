@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { Client } from 'pg';
-import { startVault } from '../vault.ts';
+import { startVault } from '../support/vault/vault.ts';
 
 interface PlanNode {
   readonly 'Node Type': string;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { createApi } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   change,
   codeOf,
@@ -12,7 +12,7 @@ import {
   createTwo,
   createObject,
   type SyncDevice,
-} from './devices.ts';
+} from '../support/sync/devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

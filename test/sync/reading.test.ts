@@ -3,9 +3,15 @@ import anyTest, { type TestFn } from 'ava';
 import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { nextCursor } from '../../client/http/pages.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createSql } from '../uploads/sql.ts';
-import { change, codeOf, createDevice, createObject, type SyncDevice } from './devices.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createSql } from '../support/vault/sql.ts';
+import {
+  change,
+  codeOf,
+  createDevice,
+  createObject,
+  type SyncDevice,
+} from '../support/sync/devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { createApi } from '../uploads/api.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   change,
   codeOf,
@@ -10,7 +10,7 @@ import {
   createObject,
   deviceOf,
   type SyncDevice,
-} from './devices.ts';
+} from '../support/sync/devices.ts';
 import { nested } from './json-values.ts';
 
 interface Scene {

@@ -1,9 +1,15 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { entriesOf } from '../maintenance/maintenance-vault.ts';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { change, createDevice, createObject, createTwo, type SyncDevice } from './devices.ts';
+import { entriesOf } from '../support/vault/maintenance-vault.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import {
+  change,
+  createDevice,
+  createObject,
+  createTwo,
+  type SyncDevice,
+} from '../support/sync/devices.ts';
 import { openFeed, type FeedReader } from './feed-reader.ts';
 import { backUpObjects, tellRestored } from './restored.ts';
 

@@ -1,6 +1,6 @@
-import { runCli } from '../cli/run-cli.ts';
-import type { Sql } from '../uploads/sql.ts';
-import type { TestVault } from '../vault.ts';
+import { runCli } from '../support/processes/run-cli.ts';
+import type { Sql } from '../support/vault/sql.ts';
+import type { TestVault } from '../support/vault/vault.ts';
 
 const tables = ['sync_objects', 'sync_history', 'sync_counters', 'sync_requests'];
 

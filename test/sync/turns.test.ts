@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createKeyedTurns, createTurns } from '../../app/async/turns.ts';
-import { untilWaiting } from '../accounts/paused-statement.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { startVault } from '../vault.ts';
-import { createDevice, createTwo } from './devices.ts';
+import { untilWaiting } from '../support/vault/paused-statement.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { startVault } from '../support/vault/vault.ts';
+import { createDevice, createTwo } from '../support/sync/devices.ts';
 
 test('however many writes of a user wait for each other, those of another user go on', async (t) => {
   const vault = await startVault();

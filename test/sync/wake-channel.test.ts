@@ -4,8 +4,8 @@ import { until } from '../../app/dev/processes/until.ts';
 import { connectRedis } from '../../app/redis/redis.ts';
 import { openWakeChannel } from '../../app/sync/feed/wake-channel.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { startTcpProxy } from '../health/tcp-proxy.ts';
-import { testStack } from '../stack.ts';
+import { startTcpProxy } from '../support/network/tcp-proxy.ts';
+import { testStack } from '../support/vault/stack.ts';
 
 /** A channel as one process has it. */
 async function join(t: ExecutionContext, url = testStack().redisUrl) {

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { createSql, type Sql } from '../uploads/sql.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { change, codeOf, createDevice, createTwo, createObject } from './devices.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { change, codeOf, createDevice, createTwo, createObject } from '../support/sync/devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql; directory: string }>;
 

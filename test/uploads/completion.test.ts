@@ -2,8 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { z } from 'zod';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi, type Answer, type Api } from './api.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -14,9 +14,9 @@ import {
   progress,
   putPart,
   sha3,
-} from './files.ts';
-import { createSql, type Sql } from './sql.ts';
-import { sessionDirectory } from './stored-files.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { sessionDirectory } from '../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -3,19 +3,27 @@ import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { findUnused, removeUnused } from '../../app/uploads/upkeep/unused-uploads.ts';
-import { pauseAt, untilWaiting } from '../accounts/paused-statement.ts';
-import { connectAs } from '../db/two-tenants.ts';
-import { certify, createDocument, storeDocument } from '../documents/documents.ts';
-import { untilHashed } from '../documents/rows.ts';
+import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { connectAs } from '../support/vault/two-tenants.ts';
+import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
+import { untilHashed } from '../support/documents/rows.ts';
 import {
   entriesOf,
   startMaintenanceVault,
   type MaintenanceVault,
-} from '../maintenance/maintenance-vault.ts';
-import { createApi, type Api } from './api.ts';
-import { abort, bytesOf, complete, openSession, progress, putPart, upload } from './files.ts';
+} from '../support/vault/maintenance-vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import {
+  abort,
+  bytesOf,
+  complete,
+  openSession,
+  progress,
+  putPart,
+  upload,
+} from '../support/documents/files.ts';
 import { listStore } from './listed-store.ts';
-import { hasObject } from './stored-files.ts';
+import { hasObject } from '../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;
 

@@ -5,13 +5,13 @@ import { until } from '../../app/dev/processes/until.ts';
 import { createS3Client } from '../../app/storage/s3/client.ts';
 import { createS3Store } from '../../app/storage/s3/store.ts';
 import { createLabBucket, labConfig } from '../storage/s3/lab-bucket.ts';
-import { readObject } from '../storage/stored.ts';
-import { startReadyVault } from '../vault.ts';
-import { createApi } from './api.ts';
-import { bytesOf, complete, openSession, progress, putPart } from './files.ts';
+import { readObject } from '../support/documents/stored.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
+import { bytesOf, complete, openSession, progress, putPart } from '../support/documents/files.ts';
 import { startHoldingLine } from '../storage/s3/holding-line.ts';
 import { startPart } from './slow-part.ts';
-import { createSql } from './sql.ts';
+import { createSql } from '../support/vault/sql.ts';
 
 const config = labConfig(`late-${randomUUID()}`, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));

@@ -1,13 +1,21 @@
 import { Client } from 'pg';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi, type Api } from './api.ts';
-import { bytesOf, complete, minPart, openSession, progress, putPart, upload } from './files.ts';
-import { startReplica } from './replica.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import {
+  bytesOf,
+  complete,
+  minPart,
+  openSession,
+  progress,
+  putPart,
+  upload,
+} from '../support/documents/files.ts';
+import { startReplica } from '../support/vault/replica.ts';
 import { startPart } from './slow-part.ts';
-import { createSql, type Sql } from './sql.ts';
-import { storedFiles } from './stored-files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
+import { storedFiles } from '../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from './api.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   bytesOf,
   complete,
@@ -11,9 +11,9 @@ import {
   putPart,
   sha256,
   sha3,
-} from './files.ts';
+} from '../support/documents/files.ts';
 import { startPart } from './slow-part.ts';
-import { storedFiles } from './stored-files.ts';
+import { storedFiles } from '../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

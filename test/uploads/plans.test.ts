@@ -5,10 +5,18 @@ import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
 import { ConfigError } from '../../app/config/environment.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi, type Api } from './api.ts';
-import { abort, bytesOf, countStatuses, fileOf, MiB, openSession, upload } from './files.ts';
-import { createSql } from './sql.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
+import {
+  abort,
+  bytesOf,
+  countStatuses,
+  fileOf,
+  MiB,
+  openSession,
+  upload,
+} from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; directory: string }>;
 

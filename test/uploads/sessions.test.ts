@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi } from './api.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi } from '../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -14,8 +14,8 @@ import {
   progress,
   putPart,
   upload,
-} from './files.ts';
-import { createSql, type Sql } from './sql.ts';
+} from '../support/documents/files.ts';
+import { createSql, type Sql } from '../support/vault/sql.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -6,8 +6,8 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http';
 import { json } from 'node:stream/consumers';
-import type { TestVault } from '../vault.ts';
-import type { Api } from './api.ts';
+import type { TestVault } from '../support/vault/vault.ts';
+import type { Api } from '../support/documents/uploads.ts';
 
 /** The request of a part whose body the test writes when and as far as it wants. */
 export interface SlowPart {

@@ -5,12 +5,21 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { mayMount, mountTmpfs } from '../storage/tmpfs.ts';
-import { startVault, type TestVault } from '../vault.ts';
-import { createApi, type Answer } from './api.ts';
-import { abort, bytesOf, complete, fileOf, MiB, openSession, progress, putPart } from './files.ts';
+import { mayMount, mountTmpfs } from '../support/documents/tmpfs.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Answer } from '../support/documents/uploads.ts';
+import {
+  abort,
+  bytesOf,
+  complete,
+  fileOf,
+  MiB,
+  openSession,
+  progress,
+  putPart,
+} from '../support/documents/files.ts';
 import { startPart } from './slow-part.ts';
-import { isThere, sessionDirectory, storeDirectory } from './stored-files.ts';
+import { isThere, sessionDirectory, storeDirectory } from '../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { readIssuers } from '../../../app/tokens/issuers/config.ts';
-import { issuersFile } from './issuers-file.ts';
+import { issuersFile } from '../../support/issuers/issuers-file.ts';
 
 const ownIssuer = 'https://vault.example';
 

@@ -6,8 +6,8 @@ import {
   type ExternalToken,
 } from '../../../app/tokens/issuers/external-token.ts';
 import type { ErrorCode } from '../../../app/errors/errors.ts';
-import { createSigningKey } from './signing-key.ts';
-import { startTestIssuer, throwsCode, type TestIssuer } from './test-issuer.ts';
+import { createSigningKey } from '../../support/issuers/signing-key.ts';
+import { startTestIssuer, throwsCode, type TestIssuer } from '../../support/issuers/test-issuer.ts';
 
 interface Verifier extends TestIssuer {
   verify(token: string): Promise<ExternalToken>;

@@ -6,9 +6,9 @@ import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
-import { runProgram } from '../../dev/processes.ts';
+import { runProgram } from '../../support/processes/processes.ts';
 import { startTestDatabase, type TestDatabase } from './test-database.ts';
-import { startTestIssuer, throwsCode } from './test-issuer.ts';
+import { startTestIssuer, throwsCode } from '../../support/issuers/test-issuer.ts';
 
 const common = { log: createLog('silent'), clock: systemClock };
 

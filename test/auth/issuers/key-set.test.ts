@@ -4,9 +4,14 @@ import { jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { toTokenError } from '../../../app/tokens/token-error.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { startKeyServer } from './key-server.ts';
-import { createSigningKey, type SigningKey } from './signing-key.ts';
-import { startTestIssuer, throwsCode, untilFetched, type TestIssuer } from './test-issuer.ts';
+import { startKeyServer } from '../../support/issuers/key-server.ts';
+import { createSigningKey, type SigningKey } from '../../support/issuers/signing-key.ts';
+import {
+  startTestIssuer,
+  throwsCode,
+  untilFetched,
+  type TestIssuer,
+} from '../../support/issuers/test-issuer.ts';
 
 const always = { keyCache: { refreshSeconds: 1, coolDownSeconds: 1 } };
 

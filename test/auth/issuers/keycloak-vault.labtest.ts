@@ -1,7 +1,7 @@
 import test from 'ava';
-import { assertError } from '../../http/error-body.ts';
-import { getJson, postJson } from '../../http/send.ts';
-import { startReadyVault } from '../../vault.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { getJson, postJson } from '../../support/http/send.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
 import { logInAt, realmFile } from './keycloak.ts';
 
 test('a vault takes Keycloak’s access tokens, for what Keycloak may grant', async (t) => {

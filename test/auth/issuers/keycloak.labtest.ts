@@ -14,7 +14,7 @@ import {
   stopKeycloak,
 } from './keycloak.ts';
 import { startTestDatabase } from './test-database.ts';
-import { throwsCode } from './test-issuer.ts';
+import { throwsCode } from '../../support/issuers/test-issuer.ts';
 
 async function trustKeycloak(t: ExecutionContext): Promise<Issuers> {
   const { issuers: configs, problems } = readIssuers(await realmFile(t), 'https://vault.test');

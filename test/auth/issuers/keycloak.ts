@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { projectFile } from '../../../app/dev/files/project.ts';
-import { issuersFile } from './issuers-file.ts';
+import { issuersFile } from '../../support/issuers/issuers-file.ts';
 
 const run = promisify(execFile);
 

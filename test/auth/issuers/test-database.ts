@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { ExecutionContext } from 'ava';
 import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
-import { testStack } from '../../stack.ts';
+import { testStack } from '../../support/vault/stack.ts';
 
 /** A migrated database that the end of the test drops. */
 export interface TestDatabase {

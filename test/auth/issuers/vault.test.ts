@@ -1,14 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
 import type { JWTPayload } from 'jose';
 import { until } from '../../../app/dev/processes/until.ts';
-import { createAccount, logIn } from '../../accounts/test-account.ts';
-import { assertError } from '../../http/error-body.ts';
-import { getJson, postJson } from '../../http/send.ts';
-import { startReadyVault, type TestVault } from '../../vault.ts';
-import { issuersFile } from './issuers-file.ts';
-import { startKeyServer, type KeyServer } from './key-server.ts';
-import { createSigningKey } from './signing-key.ts';
-import { testIssuer } from './test-issuer.ts';
+import { createAccount, logIn } from '../../support/accounts/test-account.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { getJson, postJson } from '../../support/http/send.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { issuersFile } from '../../support/issuers/issuers-file.ts';
+import { startKeyServer, type KeyServer } from '../../support/issuers/key-server.ts';
+import { createSigningKey } from '../../support/issuers/signing-key.ts';
+import { testIssuer } from '../../support/issuers/test-issuer.ts';
 
 interface TrustingVault {
   readonly vault: TestVault;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { signS3, type Signing } from '../sigv4.ts';
 
 export interface PipeSource extends Signing {

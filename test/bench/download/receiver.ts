@@ -1,7 +1,7 @@
 /** Takes the same file again and again, from whatever server, and says how long it took. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 
 export interface Collection {
   url: string;

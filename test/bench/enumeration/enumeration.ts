@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { startVaultProcesses } from '../../faults/vault-processes.ts';
+import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import { round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
 import { areaUnderCurve } from './auc.ts';

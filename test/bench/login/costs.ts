@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { exponentKey, power } from '../../../app/srp/modular-power.ts';
 import { toBigInt } from '../../../app/srp/group.ts';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { createCpuMeter } from './cpu-meter.ts';
 import { openRs256 } from './softhsm-rs256.ts';
 import {

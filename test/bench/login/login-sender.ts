@@ -4,8 +4,8 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { generator, pad, prime, primeBytes, toBigInt } from '../../../app/srp/group.ts';
 import { exponentKey, power } from '../../../app/srp/modular-power.ts';
-import { untilMail } from '../../faults/mailbox.ts';
-import type { VaultProcesses } from '../../faults/vault-processes.ts';
+import { untilMail } from '../../support/accounts/mailbox.ts';
+import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 /**
  * Logs one account in, as cheaply as a client can: its secrets are small numbers and its public

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { processorMs } from '../../faults/process-figures.ts';
-import { startVaultProcesses, type VaultProcesses } from '../../faults/vault-processes.ts';
+import { processorMs } from '../../support/processes/process-figures.ts';
+import {
+  startVaultProcesses,
+  type VaultProcesses,
+} from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
-import { startChild } from '../child.ts';
+import { startChild } from '../../support/processes/child.ts';
 import type { CostQuestion } from './costs.ts';
 import type { EventLoopReport } from './event-loop-probe.ts';
 import { createLoginSender } from './login-sender.ts';

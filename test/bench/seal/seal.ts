@@ -1,7 +1,7 @@
-import { startVaultProcesses } from '../../faults/vault-processes.ts';
+import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
-import { startChild } from '../child.ts';
+import { startChild } from '../../support/processes/child.ts';
 import { inventEntries, openBacklog, type Backlog } from './backlog.ts';
 import type { SigningQuestion } from './signing-loop.ts';
 

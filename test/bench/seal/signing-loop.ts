@@ -1,6 +1,6 @@
 /** Answers how many texts a second one loop signs, alone or with hash and verification. */
 import { createPublicKey, hash, verify } from 'node:crypto';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { openEcdsa } from './softhsm-ecdsa.ts';
 
 export interface SigningQuestion {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { trustKey } from '../../auth/trusted-key.ts';
-import { startVaultProcesses } from '../../faults/vault-processes.ts';
-import type { TestStack } from '../../stack.ts';
+import { trustKey } from '../../support/accounts/trusted-key.ts';
+import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
+import type { TestStack } from '../../support/vault/stack.ts';
 import { round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
 import { insertEvidence, pickDocuments, randomKeyword } from './evidence.ts';

@@ -4,8 +4,11 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { createPoolClient } from '../../../app/db/pool-client.ts';
-import { trustKey, type TrustedKey } from '../../auth/trusted-key.ts';
-import { startVaultProcesses, type VaultProcesses } from '../../faults/vault-processes.ts';
+import { trustKey, type TrustedKey } from '../../support/accounts/trusted-key.ts';
+import {
+  startVaultProcesses,
+  type VaultProcesses,
+} from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
 import { writeBare } from './bare-writes.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { signS3, type Signing } from '../sigv4.ts';
 
 export interface PipeTarget extends Signing {

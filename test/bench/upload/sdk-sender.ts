@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { UploadPartCommand } from '@aws-sdk/client-s3';
 import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 
 export interface SdkShipment {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 
 export interface Delivery {

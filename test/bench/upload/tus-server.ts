@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { S3Store } from '@tus/s3-store';
 import { Server } from '@tus/server';
 import type { S3Config } from '../../../app/storage/s3/client.ts';
-import { answerParent } from '../child.ts';
+import { answerParent } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 
 answerParent(async (config: Required<S3Config>): Promise<number> => {

@@ -1,11 +1,14 @@
-import { peakMemoryBytes } from '../../faults/process-figures.ts';
+import { peakMemoryBytes } from '../../support/processes/process-figures.ts';
 import { createRepeatedLogin } from '../../faults/login.ts';
-import { startS3Lab, type S3Lab } from '../../faults/s3-lab.ts';
+import { startS3Lab, type S3Lab } from '../../support/processes/s3-lab.ts';
 import { createAccount, logIn } from '../../faults/user.ts';
-import { startVaultProcesses, type VaultProcesses } from '../../faults/vault-processes.ts';
+import {
+  startVaultProcesses,
+  type VaultProcesses,
+} from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
-import { startChild } from '../child.ts';
+import { startChild } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 import type { PipeTarget } from './pipe-server.ts';
 import { withMultipart } from './s3-multipart.ts';

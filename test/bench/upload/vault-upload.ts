@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { VaultSession } from '../../../client/session.ts';
-import type { Child } from '../child.ts';
+import type { Child } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 import type { Shipment } from './sender.ts';
 

@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID, verify } from 'node:crypto';
-import { trustKey } from '../../auth/trusted-key.ts';
-import { processorMs } from '../../faults/process-figures.ts';
-import { startVaultProcesses } from '../../faults/vault-processes.ts';
+import { trustKey } from '../../support/accounts/trusted-key.ts';
+import { processorMs } from '../../support/processes/process-figures.ts';
+import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import { median, round, type Bench } from '../bench.ts';
 import { startBenchStack } from '../bench-stack.ts';
 import { sealTexts, type SealedText } from './sealed-texts.ts';

@@ -2,7 +2,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
 import { unwrapKey, wrapKey } from '../../../client/crypto/aes-kw.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Bytes = z.string().transform(hexToBytes);
 const Vectors = z.array(z.object({ kek: Bytes, keyData: Bytes, ciphertext: Bytes }));

@@ -6,10 +6,10 @@ import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createTamperedLine } from '../../sharing/tampering.ts';
-import { startReadyVault } from '../../vault.ts';
-import { createBreakingLine } from '../breaking-fetch.ts';
-import { gather } from '../collect.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
+import { gather } from '../../support/client/collect.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 // One after another: deriving keys from passwords keeps a whole processor busy.
 const test = anyTest.serial;

@@ -4,11 +4,11 @@ import { changeMetadata } from '../../../client/documents/change-metadata.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadDocument } from '../../../client/downloads/download.ts';
-import { startReadyVault } from '../../vault.ts';
-import { collect, gather } from '../collect.ts';
-import { pathOf } from '../recording-fetch.ts';
-import { sourceOf, storeBytes, toolsOf } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { collect, gather } from '../../support/client/collect.ts';
+import { pathOf } from '../../support/client/recording-fetch.ts';
+import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 let loseChanges = false;

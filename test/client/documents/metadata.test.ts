@@ -4,7 +4,7 @@ import { unwrapKey, wrapKey } from '../../../client/crypto/aes-kw.ts';
 import { hashKeywords } from '../../../client/documents/keywords.ts';
 import { decryptMetadata, encryptMetadata } from '../../../client/documents/metadata.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
-import { streamVectors } from '../stream-vectors.ts';
+import { streamVectors } from '../../support/client/stream-vectors.ts';
 
 const { masterKey, documentKey, passwordKey } = streamVectors;
 const metadata = {

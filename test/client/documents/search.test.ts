@@ -1,11 +1,11 @@
 import test from 'ava';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import type { KeywordSearch } from '../../../client/documents/search-documents.ts';
-import { startReadyVault } from '../../vault.ts';
-import { gather } from '../collect.ts';
-import { recordingFetch } from '../recording-fetch.ts';
-import { storeBytes } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { gather } from '../../support/client/collect.ts';
+import { recordingFetch } from '../../support/client/recording-fetch.ts';
+import { storeBytes } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 const { fetch: recording, sent } = recordingFetch();

@@ -8,12 +8,12 @@ import { downloadDocument } from '../../../client/downloads/download.ts';
 import { openResumeFile } from '../../../client/node/resume-file.ts';
 import { verifyProof } from '../../../client/proofs/proof.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
-import { temporaryDirectory } from '../../dev/processes.ts';
-import { startReadyVault } from '../../vault.ts';
-import { collect, gather } from '../collect.ts';
-import { pathOf, recordingFetch, storedParts } from '../recording-fetch.ts';
-import { sourceOf, storeBytes, toolsOf } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { temporaryDirectory } from '../../support/processes/processes.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { collect, gather } from '../../support/client/collect.ts';
+import { pathOf, recordingFetch, storedParts } from '../../support/client/recording-fetch.ts';
+import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 const { fetch: recording, sent } = recordingFetch();

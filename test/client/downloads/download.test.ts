@@ -7,14 +7,14 @@ import { downloadDocument, downloadFile } from '../../../client/downloads/downlo
 import { HEADER_BYTES } from '../../../client/files/header.ts';
 import type { Http } from '../../../client/http/http.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
-import { trustKey } from '../../auth/trusted-key.ts';
-import { startTcpProxy } from '../../health/tcp-proxy.ts';
-import { startReadyVault } from '../../vault.ts';
-import { agingTokens } from '../aging-tokens.ts';
-import { collect } from '../collect.ts';
-import { pathOf, recordingFetch } from '../recording-fetch.ts';
-import { damageFile, sourceOf, storeBytes, toolsOf } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { trustKey } from '../../support/accounts/trusted-key.ts';
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { agingTokens } from '../../support/client/aging-tokens.ts';
+import { collect } from '../../support/client/collect.ts';
+import { pathOf, recordingFetch } from '../../support/client/recording-fetch.ts';
+import { damageFile, sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 const user = await createUser(vault);

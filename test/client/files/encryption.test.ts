@@ -11,8 +11,8 @@ import { createFileHeader, HEADER_BYTES, parseFileHeader } from '../../../client
 import { encryptedSize } from '../../../client/files/layout.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
 import { createNodeFileHash } from '../../../client/node/file-hash.ts';
-import { collect } from '../collect.ts';
-import { streamVectors } from '../stream-vectors.ts';
+import { collect } from '../../support/client/collect.ts';
+import { streamVectors } from '../../support/client/stream-vectors.ts';
 
 const SEGMENT = 128;
 const documentKey = createDocumentKey();

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { createHttp } from '../../../client/http/http.ts';
 import { nextCursor } from '../../../client/http/pages.ts';
 import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
-import { collect } from '../collect.ts';
+import { collect } from '../../support/client/collect.ts';
 
 type Answer = (response: ServerResponse) => void;
 

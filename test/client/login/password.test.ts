@@ -3,7 +3,7 @@ import test from 'ava';
 import { z } from 'zod';
 import { findNodeArgon2id, portableArgon2id } from '../../../client/login/argon2id.ts';
 import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Vectors = z.array(
   z.object({

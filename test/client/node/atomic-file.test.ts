@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { writeFileAtomically } from '../../../client/node/atomic-file.ts';
-import { temporaryDirectory } from '../../dev/processes.ts';
+import { temporaryDirectory } from '../../support/processes/processes.ts';
 
 async function* pieces(...texts: string[]) {
   for (const text of texts) yield Buffer.from(text);

@@ -10,8 +10,8 @@ import {
   createRecoveryWords,
   parseRecoveryWords,
 } from '../../../client/recovery/recovery-words.ts';
-import { rekeyVectors } from '../rekey-vectors.ts';
-import { readVectors } from '../vectors.ts';
+import { rekeyVectors } from '../../support/client/rekey-vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const { recovery, masterKey } = rekeyVectors;
 const Bip39 = z.array(z.object({ entropy: z.string().transform(hexToBytes), words: z.string() }));

@@ -7,13 +7,13 @@ import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import { RecoveryWordsError } from '../../../client/recovery/recovery-words-error.ts';
 import { createRecoveryWords } from '../../../client/recovery/recovery-words.ts';
 import type { VaultSession } from '../../../client/session.ts';
-import { createSql } from '../../uploads/sql.ts';
-import { startReadyVault } from '../../vault.ts';
-import { createBreakingLine } from '../breaking-fetch.ts';
-import { collect } from '../collect.ts';
-import { spellingsOfKey, spellingsOfWords } from '../spellings.ts';
-import { storeBytes, toolsOf } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
+import { collect } from '../../support/client/collect.ts';
+import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings.ts';
+import { storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 // One after the other: they share users, since deriving keys from passwords costs most of the time.
 const test = anyTest.serial;

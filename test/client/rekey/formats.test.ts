@@ -11,8 +11,8 @@ import {
   wrapForDevice,
 } from '../../../client/keys/device-key.ts';
 import { openKeyring, readRekeyKey, sealKeyring } from '../../../client/keys/keyring.ts';
-import { rekeyVectors } from '../rekey-vectors.ts';
-import { readVectors } from '../vectors.ts';
+import { rekeyVectors } from '../../support/client/rekey-vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const { earlierKey, masterKey, device, rekey } = rekeyVectors;
 const { deviceId, deviceKey, publicKey } = device;

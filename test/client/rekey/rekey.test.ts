@@ -13,12 +13,12 @@ import { listMasterKeys } from '../../../client/keys/master-keys.ts';
 import type { MasterKeys } from '../../../client/keys/master-keys.ts';
 import type { RekeyOptions } from '../../../client/rekey/rekey.ts';
 import type { VaultSession } from '../../../client/session.ts';
-import { startReadyVault } from '../../vault.ts';
-import { createBreakingLine } from '../breaking-fetch.ts';
-import { collect, gather } from '../collect.ts';
-import { spellingsOfKey, spellingsOfWords } from '../spellings.ts';
-import { storeBytes, toolsOf } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
+import { collect, gather } from '../../support/client/collect.ts';
+import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings.ts';
+import { storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 // One after the other: they share users, since deriving keys from passwords costs most of the time.
 const test = anyTest.serial;

@@ -3,10 +3,10 @@ import test from 'ava';
 import { addVersion } from '../../../client/documents/add-version.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { downloadFile } from '../../../client/downloads/download.ts';
-import { startReadyVault } from '../../vault.ts';
-import { collect, gather } from '../collect.ts';
-import { sourceOf, storeBytes, toolsOf } from '../stored.ts';
-import { createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { collect, gather } from '../../support/client/collect.ts';
+import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
+import { createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 const owner = await createUser(vault);

@@ -3,7 +3,7 @@ import test from 'ava';
 import { z } from 'zod';
 import { createRegistration } from '../../../client/accounts/registration.ts';
 import { startSrpLogin } from '../../../client/srp/login.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Bytes = z.string().transform(hexToBytes);
 const Vectors = z.array(

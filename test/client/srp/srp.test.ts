@@ -11,7 +11,7 @@ import {
   computeVerifier,
   SERVICE_SRP,
 } from '../../../client/srp/srp.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Integer = z.string().transform((hex) => BigInt(`0x${hex}`));
 const Vector = z.object({

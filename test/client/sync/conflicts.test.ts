@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import type { Conflict, Resolution } from '../../../client/sync/objects/resolver.ts';
-import { createSql, type Sql } from '../../uploads/sql.ts';
-import type { TestVault } from '../../vault.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import type { TestVault } from '../../support/vault/vault.ts';
 import { dataOf, set, shareObject, startRulesVault } from './devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

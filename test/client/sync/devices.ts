@@ -9,8 +9,8 @@ import { createSessionHttp } from '../../../client/sessions/session-http.ts';
 import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
-import { createDevice, type SyncDevice } from '../../sync/devices.ts';
-import { startVault, type TestVault } from '../../vault.ts';
+import { createDevice, type SyncDevice } from '../../support/sync/devices.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
 
 export const impatient: RetryPolicy = {
   attempts: 3,

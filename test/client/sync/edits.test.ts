@@ -1,5 +1,5 @@
 import test from 'ava';
-import { startVault } from '../../vault.ts';
+import { startVault } from '../../support/vault/vault.ts';
 import { dataOf, set, shareObject } from './devices.ts';
 
 const vault = await startVault();

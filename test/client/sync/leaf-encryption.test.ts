@@ -11,7 +11,7 @@ import { isSame } from '../../../client/sync/objects/json.ts';
 import { createLeafCipher } from '../../../client/sync/objects/leaf-encryption.ts';
 import { createObjectEncryption } from '../../../client/sync/objects/object-encryption.ts';
 import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
-import { readVectors } from '../vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 
 const Vectors = z.array(
   z.object({

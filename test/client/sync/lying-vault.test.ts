@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
-import { startVault, type TestVault } from '../../vault.ts';
-import { gather } from '../collect.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { gather } from '../../support/client/collect.ts';
 import { createUser, dataOf, openDevice, set } from './devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;

@@ -5,8 +5,8 @@ import { createSessionHttp } from '../../../client/sessions/session-http.ts';
 import { hasGoneBack } from '../../../client/sync/exchange/cursor.ts';
 import { syncEvents } from '../../../client/sync/exchange/events.ts';
 import { backUpObjects, tellRestored } from '../../sync/restored.ts';
-import { createSql, type Sql } from '../../uploads/sql.ts';
-import { startVault, type TestVault } from '../../vault.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { dataOf, set, shareObject, type TestDevice } from './devices.ts';
 
 /** Each begins an epoch of the vault that all share: one after the other. */

@@ -3,8 +3,8 @@ import { createDeviceKey, type DeviceKey } from '../../../client/keys/device-key
 import type { VaultSession } from '../../../client/session.ts';
 import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import type { SyncStore } from '../../../client/sync/stores/store.ts';
-import { startReadyVault } from '../../vault.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
-import { createSql, type Sql } from '../../uploads/sql.ts';
-import type { TestVault } from '../../vault.ts';
-import { gather } from '../collect.ts';
-import { recordingFetch } from '../recording-fetch.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import type { TestVault } from '../../support/vault/vault.ts';
+import { gather } from '../../support/client/collect.ts';
+import { recordingFetch } from '../../support/client/recording-fetch.ts';
 import { createUser, dataOf, openDevice, set, shareObject, startRulesVault } from './devices.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;

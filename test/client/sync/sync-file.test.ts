@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { openSyncFile } from '../../../client/node/sync-file.ts';
 import type { SavedChanges, SavedState } from '../../../client/sync/stores/store.ts';
-import { mayMount, mountTmpfs } from '../../storage/tmpfs.ts';
+import { mayMount, mountTmpfs } from '../../support/documents/tmpfs.ts';
 import { objectOf } from './stored-objects.ts';
 
 const run = promisify(execFile);

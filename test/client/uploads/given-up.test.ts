@@ -1,9 +1,9 @@
 import test from 'ava';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { startReadyVault } from '../../vault.ts';
-import { pathOf } from '../recording-fetch.ts';
-import { storeBytes } from '../stored.ts';
-import { connect, createUser } from '../user.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { pathOf } from '../../support/client/recording-fetch.ts';
+import { storeBytes } from '../../support/client/stored.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -9,10 +9,10 @@ import { openResumeFile } from '../../../client/node/resume-file.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
 import type { UploadOptions } from '../../../client/uploads/send-parts.ts';
-import { sessionDirectory } from '../../uploads/stored-files.ts';
-import { startReadyVault } from '../../vault.ts';
-import { pathOf, recordingFetch, storedParts } from '../recording-fetch.ts';
-import { connect, createUser } from '../user.ts';
+import { sessionDirectory } from '../../support/documents/stored-files.ts';
+import { startReadyVault } from '../../support/vault/vault.ts';
+import { pathOf, recordingFetch, storedParts } from '../../support/client/recording-fetch.ts';
+import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -5,7 +5,7 @@ import { createS3Client } from '../../../app/storage/s3/client.ts';
 import { toServerKey } from '../../../app/storage/s3/key.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
 import { createTaskPool } from '../../../client/http/task-pool.ts';
-import { collect, newKey } from '../stored.ts';
+import { collect, newKey } from '../../support/documents/stored.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';
 
 /** More than a page. */

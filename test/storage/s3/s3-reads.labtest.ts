@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
-import { partBytes, testBytes } from '../bytes.ts';
-import { storeObject, throwsCode } from '../stored.ts';
+import { partBytes, testBytes } from '../../support/documents/bytes.ts';
+import { storeObject, throwsCode } from '../../support/documents/stored.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';
 import { startLine } from './line.ts';
 

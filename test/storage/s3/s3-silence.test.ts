@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
-import { testBytes } from '../bytes.ts';
-import { collect, newKey, putBytes, throwsCode } from '../stored.ts';
+import { testBytes } from '../../support/documents/bytes.ts';
+import { collect, newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
 
 async function startSilent(t: ExecutionContext, serve: RequestListener) {
   const server = createServer(serve);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { runProgram, temporaryDirectory } from '../../dev/processes.ts';
+import { runProgram, temporaryDirectory } from '../../support/processes/processes.ts';
 import { createAuthority } from './authority.ts';
 import { createLabBucket, labConfig } from './lab-bucket.ts';
 import { startLine } from './line.ts';

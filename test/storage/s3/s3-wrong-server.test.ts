@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
-import { testBytes } from '../bytes.ts';
+import { testBytes } from '../../support/documents/bytes.ts';
 import { everythingThrows, type Contents } from '../every-operation.ts';
-import { collect, newKey, putBytes, throwsCode } from '../stored.ts';
+import { collect, newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
 
 /** What stands where the store was, as a proxy does whose server is gone: it answers all alike. */
 async function startWrongServer(t: ExecutionContext, status: number, type: string, text: string) {

@@ -2,8 +2,8 @@ import { createObjectStore } from '../../../app/storage/create-store.ts';
 import type { StoreConfig } from '../../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
 import { StorageError } from '../../../app/storage/interface/storage-error.ts';
-import { partBytes, testBytes } from '../bytes.ts';
-import { readObject, storeObject } from '../stored.ts';
+import { partBytes, testBytes } from '../../support/documents/bytes.ts';
+import { readObject, storeObject } from '../../support/documents/stored.ts';
 
 // Stores, reads and hashes an object in the store of argv[2], and prints how that went.
 const config = JSON.parse(process.argv[2] as string) as StoreConfig;

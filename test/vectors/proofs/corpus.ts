@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readVectors } from '../../client/vectors.ts';
+import { readVectors } from '../../support/client/vectors.ts';
 import { ProofCase } from './case.ts';
 
 const PublicKey = z.strictObject({ keyId: z.string(), publicKey: z.string() });

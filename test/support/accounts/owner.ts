@@ -1,0 +1,86 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { beginLogin, createAccount, openSession, type TestAccount } from './test-account.ts';
+import { reauthToken } from './reauth-account.ts';
+import { postJson, send, type JsonAnswer, type SendOptions } from '../http/send.ts';
+import type { TestVault } from '../vault/vault.ts';
+
+const keys = '/v1/crypto/keys';
+
+/** Someone with an account, in one session of theirs. */
+export interface Owner {
+  readonly account: TestAccount;
+  readonly userId: string;
+  readonly token: string;
+  readonly refreshToken: string;
+}
+
+export async function createOwner(vault: TestVault): Promise<Owner> {
+  return logInAgain(vault, await createAccount(vault));
+}
+
+export async function logInAgain(vault: TestVault, account: TestAccount): Promise<Owner> {
+  const { accessToken: token, refreshToken } = await openSession(vault, account);
+  return { account, userId: decodeJwt(token).sub ?? '', token, refreshToken };
+}
+
+/** A path below that of keys. */
+export function ask(
+  { baseUrl }: Pick<TestVault, 'baseUrl'>,
+  token: string,
+  method: string,
+  path: string,
+  options: SendOptions = {},
+): Promise<JsonAnswer> {
+  return send(method, `${baseUrl}${keys}${path}`, { token, ...options });
+}
+
+/** An envelope as clients make it, without a key in it. */
+export function anyEnvelope(): string {
+  return randomBytes(40).toString('base64');
+}
+
+/** Registers a device and answers its id. */
+export async function createDevice(
+  vault: Pick<TestVault, 'baseUrl'>,
+  token: string,
+  deviceId: string = randomUUID(),
+): Promise<string> {
+  const json = { deviceId, encryptedEnvelope: anyEnvelope() };
+  const { status, text } = await ask(vault, token, 'POST', '/device-envelope', { json });
+  if (status !== 201) throw new Error(`the device was answered ${status}: ${text}`);
+  return deviceId;
+}
+
+export async function createMaster(vault: TestVault, token: string): Promise<string> {
+  const json = { encryptedEnvelope: anyEnvelope() };
+  const { status, text } = await ask(vault, token, 'POST', '/master-envelope', { json });
+  if (status !== 201) throw new Error(`the envelope was answered ${status}: ${text}`);
+  return json.encryptedEnvelope;
+}
+
+/** The second step of a login that names a device. */
+export async function logInAt(
+  vault: TestVault,
+  account: TestAccount,
+  deviceId: string,
+): Promise<JsonAnswer> {
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  const proof = { sessionId, A, M1, deviceId };
+  return postJson(`${vault.baseUrl}/v1/auth/login/verify`, proof);
+}
+
+export async function reauthHeader(vault: TestVault, { account, token }: Owner) {
+  return { 'X-Reauth-Token': await reauthToken(vault, account, token) };
+}
+
+/** The code with which synchronisation refuses a device; undefined where it lets it in. */
+export async function guardCode(
+  { baseUrl }: TestVault,
+  token: string,
+  deviceId: string | undefined,
+): Promise<string | undefined> {
+  const headers: Record<string, string> = deviceId === undefined ? {} : { 'X-Device-Id': deviceId };
+  const { body } = await send('GET', `${baseUrl}/v1/sync`, { token, headers });
+  return (body as { code?: string }).code;
+}

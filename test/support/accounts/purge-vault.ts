@@ -1,0 +1,164 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { until } from '../../../app/dev/processes/until.ts';
+import { createKeyFile, type KeyFile } from '../vault/key-file.ts';
+import { send, type JsonAnswer } from '../http/send.ts';
+import { createSql, type Sql } from '../vault/sql.ts';
+import { startReadyVault, type TestVault } from '../vault/vault.ts';
+import { validationMails } from './mails.ts';
+import { inventAccount, register, type TestAccount } from './test-account.ts';
+
+/** A vault with an internal API key, and what a CronJob and time do to it. */
+export interface PurgeVault {
+  readonly vault: TestVault;
+  readonly sql: Sql;
+  readonly keys: KeyFile;
+  purge(query?: string): Promise<JsonAnswer>;
+  status(): Promise<JsonAnswer>;
+  /** Empties every table. */
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What both answers of a purge say. */
+export interface PurgeCounts {
+  readonly purgedAccounts: number;
+  readonly removedAuditTraces: number;
+  readonly removedEmails: number;
+}
+
+export async function startPurgeVault(): Promise<PurgeVault> {
+  const keys = await createKeyFile();
+  const vault = await startReadyVault({ INTERNAL_API_KEYS_FILE: keys.path });
+  const headers = { 'X-Internal-Api-Key': keys.admin };
+  const sql = createSql(vault);
+  return {
+    vault,
+    sql,
+    keys,
+    purge: (query = '') =>
+      send('POST', `${vault.baseUrl}/v1/auth/purge/expired${query}`, { headers }),
+    status: () => send('GET', `${vault.baseUrl}/v1/auth/purge/status`, { headers }),
+    async reset() {
+      await sql(
+        `truncate accounts, registrations, known_addresses, outbox, login_sessions, purge_runs,
+         audit_entries, audit_sequences, audit_tallies cascade`,
+      );
+    },
+    async stop() {
+      await vault.stop();
+      await keys.remove();
+    },
+  };
+}
+
+export function countsOf({ body }: JsonAnswer): PurgeCounts {
+  const { purgedAccounts, removedAuditTraces, removedEmails } = body as PurgeCounts;
+  return { purgedAccounts, removedAuditTraces, removedEmails };
+}
+
+/** Somebody who has registered and not validated; nothing of it is under way any more. */
+export interface PendingAccount {
+  readonly account: TestAccount;
+  readonly userId: string;
+  readonly token: string;
+}
+
+export async function registerOnly({
+  vault,
+  sql,
+}: {
+  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
+  readonly sql: Sql;
+}): Promise<PendingAccount> {
+  const account = inventAccount();
+  await register(vault, account);
+  const [mail] = await validationMails(vault, account.email, 1);
+  const userId = await findUserId(sql, account.email);
+  await untilDelivered(sql, account.email);
+  await untilSealed(sql);
+  return { account, userId, token: mail?.token ?? '' };
+}
+
+export async function findUserId(sql: Sql, email: string): Promise<string> {
+  const [row] = await sql('select id from accounts where email = $1', [email]);
+  return String(row?.['id']);
+}
+
+/** A mail that has arrived is a message of the outbox for a moment more. */
+function untilDelivered(sql: Sql, email: string): Promise<boolean> {
+  const promised =
+    "select 1 from outbox where $1 in (payload::json ->> 'email', payload::json ->> 'to')";
+  return until(async () => (await sql(promised, [email])).length === 0, {
+    what: 'every message about the address to be done',
+    timeoutMs: 30_000,
+  });
+}
+
+/** Those that the sealer has in hand are not sealed yet. */
+export function untilSealed(sql: Sql): Promise<boolean> {
+  const unsealed = "select 1 from audit_entries where state = 'PENDING'";
+  return until(async () => (await sql(`${unsealed} limit 1`)).length === 0, {
+    what: 'every entry to be sealed',
+    timeoutMs: 30_000,
+  });
+}
+
+/** Lets the tokens of an account end, a moment ago. */
+export async function expire({ sql }: Pick<PurgeVault, 'sql'>, userId: string): Promise<void> {
+  await sql(
+    "update registrations set expires_at = now() - interval '1 second' where account_id = $1",
+    [userId],
+  );
+}
+
+/** Statements on a connection that is open. */
+export function sqlOn(client: Client): Sql {
+  return async (text, values = []) =>
+    (await client.query<Record<string, unknown>>(text, [...values])).rows;
+}
+
+/**
+ * Accounts that have expired, oldest first, as the app leaves them: a registration, an entry that
+ * looks sealed and a mail that waits.
+ */
+export async function insertExpired(sql: Sql, count: number): Promise<void> {
+  await sql(
+    `with account as (
+      insert into accounts (id, tenant_id, email, status, plan, roles, scopes, created_at)
+      select gen_random_uuid(), 'default', $2 || n || '@example.org', 'PENDING_VALIDATION',
+        'standard', '{user}', '{}', now() - interval '1 day' + n * interval '1 millisecond'
+      from generate_series(1, $1::int) n returning id, email
+    ), registration as (
+      insert into registrations (id, account_id, salt, verifier, token_hash, expires_at)
+      select gen_random_uuid(), id, 'aa', 'bb', id::text, now() - interval '23 hours' from account
+    ), sequence as (
+      insert into audit_sequences (user_id, resource_type, resource_id, tenant_id, last_seq)
+      select id, 'account', id::text, 'default', 1 from account
+    ), mail as (
+      insert into outbox (id, kind, payload, user_id, available_at)
+      select gen_random_uuid(), 'email', '{}', id, now() + interval '1 day' from account
+    )
+    insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+      canonical, state, hash, signature, key_id, sealed_at)
+    select gen_random_uuid(), id, 'default', 'account', id::text, 1, 'account.registered',
+      json_build_object('text', id, 'salt', $3::text)::text, 'SEALED', 'h', 's', 'k', now()
+    from account`,
+    [count, randomUUID(), randomBytes(32).toString('base64')],
+  );
+}
+
+/** Every row of every table as text, by table. */
+export async function dump(sql: Sql): Promise<Map<string, string>> {
+  const tables = await sql(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
+  );
+  const texts = new Map<string, string>();
+  for (const { name } of tables) {
+    const [row] = await sql(
+      `select coalesce(string_agg(x::text, E'\\n' order by x::text), '') as text from ${String(name)} x`,
+    );
+    texts.set(String(name), String(row?.['text']));
+  }
+  return texts;
+}

@@ -1,0 +1,64 @@
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { decodeJwt } from 'jose';
+import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
+import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../../client/srp/srp.ts';
+import { validationMails } from './mails.ts';
+import {
+  beginLogin,
+  inventAccount,
+  logIn,
+  register,
+  validate,
+  type TestAccount,
+} from './test-account.ts';
+import { postJson, type JsonAnswer } from '../http/send.ts';
+import type { TestVault } from '../vault/vault.ts';
+
+/** Someone who is logged in and knows a password, as other test accounts do not. */
+export interface PasswordUser extends TestAccount {
+  readonly password: string;
+  readonly userId: string;
+  readonly token: string;
+}
+
+export async function createPasswordUser(
+  vault: TestVault,
+  password: string,
+): Promise<PasswordUser> {
+  const invented = inventAccount();
+  const authKey = await derivePasswordKey(password, invented.salt, SRP_AUTH_LABEL);
+  const verifier = computeVerifier(SERVICE_SRP, computeX(SERVICE_SRP, invented.salt, authKey));
+  const verifierHex = bytesToHex(pad(SERVICE_SRP.group, verifier));
+  const account = { ...invented, authKey, verifierHex };
+  await register(vault, account);
+  const [mail] = await validationMails(vault, account.email, 1);
+  await validate(vault, mail?.token ?? '');
+  const token = await logIn(vault, account);
+  return { ...account, password, token, userId: decodeJwt(token).sub ?? '' };
+}
+
+export function reauth(
+  { baseUrl }: TestVault,
+  token: string,
+  body: object,
+  path = '/v1/auth/reauth',
+): Promise<JsonAnswer> {
+  return postJson(`${baseUrl}${path}`, body, token);
+}
+
+/** What proves by a fresh challenge that one is the account. */
+export async function freshProof(vault: TestVault, account: TestAccount) {
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  return { sessionId, A, M1 };
+}
+
+/** A reauth token by the SRP form. */
+export async function reauthToken(
+  vault: TestVault,
+  account: TestAccount,
+  token: string,
+): Promise<string> {
+  const answer = await reauth(vault, token, await freshProof(vault, account));
+  if (answer.status !== 200) throw new Error(`reauth was answered ${answer.status}`);
+  return (answer.body as { reauthToken: string }).reauthToken;
+}

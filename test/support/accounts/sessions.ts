@@ -1,0 +1,47 @@
+import { decodeJwt } from 'jose';
+import { getJson, postJson, send, type JsonAnswer } from '../http/send.ts';
+import { createSql } from '../vault/sql.ts';
+import type { TestVault } from '../vault/vault.ts';
+
+interface Reachable {
+  readonly baseUrl: string;
+}
+
+export function refresh({ baseUrl }: Reachable, refreshToken: string): Promise<JsonAnswer> {
+  return postJson(`${baseUrl}/v1/auth/refresh`, { refreshToken });
+}
+
+export function logOut({ baseUrl }: Reachable, token: string): Promise<JsonAnswer> {
+  return send('POST', `${baseUrl}/v1/auth/logout`, { token });
+}
+
+export function revoke({ baseUrl }: Reachable, id: string, token: string): Promise<JsonAnswer> {
+  return send('DELETE', `${baseUrl}/v1/auth/sessions/${id}`, { token });
+}
+
+/** What an access token is answered where nothing but the token matters. */
+export function tryToken({ baseUrl }: Reachable, token: string): Promise<JsonAnswer> {
+  return getJson(`${baseUrl}/v1/uploads/config`, token);
+}
+
+export function sessionIdOf(accessToken: string): string {
+  return String(decodeJwt(accessToken)['sid']);
+}
+
+/** The audit entries of a session, oldest first. */
+export async function entriesOf(vault: TestVault, sessionId: string) {
+  const rows = await createSql(vault)(
+    `select canonical from audit_entries
+     where resource_type = 'session' and resource_id = $1 order by seq`,
+    [sessionId],
+  );
+  return rows.map(
+    ({ canonical }) =>
+      JSON.parse(String(canonical)) as {
+        action: string;
+        actor: { type: string; id: string | null };
+        outcome: string;
+        data: Record<string, unknown>;
+      },
+  );
+}

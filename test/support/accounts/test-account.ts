@@ -1,0 +1,85 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import { startSrpLogin } from '../../../client/srp/login.ts';
+import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../../client/srp/srp.ts';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import type { TestVault } from '../vault/vault.ts';
+import { postJson } from '../http/send.ts';
+import { validationMails } from './mails.ts';
+
+/** What only the client of an account knows, and its public halves as the wire has them. */
+export interface TestAccount {
+  readonly email: string;
+  readonly salt: Bytes;
+  /** K_auth: any 32 bytes, since the service never sees the password they come from. */
+  readonly authKey: Bytes;
+  readonly saltHex: string;
+  readonly verifierHex: string;
+}
+
+/** Fresh credentials of a fresh address, unknown to any vault so far. */
+export function inventAccount(email = `${randomUUID()}@example.org`): TestAccount {
+  const salt = new Uint8Array(randomBytes(32));
+  const authKey = new Uint8Array(randomBytes(32));
+  const verifier = computeVerifier(SERVICE_SRP, computeX(SERVICE_SRP, salt, authKey));
+  return {
+    email,
+    salt,
+    authKey,
+    saltHex: bytesToHex(salt),
+    verifierHex: bytesToHex(pad(SERVICE_SRP.group, verifier)),
+  };
+}
+
+export function register({ baseUrl }: Pick<TestVault, 'baseUrl'>, account: TestAccount) {
+  return postJson(`${baseUrl}/v1/auth/register`, {
+    email: account.email,
+    salt: account.saltHex,
+    verifier: account.verifierHex,
+  });
+}
+
+export function validate({ baseUrl }: TestVault, token: string) {
+  return postJson(`${baseUrl}/v1/auth/validate-email`, { token });
+}
+
+/** An account that has been registered and validated. */
+export async function createAccount(vault: TestVault, email?: string): Promise<TestAccount> {
+  const account = inventAccount(email);
+  await register(vault, account);
+  const [mail] = await validationMails(vault, account.email, 1);
+  await validate(vault, mail?.token ?? '');
+  return account;
+}
+
+/** A login's first step, and the proof for its second. */
+export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
+  const srp = startSrpLogin();
+  const challenge = await postJson(`${baseUrl}/v1/auth/login/challenge`, {
+    email: account.email,
+    A: srp.A,
+  });
+  const { sessionId, salt, B } = challenge.body as Record<'sessionId' | 'salt' | 'B', string>;
+  const proof = srp.prove({ salt: hexToBytes(salt), B, authKey: account.authKey });
+  return { sessionId, A: srp.A, B, M1: proof.M1, proof, challenge };
+}
+
+/** Logs in and answers the access token. */
+export async function logIn(vault: TestVault, account: TestAccount): Promise<string> {
+  return (await openSession(vault, account)).accessToken;
+}
+
+/** Logs in and answers what the session goes on with. */
+export async function openSession(
+  vault: TestVault,
+  account: TestAccount,
+): Promise<{ accessToken: string; refreshToken: string }> {
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  const { status, body } = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, {
+    sessionId,
+    A,
+    M1,
+  });
+  if (status !== 200) throw new Error(`the login was answered ${status}`);
+  return body as { accessToken: string; refreshToken: string };
+}

@@ -1,0 +1,177 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createSignerClient } from '../../../signer/protocol/client.ts';
+import type { SignerClient } from '../../../signer/protocol/client.ts';
+import type {
+  EntryToSeal,
+  PublicKey,
+  SealResult,
+  SigningPurpose,
+} from '../../../signer/protocol/protocol.ts';
+
+const libraries = [
+  '/usr/lib/softhsm/libsofthsm2.so',
+  '/usr/lib64/pkcs11/libsofthsm2.so',
+  '/opt/homebrew/lib/softhsm/libsofthsm2.so',
+];
+const sources = fileURLToPath(new URL('../../../signer/', import.meta.url));
+const POLL_MS = 20;
+const POLL_LIMIT_MS = 60_000;
+
+export type TokenFixture = {
+  directory: string;
+  pin: string;
+  environment: Record<string, string> &
+    Record<
+      'SIGNER_LIBRARY' | 'SIGNER_PIN_FILE' | 'SIGNER_SOCKET_PATH' | 'SIGNER_TOKEN_LABEL',
+      string
+    >;
+  /** Runs `signer/cli.ts` with these arguments and gives what it printed. */
+  tool(command: string, environment?: Record<string, string>): Promise<string>;
+  /** The keys that `list` prints. */
+  keys(): Promise<ListedKey[]>;
+  /** Changes the token's objects as no signer would: see token-surgery.ts. */
+  operate(...args: string[]): Promise<void>;
+  remove(): Promise<void>;
+};
+
+type ListedKey = Pick<PublicKey, 'purpose' | 'generation' | 'keyId' | 'publicKey'> & {
+  fingerprint: string;
+};
+
+/** A SoftHSM of its own, in a temporary directory, that holds no token yet. */
+export async function createTokenFixture(): Promise<TokenFixture> {
+  const library = process.env.SIGNER_LIBRARY ?? libraries.find((path) => existsSync(path));
+  if (!library) throw new Error('SoftHSM2 is not installed, and SIGNER_LIBRARY names no other');
+  const directory = await mkdtemp(join(tmpdir(), 'signer-'));
+  const path = (name: string): string => join(directory, name);
+  const pin = `pin-${randomUUID()}`;
+  await mkdir(path('tokens'));
+  await writeFile(path('softhsm2.conf'), `directories.tokendir = ${path('tokens')}\n`);
+  await writeFile(path('pin'), `${pin}\n`);
+  await writeFile(path('so-pin'), `so-${randomUUID()}\n`);
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    SOFTHSM2_CONF: path('softhsm2.conf'),
+    SIGNER_LIBRARY: library,
+    SIGNER_TOKEN_LABEL: 'probatio test',
+    SIGNER_PIN_FILE: path('pin'),
+    SIGNER_SO_PIN_FILE: path('so-pin'),
+    SIGNER_SOCKET_PATH: path('signer.sock'),
+  };
+  const run = async (file: string, args: readonly string[], more = {}): Promise<string> => {
+    const env = { ...environment, ...more };
+    const { stdout } = await promisify(execFile)(process.execPath, [file, ...args], { env });
+    return stdout;
+  };
+  const tool: TokenFixture['tool'] = (command, more) =>
+    run(join(sources, 'cli.ts'), command.split(' '), more);
+  return {
+    directory,
+    pin,
+    environment,
+    tool,
+    async keys() {
+      const lines = (await tool('list')).trim().split('\n');
+      return lines.map((line) => JSON.parse(line) as ListedKey);
+    },
+    async operate(...args) {
+      await run(fileURLToPath(new URL('./token-surgery.ts', import.meta.url)), args);
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+}
+
+export type RunningSigner = {
+  process: ChildProcess;
+  client: SignerClient;
+  /** The id of a purpose's newest key, once the token is there. */
+  keyId(purpose: SigningPurpose): Promise<string>;
+  /** Seals with the newest audit key. */
+  seal(entries: readonly EntryToSeal[]): Promise<SealResult[]>;
+  /** Everything it has written to stdout and stderr. */
+  output(): string;
+  metrics(): Promise<string>;
+  /** Ends it by SIGTERM; the exit code. */
+  stop(): Promise<number | null>;
+};
+
+/** The signer as a process of its own, once it has connected to its token or failed to. */
+export async function startSigner(
+  fixture: TokenFixture,
+  environment: Record<string, string> = {},
+): Promise<RunningSigner> {
+  const env: TokenFixture['environment'] = {
+    LOG_LEVEL: 'trace',
+    ...fixture.environment,
+    ...environment,
+  };
+  const child = spawn(process.execPath, [join(sources, 'main.ts')], { env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const socketPath = env.SIGNER_SOCKET_PATH;
+  const client = createSignerClient({ socketPath });
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`the signer ended at once:\n${output}`);
+    return client.health().then(
+      ({ token }) => token !== 'connecting',
+      () => false,
+    );
+  });
+  const keyId = async (purpose: SigningPurpose): Promise<string> => {
+    const keys = (await client.listKeys()).filter((key) => key.purpose === purpose);
+    const newest = keys.toSorted((a, b) => b.generation - a.generation)[0];
+    if (!newest) throw new Error(`there is no ${purpose} key`);
+    return newest.keyId;
+  };
+  return {
+    process: child,
+    client,
+    keyId,
+    seal: async (entries) => client.seal(await keyId('audit'), entries),
+    output: () => output,
+    metrics: () => readMetrics(socketPath),
+    async stop() {
+      client.close();
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
+      return child.exitCode;
+    },
+  };
+}
+
+/** Polls until the condition holds; throws when it never does. */
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = Date.now() + POLL_LIMIT_MS;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the condition was never met');
+    await delay(POLL_MS);
+  }
+}
+
+/** The process id of the child in which the signer keeps its HSM, if there is one now. */
+export async function hsmProcess({ process }: RunningSigner): Promise<number | undefined> {
+  const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]) || undefined;
+}
+
+async function readMetrics(socketPath: string): Promise<string> {
+  const req = request({ socketPath, path: '/metrics' }).end();
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  return text(res);
+}

@@ -1,0 +1,59 @@
+// A PKCS#11 library is one for the whole process, so each operation has a process of its own:
+//   make <purpose> <from> [to]      a key of each of these generations, whatever there is
+//   contest <purpose>               the next key, while another makes one of the same number
+//   destroy <class> <label>         the public, private or secret half of a key
+import { readFileSync } from 'node:fs';
+import { createNextKey } from '../../../signer/pkcs11/keys/key-creation.ts';
+import type { Workplace } from '../../../signer/pkcs11/keys/key-creation.ts';
+import { generateKey } from '../../../signer/pkcs11/keys/key-templates.ts';
+import { keyPurposes } from '../../../signer/pkcs11/keys/key-label.ts';
+import * as ck from '../../../signer/pkcs11/library/pkcs11.ts';
+import { withToken, workIn } from '../../../signer/pkcs11/provisioning/token-access.ts';
+import { SigningPurpose } from '../../../signer/protocol/protocol.ts';
+
+const { SIGNER_LIBRARY = '', SIGNER_TOKEN_LABEL = '', SIGNER_PIN_FILE = '' } = process.env;
+const access = {
+  library: SIGNER_LIBRARY,
+  tokenLabel: SIGNER_TOKEN_LABEL,
+  pin: readFileSync(SIGNER_PIN_FILE, 'utf8').trim(),
+};
+const classes = new Map([
+  ['public', ck.CKO_PUBLIC_KEY],
+  ['private', ck.CKO_PRIVATE_KEY],
+  ['secret', ck.CKO_SECRET_KEY],
+]);
+const [, , operation, first = '', second = '', third = second] = process.argv;
+
+await (operation === 'contest'
+  ? contest(SigningPurpose.parse(first))
+  : withToken(access, operation === 'make' ? make : destroy));
+
+async function make(session: ck.Session): Promise<void> {
+  const purpose = keyPurposes.find((known) => known === first);
+  if (!purpose) throw new Error(`no such purpose: ${first}`);
+  for (let generation = Number(second); generation <= Number(third); generation += 1)
+    await generateKey[purpose](session, { generation, rsaBits: 2048 });
+}
+
+async function contest(purpose: SigningPurpose): Promise<void> {
+  const token = workIn(access);
+  let contested = false;
+  const contestedToken: Workplace = {
+    use: (work) => token.use(work),
+    async renew() {
+      if (contested) return;
+      contested = true;
+      await token.use((session) => generateKey[purpose](session, { generation: 2, rsaBits: 2048 }));
+    },
+  };
+  await createNextKey(contestedToken, { purpose, after: 0, rsaBits: 2048 });
+}
+
+function destroy(session: ck.Session): void {
+  const objects = session.findObjects([
+    { type: ck.CKA_CLASS, value: classes.get(first) ?? -1 },
+    { type: ck.CKA_LABEL, value: second },
+  ]);
+  if (objects.length === 0) throw new Error(`there is no ${first} half of ${second}`);
+  for (const object of objects) session.destroyObject(object);
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import type { OpenAccount } from '../../../client/demo/steps/account.ts';
+import type { Document } from '../../../client/documents/documents.ts';
+import type { StoreDocumentOptions } from '../../../client/documents/store-document.ts';
+import { blobSource } from '../../../client/files/byte-source.ts';
+import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import type { VaultSession } from '../../../client/session.ts';
+import { createSql } from '../vault/sql.ts';
+import { partFile } from '../documents/stored-files.ts';
+import type { TestVault } from '../vault/vault.ts';
+
+/** What storing, versions and downloads of a session take. */
+export function toolsOf({ http, uploads, documents }: VaultSession) {
+  return { http, uploads, documents, createFileHash: createNodeFileHash };
+}
+
+export function sourceOf(bytes: Bytes) {
+  return blobSource(new Blob([bytes]));
+}
+
+/** Random bytes as a document of the user. */
+export async function storeBytes(
+  { session, masterKey }: OpenAccount,
+  size: number,
+  options: Partial<StoreDocumentOptions> = {},
+): Promise<{ document: Document; bytes: Bytes }> {
+  const bytes = randomBytes(size);
+  const document = await session.storeDocument({
+    name: 'evidence.bin',
+    mediaType: 'application/octet-stream',
+    masterKey,
+    source: sourceOf(bytes),
+    ...options,
+  });
+  return { document, bytes };
+}
+
+/** Flips a bit of what the store has of a document's only version. */
+export async function damageFile(vault: TestVault, id: string, offset: number): Promise<void> {
+  const [row] = await createSql(vault)(
+    'select storage_key from document_versions where document_id = $1',
+    [id],
+  );
+  const path = await partFile(vault, String(row?.storage_key));
+  const bytes = await readFile(path);
+  bytes.writeUInt8(bytes.readUInt8(offset) ^ 1, offset);
+  await writeFile(path, bytes);
+}

@@ -1,0 +1,84 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { TokenSubject } from '../../../app/tokens/access-token.ts';
+import { createApi, type Answer, type Api } from './uploads.ts';
+import { createSql } from '../vault/sql.ts';
+import type { TestVault } from '../vault/vault.ts';
+
+/** Someone with an account, whom documents can be shared with once they have a sharing key. */
+export interface Person {
+  readonly api: Api;
+  readonly userId: string;
+  readonly email: string;
+}
+
+/** An account without the cost of a registration and a login. */
+export async function createPerson(
+  vault: TestVault,
+  as: Partial<TokenSubject> = {},
+  status = 'ACTIVE',
+): Promise<Person> {
+  const api = await createApi(vault, as);
+  const { userId, tenantId, plan, roles, scopes } = api.caller;
+  const email = strangersAddress();
+  await createSql(vault)(
+    `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [userId, tenantId, email, status, plan, roles, scopes],
+  );
+  return { api, userId, email };
+}
+
+/** The same, with a sharing key. */
+export async function createRecipient(
+  t: ExecutionContext,
+  vault: TestVault,
+  as: Partial<TokenSubject> = {},
+): Promise<Person & { readonly publicKey: string }> {
+  const person = await createPerson(vault, as);
+  const json = newSharingKey();
+  t.is((await putKey(person.api, json)).status, 200);
+  return { ...person, publicKey: json.publicKey };
+}
+
+export function strangersAddress(): string {
+  return `${randomUUID()}@example.org`;
+}
+
+export function newSharingKey() {
+  const { publicKey } = generateKeyPairSync('x25519');
+  const { x = '' } = publicKey.export({ format: 'jwk' });
+  return {
+    publicKey: Buffer.from(x, 'base64url').toString('base64'),
+    wrappedPrivateKey: randomBytes(40).toString('base64'),
+  };
+}
+
+export const putKey = (api: Api, json: unknown, headers: Record<string, string> = {}) =>
+  api.send('PUT', '/v1/crypto/keys/sharing', { json, headers });
+
+export const askKey = (api: Api, recipientEmail: string): Promise<Answer> =>
+  api.send('POST', '/v1/documents/share-key', { json: { recipientEmail } });
+
+export const aShare = {
+  wrappedKey: Buffer.from('the document key, wrapped').toString('base64'),
+  permissions: ['read'],
+};
+
+export function share(api: Api, documentId: string, fields: object): Promise<Answer> {
+  return api.send('POST', `/v1/documents/${documentId}/share`, { json: { ...aShare, ...fields } });
+}
+
+/** Lets a share end now. */
+export async function endShare(vault: TestVault, shareId: unknown): Promise<void> {
+  await createSql(vault)('update document_shares set expires_at = now() where id = $1', [shareId]);
+}
+
+/** The entries of a resource, in order. */
+export async function entriesOf(vault: TestVault, resourceId: string): Promise<unknown[]> {
+  const rows = await createSql(vault)(
+    'select canonical from audit_entries where resource_id = $1 order by seq',
+    [resourceId],
+  );
+  return rows.map(({ canonical }) => JSON.parse(String(canonical)) as unknown);
+}

@@ -1,0 +1,64 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { createLayout } from '../../../app/storage/filesystem/layout.ts';
+import type { TestVault } from '../vault/vault.ts';
+import { createSql } from '../vault/sql.ts';
+
+/** The directory in which the vault's filesystem store keeps everything. */
+export function storeDirectory({ config: { storage } }: TestVault): string {
+  if (storage.driver !== 'filesystem') throw new Error('the vault has no filesystem store');
+  return storage.directory;
+}
+
+/** The directory in which the store keeps the parts of an open session. */
+export async function sessionDirectory(vault: TestVault, sessionId: string): Promise<string> {
+  const [session] = await createSql(vault)(
+    'select storage_upload_id from upload_sessions where id = $1',
+    [sessionId],
+  );
+  const uploads = path.join(storeDirectory(vault), 'uploads');
+  for (const name of await readdir(uploads)) {
+    // Others may be completed or aborted at this moment.
+    const record = await readFile(path.join(uploads, name, 'upload.json'), 'utf8').catch(() => '');
+    if (record.includes(String(session?.storage_upload_id))) return path.join(uploads, name);
+  }
+  throw new Error('the store has no such upload');
+}
+
+/** What lies there: inode and time of change of each file. */
+export async function storedFiles(
+  vault: TestVault,
+  sessionId: string,
+): Promise<Record<string, string>> {
+  const directory = await sessionDirectory(vault, sessionId);
+  const files: Record<string, string> = {};
+  for (const name of (await readdir(directory)).sort()) {
+    const { ino, mtimeMs } = await stat(path.join(directory, name));
+    files[name] = `${ino} ${mtimeMs}`;
+  }
+  return files;
+}
+
+/** The directory in which the store keeps a completed object. */
+export function objectDirectory(vault: TestVault, key: string): string {
+  return createLayout(storeDirectory(vault)).objectDirectory(key);
+}
+
+export function hasObject(vault: TestVault, key: string): Promise<boolean> {
+  return isThere(objectDirectory(vault, key));
+}
+
+/** Whether there is anything of this name. */
+export function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The file of the first part of a completed object. */
+export async function partFile(vault: TestVault, key: string): Promise<string> {
+  const directory = objectDirectory(vault, key);
+  const name = (await readdir(directory)).find((file) => file.startsWith('1-'));
+  return path.join(directory, name ?? '');
+}

@@ -1,0 +1,19 @@
+import { once } from 'node:events';
+import type { Server } from 'node:net';
+import { until } from '../../../app/dev/processes/until.ts';
+
+/**
+ * Listens on a port of 127.0.0.1 that this process may just have let go: a child that another test
+ * spawns at that moment holds all that was open until it runs its own program.
+ */
+export async function listenOn(server: Server, port: number): Promise<void> {
+  const listens = () =>
+    once(server.listen(port, '127.0.0.1'), 'listening').then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE') return false;
+        throw error;
+      },
+    );
+  await until(listens, { what: `port ${port} to be free`, timeoutMs: 10_000 });
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
+import { testStack } from '../vault/stack.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+/** A database of a test's own behind a proxy, and the settings of a vault that uses it. */
+export interface ProxiedDatabase extends AsyncDisposable {
+  readonly proxy: TcpProxy;
+  /** Past the proxy. */
+  readonly ownerUrl: string;
+  readonly settings: { DATABASE_URL: string; DATABASE_SERVICE_URL: string };
+}
+
+export async function startProxiedDatabase(): Promise<ProxiedDatabase> {
+  const { postgres, templateDatabase } = testStack();
+  const name = `proxied_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, name, templateDatabase);
+  const proxy = await startTcpProxy(`http://${postgres.host}:${postgres.port}`);
+  const port = Number(new URL(proxy.url).port);
+  const urls = databaseUrls({ ...postgres, host: '127.0.0.1', port }, name);
+  return {
+    proxy,
+    ownerUrl: databaseUrls(postgres, name).owner,
+    settings: { DATABASE_URL: urls.app, DATABASE_SERVICE_URL: urls.service },
+    async [Symbol.asyncDispose]() {
+      await proxy.close();
+      await dropDatabase(postgres, name);
+    },
+  };
+}

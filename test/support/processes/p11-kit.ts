@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { until } from '../audit/token-fixture.ts';
+import type { TokenFixture } from '../audit/token-fixture.ts';
+
+const clientLibrary = [
+  '/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-client.so',
+  '/usr/lib/aarch64-linux-gnu/pkcs11/p11-kit-client.so',
+  '/usr/lib64/pkcs11/p11-kit-client.so',
+  '/usr/lib/pkcs11/p11-kit-client.so',
+].find((path) => existsSync(path));
+
+const program = (process.env.PATH ?? '')
+  .split(delimiter)
+  .map((directory) => join(directory, 'p11-kit'))
+  .find((path) => existsSync(path));
+
+/** A token behind a socket: its server can die and hang, as an HSM on the network can. */
+export type TokenServer = {
+  /** What a signer needs to reach the token through the server. */
+  environment: Record<string, string>;
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  /** Nothing is answered any more, and nothing refused. */
+  hang(): void;
+  resume(): void;
+};
+
+/** Serves the fixture's token, which must exist. Not yet started. */
+export function createTokenServer(fixture: TokenFixture): TokenServer {
+  if (!clientLibrary || !program) throw new Error('install p11-kit and its client module');
+  const command = program;
+  const socketPath = join(fixture.directory, 'p11-kit.sock');
+  const { SIGNER_LIBRARY, SIGNER_TOKEN_LABEL } = fixture.environment;
+  const token = `pkcs11:token=${encodeURIComponent(SIGNER_TOKEN_LABEL)}`;
+  let server: ChildProcess | undefined;
+
+  /** To the whole group: the server gives each connection a process of its own. */
+  const signal = (name: NodeJS.Signals): void => {
+    if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null)
+      process.kill(-server.pid, name);
+  };
+  return {
+    environment: {
+      SIGNER_LIBRARY: clientLibrary,
+      P11_KIT_SERVER_ADDRESS: `unix:path=${socketPath}`,
+    },
+
+    async start() {
+      await rm(socketPath, { force: true });
+      const args = ['server', '-f', '-n', socketPath, '--provider', SIGNER_LIBRARY, token];
+      server = spawn(command, args, {
+        env: fixture.environment,
+        detached: true,
+        stdio: 'ignore',
+      });
+      await until(() => existsSync(socketPath));
+    },
+
+    async kill() {
+      if (!server || server.exitCode !== null || server.signalCode !== null) return;
+      const exit = once(server, 'exit');
+      signal('SIGKILL');
+      await exit;
+    },
+
+    hang: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+  };
+}

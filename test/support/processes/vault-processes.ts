@@ -1,0 +1,125 @@
+import { appFlags } from '../../../app/dev/stack/app-flags.ts';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createDatabase,
+  databaseUrls,
+  dropDatabase,
+  type DatabaseUrls,
+} from '../../../app/dev/postgres/database.ts';
+import { freePort } from '../../../app/dev/processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../../app/dev/processes/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/node-process.ts';
+import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { startSigner } from '../../../app/dev/signer/signer.ts';
+import type { TestStack } from '../vault/stack.ts';
+import { createKillable, type KillableProcess } from '../../faults/killable-process.ts';
+import { withoutLimits } from '../vault/without-limits.ts';
+
+/** The app and a signer of its own as real processes, on a database of their own. */
+export interface VaultProcesses extends AsyncDisposable {
+  readonly app: KillableProcess;
+  readonly signer: KillableProcess;
+  /** Stays the same when the app is started again. */
+  readonly baseUrl: string;
+  readonly databases: DatabaseUrls;
+  readonly mailDirectory: string;
+  /** Of the filesystem store. */
+  readonly objectDirectory: string;
+  /** What the app has written, as JSON lines. */
+  readonly logFile: string;
+}
+
+export interface VaultProcessesOptions {
+  /** Environment variables over the test's own. */
+  settings?: Record<string, string>;
+  /** Of the app's process, such as --import or --cpu-prof. */
+  nodeArguments?: string[];
+}
+
+export async function startVaultProcesses(
+  { postgres, templateDatabase, redisUrl, signerEnvironment }: TestStack,
+  { settings = {}, nodeArguments = [] }: VaultProcessesOptions = {},
+): Promise<VaultProcesses> {
+  await using resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-vault-'));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const database = `vault_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, database, templateDatabase);
+  resources.defer(() => dropDatabase(postgres, database));
+
+  const inside = (name: string) => join(directory, name);
+  const databases = databaseUrls(postgres, database);
+  const mailDirectory = inside('mail');
+  await mkdir(mailDirectory);
+  const signerSocketPath = inside('signer.sock');
+  const signer = await createKillable(() =>
+    startSigner({
+      environment: { ...signerEnvironment, SIGNER_SOCKET_PATH: signerSocketPath },
+      output: { file: inside('signer.log') },
+    }),
+  );
+  resources.use(signer);
+
+  const port = await freePort();
+  const logFile = inside('app.log');
+  const environment = {
+    ...inheritedEnvironment(),
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'info',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    HTTP_PUBLIC_URL: 'http://vault.test',
+    DATABASE_URL: databases.app,
+    DATABASE_SERVICE_URL: databases.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DRIVER: 'filesystem',
+    STORAGE_DIRECTORY: inside('objects'),
+    SIGNER_SOCKET_PATH: signerSocketPath,
+    MAIL_DIRECTORY: mailDirectory,
+    HTTP_INTERNAL_PORT: '0',
+    ...withoutLimits,
+    ...settings,
+  };
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const app = await createKillable(() =>
+    startApp({ environment, baseUrl, logFile, nodeArguments }),
+  );
+  resources.use(app);
+
+  const running = resources.move();
+  return {
+    app,
+    signer,
+    baseUrl,
+    databases,
+    mailDirectory,
+    objectDirectory: inside('objects'),
+    logFile,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+interface AppOptions {
+  environment: Record<string, string>;
+  baseUrl: string;
+  logFile: string;
+  nodeArguments: string[];
+}
+
+async function startApp(options: AppOptions): Promise<GuardedProcess> {
+  const { environment, baseUrl, logFile, nodeArguments } = options;
+  const flags = [...appFlags, ...nodeArguments];
+  const spec = nodeProcess('app', ['app/main.ts'], environment, flags);
+  const app = await spawnGuarded(spec, { file: logFile });
+  await untilReady(app, () => askReadiness(baseUrl), { timeoutMs: 60_000, logFile });
+  return app;
+}
+
+async function askReadiness(baseUrl: string): Promise<void> {
+  const response = await fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(5_000) });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`not ready: ${response.status}`);
+}

@@ -1,0 +1,49 @@
+import { freePort } from '../../../app/dev/processes/free-port.ts';
+import { spawnGuarded, type GuardedProcess } from '../../../app/dev/processes/guarded-process.ts';
+import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/node-process.ts';
+import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { testStack } from './stack.ts';
+import type { TestVault } from './vault.ts';
+import { storeDirectory } from '../documents/stored-files.ts';
+import { withoutLimits } from './without-limits.ts';
+
+export interface Replica {
+  readonly baseUrl: string;
+  readonly process: GuardedProcess;
+}
+
+/**
+ * Another process of the same vault: same database, same objects, same tokens.
+ * @param settings environment variables over its own.
+ */
+export async function startReplica(
+  vault: TestVault,
+  settings: Record<string, string> = {},
+): Promise<Replica> {
+  const port = await freePort();
+  const { redisUrl, signerSocketPath } = testStack();
+  const spec = nodeProcess('replica', ['app/main.ts'], {
+    ...inheritedEnvironment(),
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'warn',
+    PORT: String(port),
+    HTTP_PUBLIC_URL: vault.config.http.publicUrl,
+    DATABASE_URL: vault.databases.app,
+    DATABASE_SERVICE_URL: vault.databases.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DIRECTORY: storeDirectory(vault),
+    SIGNER_SOCKET_PATH: signerSocketPath,
+    // Either may send what either promised.
+    MAIL_DIRECTORY: vault.mailDirectory,
+    ...withoutLimits,
+    ...settings,
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const process = await spawnGuarded(spec, { onLine: () => undefined });
+  const isReady = async () => {
+    const response = await fetch(`${baseUrl}/health/ready`);
+    if (!response.ok) throw new Error(`not ready: ${response.status}`);
+  };
+  await untilReady(process, isReady, { timeoutMs: 60_000, intervalMs: 100 });
+  return { baseUrl, process };
+}

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { createAccount, inventAccount, logIn, register } from '../accounts/test-account.ts';
+import { postJson, send } from '../http/send.ts';
+import { newSharingKey } from '../documents/people.ts';
+import type { TestVault } from './vault.ts';
+
+export interface Tenant {
+  readonly userId: string;
+  readonly tenantId: string;
+}
+
+/** A connection of one of the vault's logins; closed by whoever asked for it. */
+export async function connectAs(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  return client;
+}
+
+/** A user of a tenant of their own with a row in every table that users have rows in. */
+export async function createTenant(vault: TestVault, tenantId: string): Promise<Tenant> {
+  const account = await createAccount(vault);
+  const service = await connectAs(vault.databases.service);
+  const { rows } = await service.query<{ id: string }>(
+    'update accounts set tenant_id = $1 where email = $2 returning id',
+    [tenantId, account.email],
+  );
+  const userId = rows[0]?.id ?? '';
+  const token = await logIn(vault, account);
+  await storeEverything(vault, token);
+  await service.query(
+    `insert into document_shares (id, user_id, tenant_id, document_id, recipient_ref, wrapped_key,
+       permissions)
+     select gen_random_uuid(), user_id, tenant_id, id, gen_random_uuid(), '', '{read}'
+     from documents where user_id = $1`,
+    [userId],
+  );
+  await storeOfDevices(service, { userId, tenantId });
+  await service.end();
+  await register(vault, inventAccount());
+  return { userId, tenantId };
+}
+
+async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Promise<void> {
+  const inserts = [
+    `session_devices (user_id, tenant_id, id, issuer, sid, device_id)
+     values ($1, $2, gen_random_uuid(), 'https://issuer.test', 'a', gen_random_uuid())`,
+    `sync_counters (user_id, tenant_id, last_change) values ($1, $2, 1)`,
+    `sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+     values ($1, $2, gen_random_uuid(), 1, '{}', 1, now())`,
+    `sync_history (user_id, tenant_id, id, object_id, version, status, device_id, changed_at)
+     values ($1, $2, gen_random_uuid(), gen_random_uuid(), 1, 'APPLIED', gen_random_uuid(), now())`,
+    `sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
+     values ($1, $2, gen_random_uuid(), '', '{}', now())`,
+  ];
+  for (const insert of inserts) await service.query(`insert into ${insert}`, [userId, tenantId]);
+}
+
+async function storeEverything({ baseUrl }: TestVault, token: string): Promise<void> {
+  const bytes = randomBytes(64);
+  const upload = { fileName: 'a.bin', mimeType: 'application/octet-stream', totalParts: 1 };
+  const post = async (path: string, json: unknown) => {
+    const { status, body, text } = await postJson(`${baseUrl}${path}`, json, token);
+    if (status >= 300) throw new Error(`${path} was answered ${status}: ${text}`);
+    return body as Record<string, string>;
+  };
+  await post('/v1/crypto/keys/master-envelope', {
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+  });
+  await post('/v1/crypto/keys/recovery-envelope', {
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+  });
+  await post('/v1/crypto/keys/device-envelope', {
+    deviceId: randomUUID(),
+    encryptedEnvelope: randomBytes(40).toString('base64'),
+    encryptedInfo: randomBytes(40).toString('base64'),
+  });
+  await send('PUT', `${baseUrl}/v1/crypto/keys/sharing`, { token, json: newSharingKey() });
+  await post('/v1/documents/share-key', { recipientEmail: inventAccount().email });
+  const created = await send('POST', `${baseUrl}/v1/uploads`, {
+    token,
+    json: { ...upload, fileSize: bytes.length },
+    headers: { 'Idempotency-Key': 'once' },
+  });
+  const { sessionId } = created.body as Record<string, string>;
+  const part = { token, bytes: new Uint8Array(bytes) };
+  await send('PUT', `${baseUrl}/v1/uploads/${sessionId}/parts/1`, part);
+  const { fileKey } = await post(`/v1/uploads/${sessionId}/complete`, undefined);
+  const { id } = await post('/v1/documents', {
+    encryptedMetadata: randomBytes(64).toString('base64'),
+    keywordDeterministic: [randomBytes(32).toString('hex')],
+    storagePath: fileKey,
+  });
+  await post(`/v1/documents/${id}/certify`, undefined);
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createApp } from '../../../app/app.ts';
+import { loadConfig, type Config } from '../../../app/config/config.ts';
+import {
+  createDatabase,
+  databaseUrls,
+  dropDatabase,
+  type DatabaseUrls,
+} from '../../../app/dev/postgres/database.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { listen } from '../../../app/http/server/server.ts';
+import { startServices, type Services } from '../../../app/wiring/services.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
+import { withoutLimits } from './without-limits.ts';
+import { testStack } from './stack.ts';
+
+/** The whole application in this process, on a database and an object store of its own. */
+export interface TestVault {
+  readonly baseUrl: string;
+  readonly config: Config;
+  readonly services: Services;
+  readonly databases: DatabaseUrls;
+  /** Where its e-mails are, as files. */
+  readonly mailDirectory: string;
+  /** Every log line so far, as JSON text. */
+  readonly logLines: readonly string[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Resolves as soon as it listens, ready or not.
+ * @param settings environment variables over the test's own.
+ */
+export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
+  const { postgres, templateDatabase, redisUrl, signerSocketPath } = testStack();
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-vault-'));
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  await createDatabase(postgres, database, templateDatabase);
+  const databases = databaseUrls(postgres, database);
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'info',
+    PORT: '0',
+    HTTP_PUBLIC_URL: 'http://vault.test',
+    DATABASE_URL: databases.app,
+    DATABASE_SERVICE_URL: databases.service,
+    REDIS_URL: redisUrl,
+    STORAGE_DIRECTORY: path.join(directory, 'objects'),
+    SIGNER_SOCKET_PATH: signerSocketPath,
+    MAIL_DIRECTORY: directory,
+    ...withoutLimits,
+    ...settings,
+  });
+  const logLines: string[] = [];
+  const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
+  const services = await startServices(config, log);
+  const server = await listen(
+    createApp(config, services, log, 'public'),
+    config.http.host,
+    config.http.port,
+  );
+  return {
+    baseUrl: `http://${config.http.host}:${server.port}`,
+    config,
+    services,
+    databases,
+    mailDirectory: directory,
+    logLines,
+    async stop() {
+      services.beginDrain();
+      await server.drain(2);
+      await services.stop();
+      await dropDatabase(postgres, database);
+      // A mark may just be written.
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** A vault that has its keys from the signer and takes every request. */
+export async function startReadyVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
+  const vault = await startVault(settings);
+  await untilReady(vault.baseUrl);
+  return vault;
+}
+
+export async function untilReady(baseUrl: string): Promise<void> {
+  const isReady = async () => (await fetch(`${baseUrl}/health/ready`)).ok;
+  await until(() => isReady().catch(() => false), {
+    what: 'the vault to be ready',
+    timeoutMs: 30_000,
+  });
+}
