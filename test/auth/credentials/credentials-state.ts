@@ -1,0 +1,31 @@
+import { beginLogin, type TestAccount } from '../../support/accounts/test-account.ts';
+import { postJson } from '../../support/http/send.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import type { TestVault } from '../../support/vault/vault.ts';
+
+/** All that a change of credentials may touch; envelopes by their kind or device. */
+export async function stateOf(vault: TestVault, userId: string) {
+  const sql = createSql(vault);
+  const credentials = await sql('select * from credentials where account_id = $1 order by method', [
+    userId,
+  ]);
+  const envelopes = await sql('select * from key_envelopes where user_id = $1', [userId]);
+  return {
+    credentials,
+    envelopes: Object.fromEntries(
+      envelopes.map((row) => [String(row['device_id'] ?? row['kind']), row]),
+    ),
+  };
+}
+
+/** The status of a login; between its two steps something may happen. */
+export async function logInWith(
+  vault: TestVault,
+  account: TestAccount,
+  meanwhile?: () => Promise<void>,
+): Promise<number> {
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
+  await meanwhile?.();
+  const verify = `${vault.baseUrl}/v1/auth/login/verify`;
+  return (await postJson(verify, { sessionId, A, M1 })).status;
+}

@@ -1,0 +1,111 @@
+import test, { type ExecutionContext } from 'ava';
+import { z } from 'zod';
+import { openDatabase } from '../../../app/db/database.ts';
+import { selectExpired, start } from '../../../app/lifecycle/purge/expired-accounts.ts';
+import { peakMemoryBytes } from '../../support/processes/process-figures.ts';
+import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
+import { send } from '../../support/http/send.ts';
+import { createKeyFile } from '../../support/vault/key-file.ts';
+import { testStack } from '../../support/vault/stack.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import {
+  countsOf,
+  expire,
+  insertExpired,
+  registerOnly,
+  startPurgeVault,
+} from '../../support/accounts/purge-vault.ts';
+
+const mebibyte = 2 ** 20;
+const accounts = 10_000;
+const slackBytes = 128 * mebibyte;
+
+/** The app as a process of its own: this one's memory is that of other tests as well. */
+async function startProcess(t: ExecutionContext) {
+  const keys = await createKeyFile();
+  t.teardown(() => keys.remove());
+  const settings = { NODE_ENV: 'test', INTERNAL_API_KEYS_FILE: keys.path };
+  const vault = await startVaultProcesses(testStack(), { settings });
+  t.teardown(() => vault[Symbol.asyncDispose]());
+  const headers = { 'X-Internal-Api-Key': keys.admin };
+  const purge = () => send('POST', `${vault.baseUrl}/v1/auth/purge/expired`, { headers });
+  return { vault, sql: createSql(vault), purge };
+}
+
+test.serial('ten thousand accounts are purged, and memory does not grow with them', async (t) => {
+  const context = await startProcess(t);
+  const { vault, sql, purge } = context;
+  const real = await Promise.all(Array.from({ length: 10 }, () => registerOnly(context)));
+  for (const { userId } of real) await expire(context, userId);
+  const unsent = accounts - real.length;
+  await insertExpired(sql, unsent);
+
+  const peakBefore = peakMemoryBytes(vault.app.pid);
+  const begin = performance.now();
+  const answer = await purge();
+  const seconds = (performance.now() - begin) / 1000;
+  const growth = peakMemoryBytes(vault.app.pid) - peakBefore;
+  t.log(`${seconds.toFixed(1)} s, ${Math.round(growth / mebibyte)} MiB more at the peak`);
+
+  t.is(answer.status, 200, answer.text);
+  t.deepEqual(countsOf(answer), {
+    purgedAccounts: accounts,
+    removedAuditTraces: accounts,
+    removedEmails: unsent,
+  });
+  t.true(growth < slackBytes);
+  const left = await sql('select count(*)::int from accounts');
+  t.deepEqual(left, [{ count: 0 }]);
+  const batches = await sql(
+    "select count(*)::int from audit_entries where action = 'account.purged'",
+  );
+  t.deepEqual(batches, [{ count: accounts / 200 }]);
+});
+
+const Plan: z.ZodType<PlanNode> = z.looseObject({
+  'Node Type': z.string(),
+  'Relation Name': z.string().optional(),
+  'Index Name': z.string().optional(),
+  get Plans() {
+    return z.array(Plan).optional();
+  },
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string | undefined;
+  readonly 'Index Name'?: string | undefined;
+  readonly Plans?: readonly PlanNode[] | undefined;
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+test.serial(
+  'the few expired accounts are found without a scan of the many active ones',
+  async (t) => {
+    const { vault, sql, stop } = await startPurgeVault();
+    t.teardown(stop);
+    await insertExpired(sql, 100);
+    await sql(
+      `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)
+     select gen_random_uuid(), 'default', n || '@example.org', 'ACTIVE', 'standard', '{user}', '{}'
+     from generate_series(1, 50000) n`,
+    );
+    await sql('analyze');
+    const db = await openDatabase({ ...vault.config.database, poolSize: 1 });
+    t.teardown(() => db.close());
+    const [row] = await db.asService((tx) =>
+      selectExpired(tx, start, new Date()).forUpdate().skipLocked().explain('json'),
+    );
+    const [plan] = z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) }).parse(row)['QUERY PLAN'];
+    if (plan === undefined) throw new Error('there is a plan');
+    const onAccounts = nodesOf(plan.Plan).filter((node) => node['Relation Name'] === 'accounts');
+    t.deepEqual(
+      onAccounts.map((node) => node['Index Name']),
+      ['accounts_unvalidated'],
+      JSON.stringify(plan, undefined, 1),
+    );
+  },
+);
