@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { recordTallies } from '../../app/audit/tallies/recorder.ts';
-import { certify, storeDocument } from '../support/documents/documents.ts';
-import { createApi } from '../support/documents/uploads.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { openTrail } from '../support/audit/entries.ts';
-import { sealEntries } from './sealed.ts';
+import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
+import { certify, storeDocument } from '../../support/documents/documents.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { openTrail } from '../../support/audit/entries.ts';
+import { sealEntries } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { createApi, type Api } from '../support/documents/uploads.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -10,11 +10,11 @@ import {
   openSession,
   putPart,
   upload,
-} from '../support/documents/files.ts';
-import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
-import { startVault } from '../support/vault/vault.ts';
-import { appendEntries, openTrail } from '../support/audit/entries.ts';
-import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+} from '../../support/documents/files.ts';
+import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
+import { startVault } from '../../support/vault/vault.ts';
+import { appendEntries, openTrail } from '../../support/audit/entries.ts';
+import { startVaultWithSigner } from '../../support/audit/own-signer.ts';
 
 const write = (api: Api) =>
   api.send('POST', '/v1/crypto/keys/master-envelope', {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { startServices } from '../../app/wiring/services.ts';
-import { createLog } from '../../app/telemetry/log.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { appendEntries, eventOf, openTrail } from '../support/audit/entries.ts';
-import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { startServices } from '../../../app/wiring/services.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
+import { startVaultWithSigner } from '../../support/audit/own-signer.ts';
 
 async function untilSealed(sql: Sql, what: string): Promise<void> {
   await until(

@@ -4,8 +4,8 @@ import canonicalize from 'canonicalize';
 import {
   createVerifyingThreads,
   type VerifiableProof,
-} from '../../app/audit/verification/verifying-threads.ts';
-import type { RegisteredKey } from '../../app/proof/registered-key.ts';
+} from '../../../app/audit/verification/verifying-threads.ts';
+import type { RegisteredKey } from '../../../app/proof/registered-key.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const key: RegisteredKey = {

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { verifyProof } from '../../client/proofs/proof.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
-import { createApi } from '../support/documents/uploads.ts';
-import { generateCorpus } from '../vectors/proofs.generate.ts';
-import { proofBytes } from '../vectors/proofs/case.ts';
-import { readCorpus } from '../vectors/proofs/corpus.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { verifyProof } from '../../../client/proofs/proof.ts';
+import { connectAs } from '../../support/vault/two-tenants.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import { generateCorpus } from '../../vectors/proofs.generate.ts';
+import { proofBytes } from '../../vectors/proofs/case.ts';
+import { readCorpus } from '../../vectors/proofs/corpus.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
 
 const { cases, keys } = await readCorpus();
 

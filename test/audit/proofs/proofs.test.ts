@@ -1,13 +1,13 @@
 import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { createApi, type Api } from '../support/documents/uploads.ts';
-import { sha3 } from '../support/documents/files.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { become } from './sealed.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
+import { sha3 } from '../../support/documents/files.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { become } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

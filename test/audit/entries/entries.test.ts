@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import type { KyselyPlugin } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { createEntries } from '../../app/audit/entries/entries.ts';
-import type { Database } from '../../app/db/database.ts';
-import { createApi, type Api } from '../support/documents/uploads.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { eventOf, openTrail } from '../support/audit/entries.ts';
-import { become, sealEntries } from './sealed.ts';
+import { createEntries } from '../../../app/audit/entries/entries.ts';
+import type { Database } from '../../../app/db/database.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { eventOf, openTrail } from '../../support/audit/entries.ts';
+import { become, sealEntries } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

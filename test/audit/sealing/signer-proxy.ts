@@ -5,7 +5,7 @@ import { createServer, request as send } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { testStack } from '../support/vault/stack.ts';
+import { testStack } from '../../support/vault/stack.ts';
 
 /** What becomes of a batch in place of the signer's answer: its own, or none. */
 export type Failure = { readonly status: number; readonly text: string } | 'cut';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createBatchSize } from '../../app/audit/sealing/batch-size.ts';
+import { createBatchSize } from '../../../app/audit/sealing/batch-size.ts';
 
 test('batches shrink to what a slow HSM signs in time, and grow again no faster than doubled', (t) => {
   const size = createBatchSize();

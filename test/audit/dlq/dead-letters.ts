@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { createKeyFile, type KeyFile } from '../support/vault/key-file.ts';
-import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { eventOf, openTrail, type TestTrail } from '../support/audit/entries.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { createKeyFile, type KeyFile } from '../../support/vault/key-file.ts';
+import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { eventOf, openTrail, type TestTrail } from '../../support/audit/entries.ts';
 
 /** An entry in the queue, and the text that it had before it was spoilt. */
 export interface Dead {

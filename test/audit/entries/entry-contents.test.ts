@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { recordTallies } from '../../app/audit/tallies/recorder.ts';
-import { close, createMember, sweepNow, type Member } from '../support/accounts/closing.ts';
-import { beginLogin, openSession as logInAgain } from '../support/accounts/test-account.ts';
+import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
+import { close, createMember, sweepNow, type Member } from '../../support/accounts/closing.ts';
+import { beginLogin, openSession as logInAgain } from '../../support/accounts/test-account.ts';
 import {
   addVersion,
   certify,
@@ -10,20 +10,20 @@ import {
   replaceMetadata,
   storeDocument,
   removeDocument,
-} from '../support/documents/documents.ts';
-import { postJson, send } from '../support/http/send.ts';
+} from '../../support/documents/documents.ts';
+import { postJson, send } from '../../support/http/send.ts';
 import {
   askKey,
   createRecipient,
   newSharingKey,
   putKey,
   share,
-} from '../support/documents/people.ts';
-import { abort, bytesOf, openSession, upload } from '../support/documents/files.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { documentedActions } from './actions-table.ts';
-import { openTrail } from '../support/audit/entries.ts';
+} from '../../support/documents/people.ts';
+import { abort, bytesOf, openSession, upload } from '../../support/documents/files.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { documentedActions } from '../../trail/actions-table.ts';
+import { openTrail } from '../../support/audit/entries.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 type Context = ExecutionContext<{ vault: TestVault; sql: Sql }>;

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { send } from '../support/http/send.ts';
-import { createApi } from '../support/documents/uploads.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import { send } from '../../support/http/send.ts';
+import { createApi } from '../../support/documents/uploads.ts';
 import { startDlqVault, type DlqVault } from './dead-letters.ts';
-import { askOpenssl } from '../support/audit/openssl.ts';
+import { askOpenssl } from '../../support/audit/openssl.ts';
 
 let dlq: DlqVault;
 const teardowns: (() => unknown)[] = [];

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createAlerts } from '../../app/audit/dlq/alerts.ts';
-import { startVault } from '../support/vault/vault.ts';
-import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { createAlerts } from '../../../app/audit/dlq/alerts.ts';
+import { startVault } from '../../support/vault/vault.ts';
+import { appendEntries, openTrail } from '../../support/audit/entries.ts';
 
 const thresholds = {
   deadLetters: 100,

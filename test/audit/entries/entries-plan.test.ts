@@ -1,12 +1,12 @@
 import anyTest, { type TestFn } from 'ava';
 import { sql as kyselySql } from 'kysely';
-import { selectInReach, selectMatches } from '../../app/audit/entries/matches.ts';
-import { EntryQuery } from '../../app/audit/entries/schema.ts';
-import { asReader } from '../../app/audit/entries/readers.ts';
-import { openDatabase, type Database } from '../../app/db/database.ts';
-import type { Caller } from '../../app/http/requests/caller.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { selectInReach, selectMatches } from '../../../app/audit/entries/matches.ts';
+import { EntryQuery } from '../../../app/audit/entries/schema.ts';
+import { asReader } from '../../../app/audit/entries/readers.ts';
+import { openDatabase, type Database } from '../../../app/db/database.ts';
+import type { Caller } from '../../../app/http/requests/caller.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
 
 interface PlanNode {
   readonly 'Node Type': string;

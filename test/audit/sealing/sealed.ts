@@ -1,8 +1,8 @@
-import { until } from '../../app/dev/processes/until.ts';
-import type { Owner } from '../../app/db/database.ts';
-import type { Sql } from '../support/vault/sql.ts';
-import type { TestVault } from '../support/vault/vault.ts';
-import { appendEntries, openTrail } from '../support/audit/entries.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { Owner } from '../../../app/db/database.ts';
+import type { Sql } from '../../support/vault/sql.ts';
+import type { TestVault } from '../../support/vault/vault.ts';
+import { appendEntries, openTrail } from '../../support/audit/entries.ts';
 
 /** Signed entries of this owner. Answers their ids, oldest first. */
 export async function sealEntries(

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { startVault } from '../support/vault/vault.ts';
-import { appendEntries, eventOf, openTrail } from '../support/audit/entries.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startVault } from '../../support/vault/vault.ts';
+import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startSignerProxy, type Failure } from './signer-proxy.ts';
 
 /** A vault behind a proxy to the signer, and what happens to its entries. */

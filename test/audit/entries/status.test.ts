@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
-import { createApi, type Api } from '../support/documents/uploads.ts';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { become, sealEntries } from './sealed.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { become, sealEntries } from '../sealing/sealed.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

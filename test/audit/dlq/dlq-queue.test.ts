@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { eraseTraces, findUnsealed } from '../../app/audit/entries/erasure.ts';
-import { send } from '../support/http/send.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { eraseTraces, findUnsealed } from '../../../app/audit/entries/erasure.ts';
+import { send } from '../../support/http/send.ts';
 import { startDlqVault } from './dead-letters.ts';
-import { appendEntries } from '../support/audit/entries.ts';
-import { createOwnSigner } from '../support/audit/own-signer.ts';
-import { startSignerProxy } from './signer-proxy.ts';
+import { appendEntries } from '../../support/audit/entries.ts';
+import { createOwnSigner } from '../../support/audit/own-signer.ts';
+import { startSignerProxy } from '../sealing/signer-proxy.ts';
 
 test('a batch takes those that were tried least first, so that hopeless ones hold up no other', async (t) => {
   const dlq = await startDlqVault(t);
