@@ -4,7 +4,7 @@ import { createPerson, createRecipient, share } from '../support/documents/peopl
 import type { Api } from '../support/documents/uploads.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { insertNamed, keyword } from './searching.ts';
+import { insertNamed, keyword } from './search/searching.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -6,7 +6,13 @@ import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, MiB } from '../support/documents/files.ts';
 import { startReplica } from '../support/vault/replica.ts';
 import { startVault } from '../support/vault/vault.ts';
-import { documentPart, filePart, formEnd, partHead, startForm } from '../documents/forms.ts';
+import {
+  documentPart,
+  filePart,
+  formEnd,
+  partHead,
+  startForm,
+} from '../documents/form-upload/forms.ts';
 
 const forms = 4;
 const fileBytes = 128 * MiB;

@@ -4,7 +4,7 @@ import { startVault } from '../support/vault/vault.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, MiB, openSession } from '../support/documents/files.ts';
 import { startReplica } from '../support/vault/replica.ts';
-import { startPart, type SlowPart } from '../uploads/slow-part.ts';
+import { startPart, type SlowPart } from '../uploads/parts/slow-part.ts';
 import { peakMemoryBytes, resetPeakMemory } from '../support/processes/process-figures.ts';
 
 const parts = 4;

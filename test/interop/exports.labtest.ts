@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { seed } from '../support/runs/rounds.ts';
 import { createDevice, createObject } from '../support/sync/devices.ts';
-import { jsonObject, nested } from '../sync/json-values.ts';
+import { jsonObject, nested } from '../sync/merge/json-values.ts';
 import { startVault } from '../support/vault/vault.ts';
 import { runPython } from './python.ts';
 

@@ -11,7 +11,7 @@ import {
   deviceOf,
   type SyncDevice,
 } from '../support/sync/devices.ts';
-import { nested } from './json-values.ts';
+import { nested } from './merge/json-values.ts';
 
 interface Scene {
   readonly vault: TestVault;

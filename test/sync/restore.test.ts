@@ -10,7 +10,7 @@ import {
   createTwo,
   type SyncDevice,
 } from '../support/sync/devices.ts';
-import { openFeed, type FeedReader } from './feed-reader.ts';
+import { openFeed, type FeedReader } from './feed/feed-reader.ts';
 import { backUpObjects, tellRestored } from './restored.ts';
 
 /** Each of them begins an epoch of the vault that all share: one after the other. */

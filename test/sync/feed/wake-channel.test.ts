@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../../app/dev/processes/until.ts';
+import { connectRedis } from '../../../app/redis/redis.ts';
+import { openWakeChannel } from '../../../app/sync/feed/wake-channel.ts';
+import { createLog } from '../../../app/telemetry/log.ts';
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
+import { testStack } from '../../support/vault/stack.ts';
+
+/** A channel as one process has it. */
+async function join(t: ExecutionContext, url = testStack().redisUrl) {
+  const redis = connectRedis(url, createLog('silent'));
+  const told: string[] = [];
+  const state = { subscriptions: 0 };
+  const channel = openWakeChannel({
+    redis,
+    onTold: (userId) => told.push(userId),
+    onSubscribed: () => void (state.subscriptions += 1),
+  });
+  t.teardown(() => {
+    channel.close();
+    redis.disconnect();
+  });
+  await until(() => state.subscriptions === 1, { what: 'a subscription', timeoutMs: 10_000 });
+  return { channel, told, state, redis };
+}
+
+test('whoever is told of is heard of in the other processes, by few messages, and not in its own', async (t) => {
+  const [one, two] = [await join(t), await join(t)];
+  let messages = 0;
+  const listener = two.redis.duplicate();
+  t.teardown(() => listener.disconnect());
+  await listener.subscribe('sync-changes');
+  const userIds: string[] = Array.from({ length: 1_000 }, () => randomUUID());
+  listener.on('message', (_channel, text: string) => {
+    if (userIds.some((userId) => text.includes(userId))) messages += 1;
+  });
+  for (const userId of [...userIds, ...userIds]) one.channel.tell(userId);
+  const heard = () => new Set(two.told.filter((userId) => userIds.includes(userId)));
+  await until(() => heard().size === 1_000, { what: 'all users', timeoutMs: 10_000 });
+  t.true(messages <= 3, String(messages));
+  t.false(one.told.some((userId) => userIds.includes(userId)));
+});
+
+test('a subscription that has silently died is found by a probe, and stands anew', async (t) => {
+  const proxy = await startTcpProxy(testStack().redisUrl);
+  t.teardown(() => proxy.close());
+  const [one, two] = [await join(t), await join(t, proxy.url)];
+  await two.channel.probe();
+  t.is(two.state.subscriptions, 1, 'one that lives is left alone');
+  proxy.stall();
+  await two.channel.probe();
+  await until(() => two.state.subscriptions === 2, { what: 'another one', timeoutMs: 20_000 });
+  const userId = randomUUID();
+  one.channel.tell(userId);
+  await until(() => two.told.includes(userId), { what: 'the message', timeoutMs: 10_000 });
+  t.pass();
+});

@@ -1,0 +1,42 @@
+import { decide, type Accepted } from '../../../app/sync/merge/decision.ts';
+import type { JsonObject } from '../../../app/sync/merge/json.ts';
+import type { Change, Rule } from '../../../app/sync/merge/rules.ts';
+
+/** A change of the first version, which its device knows and no later one. */
+export interface OfflineWrite extends Change {
+  readonly delta: JsonObject;
+}
+
+export interface Ending {
+  readonly data: JsonObject;
+  readonly accepted: readonly OfflineWrite[];
+  readonly conflicts: number;
+}
+
+/** What the server ends with when writes of the first version arrive one after the other. */
+export function receive(
+  first: JsonObject,
+  writes: readonly OfflineWrite[],
+  ruleOf: (pointer: string) => Rule | undefined = () => undefined,
+): Ending {
+  const touched = new Map<string, Change>();
+  const accepted: OfflineWrite[] = [];
+  let data = first;
+  for (const write of writes) {
+    const { delta, changedAt, deviceId } = write;
+    const by = { changedAt, deviceId };
+    const since = { touched, by, ruleOf };
+    const object = { version: 1 + accepted.length, data };
+    const decision = decide(object, { baseVersion: 1, delta }, since);
+    if ('conflictType' in decision) continue;
+    accepted.push(write);
+    data = dataOf(decision);
+    for (const field of decision.changed ?? []) touched.set(field, by);
+  }
+  return { data, accepted, conflicts: writes.length - accepted.length };
+}
+
+function dataOf({ data }: Accepted): JsonObject {
+  if (data === null) throw new TypeError('a patch deletes no object');
+  return data;
+}

@@ -1,0 +1,210 @@
+import anyTest, { type TestFn } from 'ava';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import {
+  bytesOf,
+  complete,
+  MiB,
+  minPart,
+  openSession,
+  progress,
+  putPart,
+  sha256,
+  sha3,
+} from '../../support/documents/files.ts';
+import { startPart } from './slow-part.ts';
+import { storedFiles } from '../../support/documents/stored-files.ts';
+
+const test = anyTest as TestFn<{ vault: TestVault }>;
+
+test.before(async (t) => {
+  t.context = { vault: await startVault() };
+});
+test.after.always((t) => t.context.vault.stop());
+
+test('parts arrive in any order and in parallel, and the file is their sequence', async (t) => {
+  const api = await createApi(t.context.vault);
+  const file = bytesOf(3 * minPart + 7);
+  const sessionId = await openSession(t, api, file.length, 4);
+  const parts = [0, 1, 2, 3].map((i) => file.subarray(i * minPart, (i + 1) * minPart));
+  const answers = await Promise.all(
+    [4, 2, 3, 1].map((number) => putPart(api, sessionId, number, parts[number - 1] ?? file)),
+  );
+  for (const { status, body } of answers) {
+    t.is(status, 200);
+    const part = parts[Number(body.partNumber) - 1] ?? file;
+    t.like(body, { size: part.length, checksumSha256: sha256(part) });
+    t.is(typeof body.etag, 'string');
+  }
+  const last = answers.find(({ body }) => body.uploadedParts === 4);
+  t.is(last?.body.uploadedBytes, file.length);
+  t.like((await progress(api, sessionId)).body, { uploadedParts: 4, uploadedBytes: file.length });
+  const { status, body } = await complete(api, sessionId);
+  t.is(status, 200);
+  const document = await api.send('POST', '/v1/documents', {
+    json: { encryptedMetadata: 'AAAA', keywordDeterministic: [], storagePath: body.fileKey },
+  });
+  t.is(document.body.fileHash, sha3(file));
+});
+
+test('a recorded part sent again is compared and never stored again', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const part = bytesOf(1000);
+  const sessionId = await openSession(t, api, part.length);
+  const first = await putPart(api, sessionId, 1, part);
+  const before = await storedFiles(vault, sessionId);
+  const again = await putPart(api, sessionId, 1, part);
+  t.is(again.status, 200);
+  t.deepEqual(again.body, first.body);
+  const parallel = await Promise.all(
+    Array.from({ length: 5 }, () => putPart(api, sessionId, 1, part)),
+  );
+  for (const { status } of parallel) t.is(status, 200);
+  t.deepEqual(await storedFiles(vault, sessionId), before);
+});
+
+test('a recorded part with other content is a conflict, whatever its size', async (t) => {
+  const api = await createApi(t.context.vault);
+  const part = bytesOf(1000);
+  const sessionId = await openSession(t, api, part.length);
+  await putPart(api, sessionId, 1, part);
+  for (const other of [bytesOf(1000), part.subarray(1), bytesOf(999)]) {
+    const { status, body } = await putPart(api, sessionId, 1, other);
+    t.is(status, 409);
+    t.is(body.code, 'part_conflict');
+  }
+  t.like((await progress(api, sessionId)).body, { uploadedParts: 1, uploadedBytes: 1000 });
+  t.is((await complete(api, sessionId)).status, 200);
+});
+
+test('a part of the wrong number or size is refused', async (t) => {
+  const api = await createApi(t.context.vault);
+  const sessionId = await openSession(t, api, minPart + 1, 2);
+  const numbers: [string, string][] = [
+    ['0', 'validation_failed'],
+    ['-1', 'validation_failed'],
+    ['01', 'validation_failed'],
+    ['1.5', 'validation_failed'],
+    ['1e0', 'validation_failed'],
+    ['one', 'validation_failed'],
+    ['3', 'invalid_part_number'],
+    ['1000', 'invalid_part_number'],
+    ['1001', 'validation_failed'],
+    ['99999999999999999999', 'validation_failed'],
+  ];
+  for (const [number, code] of numbers) {
+    const { status, body } = await putPart(api, sessionId, number, bytesOf(1));
+    t.is(status, 400, number);
+    t.is(body.code, code, number);
+  }
+  for (const [number, size] of [
+    [1, minPart - 1],
+    [1, 0],
+    [2, 0],
+  ] as const) {
+    const { status, body } = await putPart(api, sessionId, number, bytesOf(size));
+    t.is(status, 400);
+    t.is(body.code, 'invalid_part_size', `${number} ${size}`);
+  }
+  t.like((await progress(api, sessionId)).body, { uploadedParts: 0 });
+});
+
+test('a part over the maximum is refused before its body is read', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 100 * MiB);
+  const part = startPart(vault, api, `/v1/uploads/${sessionId}/parts/1`, {
+    'content-length': 100 * MiB + 1,
+  });
+  const { status, body } = await part.answer;
+  part.request.destroy();
+  t.is(status, 400);
+  t.is(body.code, 'invalid_part_size');
+});
+
+test('the parts of a session never hold more bytes than the file it declared', async (t) => {
+  const api = await createApi(t.context.vault);
+  const small = await openSession(t, api, 10);
+  t.is((await putPart(api, small, 1, bytesOf(11))).body.code, 'invalid_part_size');
+
+  const sessionId = await openSession(t, api, minPart * 2 + 1, 3);
+  const parts = [1, 2, 3].map(() => bytesOf(minPart + 1));
+  const answers = await Promise.all(
+    parts.map((part, index) => putPart(api, sessionId, index + 1, part)),
+  );
+  for (const { body } of answers.filter(({ status }) => status !== 200)) {
+    t.is(body.code, 'invalid_part_size');
+  }
+  t.true(Number((await progress(api, sessionId)).body.uploadedBytes) <= minPart * 2 + 1);
+});
+
+test('a part without Content-Length is refused', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 10);
+  const part = startPart(vault, api, `/v1/uploads/${sessionId}/parts/1`, {
+    'transfer-encoding': 'chunked',
+  });
+  part.request.end(bytesOf(10));
+  const { status, body } = await part.answer;
+  t.is(status, 411);
+  t.is(body.code, 'length_required');
+});
+
+test('a body that asks to be continued is taken', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 10);
+  const part = startPart(vault, api, `/v1/uploads/${sessionId}/parts/1`, {
+    'content-length': 10,
+    expect: '100-continue',
+  });
+  part.request.once('continue', () => part.request.end(bytesOf(10)));
+  t.is((await part.answer).status, 200);
+});
+
+test('a Content-Digest is checked, and a part that fails it leaves nothing behind', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const part = bytesOf(1000);
+  const sessionId = await openSession(t, api, part.length);
+  const right = sha256(part);
+  const wrong = [
+    `sha-256=:${sha256(bytesOf(3))}:`,
+    `sha-256=${right}`,
+    `sha-256=:${right}`,
+    'sha-256=:AAAA:',
+    'sha-256=:not base64:',
+    'nonsense',
+    '',
+  ];
+  for (const digest of wrong) {
+    const { status, body } = await putPart(api, sessionId, 1, part, { 'content-digest': digest });
+    t.is(status, 400, digest);
+    t.is(body.code, 'digest_mismatch', digest);
+    t.like((await progress(api, sessionId)).body, { uploadedParts: 0, uploadedBytes: 0 });
+    t.deepEqual(Object.keys(await storedFiles(vault, sessionId)), ['upload.json'], digest);
+  }
+  const digest = `sha-512=:AAAA:, sha-256=:${right}:`;
+  t.is((await putPart(api, sessionId, 1, part, { 'content-digest': digest })).status, 200);
+  const again = await putPart(api, sessionId, 1, part, { 'content-digest': wrong[0] ?? '' });
+  t.is(again.body.code, 'digest_mismatch');
+});
+
+test('of a digest that is stated twice the last one counts, as of every such field', async (t) => {
+  const api = await createApi(t.context.vault);
+  const sessionId = await openSession(t, api, 10);
+  const part = bytesOf(10);
+  const [right, wrong] = [part, bytesOf(10)].map((bytes) => `sha-256=:${sha256(bytes)}:`);
+  const put = (digest: string) => putPart(api, sessionId, 1, part, { 'content-digest': digest });
+  t.is((await put(`${right}, ${wrong}`)).body.code, 'digest_mismatch');
+  t.is((await put(`${wrong}, ${right}`)).status, 200);
+});
+
+test('digests of other kinds are let be', async (t) => {
+  const api = await createApi(t.context.vault);
+  const sessionId = await openSession(t, api, 10);
+  const digest = { 'content-digest': 'sha-512=:AAAA:' };
+  t.is((await putPart(api, sessionId, 1, bytesOf(10), digest)).status, 200);
+});
