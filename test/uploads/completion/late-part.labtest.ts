@@ -4,7 +4,7 @@ import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createS3Client } from '../../../app/storage/s3/client.ts';
 import { createS3Store } from '../../../app/storage/s3/store.ts';
-import { createLabBucket, labConfig } from '../../storage/s3/lab-bucket.ts';
+import { createLabBucket, labConfig } from '../../storage/s3/servers/lab-bucket.ts';
 import { readObject } from '../../support/documents/stored.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { createApi } from '../../support/documents/uploads.ts';
@@ -15,7 +15,7 @@ import {
   progress,
   putPart,
 } from '../../support/documents/files.ts';
-import { startHoldingLine } from '../../storage/s3/holding-line.ts';
+import { startHoldingLine } from '../../storage/s3/servers/holding-line.ts';
 import { startPart } from '../parts/slow-part.ts';
 import { createSql } from '../../support/vault/sql.ts';
 

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { until } from '../../../app/dev/processes/until.ts';
+import { sendEvents, type Listener } from '../../../app/http/answers/event-stream.ts';
+import { openSocket } from '../../support/http/raw-http.ts';
+
+/** Serves texts of 64 KiB without end, and counts those that were asked for. */
+async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {
+  const state = { asked: 0, isOver: false, listener: undefined as Listener | undefined };
+  async function* events() {
+    try {
+      for (;;) {
+        state.asked += 1;
+        yield `data: ${'x'.repeat(64 * 1024)}\n\n`;
+      }
+    } finally {
+      state.isOver = true;
+    }
+  }
+  const failures: unknown[] = [];
+  const app = new Koa();
+  app.on('error', (error) => failures.push(error));
+  app.use(async (ctx) => {
+    const open = async (listener: Listener) => {
+      state.listener = listener;
+      return events();
+    };
+    await sendEvents(ctx, { open }, idleMs);
+  });
+  const handle = app.callback();
+  const server = createServer((req, res) => void handle(req, res)).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const socket = await openSocket(baseUrl);
+  t.teardown(() => socket.destroy());
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  return { state, socket, failures };
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+
+/** The number, once it has been the same for half a second. */
+async function settled(count: () => number): Promise<number> {
+  let last = -1;
+  return until(
+    () => {
+      const isSame = count() === last;
+      last = count();
+      return isSame && last > 0 ? last : undefined;
+    },
+    { what: 'the end of the requests', timeoutMs: 20_000, intervalMs: 500 },
+  );
+}
+
+test('a client that reads nothing is asked for no more than buffers hold, and is let go when idle', async (t) => {
+  const { state, socket, failures } = await serveWithoutEnd(t, 3_000);
+  socket.on('error', () => undefined);
+  const asked = await settled(() => state.asked);
+  t.true(asked < 500, `${asked} texts of 64 KiB`);
+  await until(() => state.isOver, { what: 'the server to let go', timeoutMs: 20_000 });
+  t.true(state.listener?.gone.aborted);
+  t.true(failures.length <= 1);
+});
+
+test('who reads again gets on with it', async (t) => {
+  const { state, socket } = await serveWithoutEnd(t);
+  const asked = await settled(() => state.asked);
+  socket.resume();
+  await until(() => state.asked > asked + 100, { what: 'more', timeoutMs: 20_000 });
+  t.false(state.isOver);
+});
+
+test('a client that leaves ends the events, and is no failure', async (t) => {
+  const { state, socket, failures } = await serveWithoutEnd(t);
+  socket.resume();
+  await until(() => state.asked > 10, { what: 'some events', timeoutMs: 20_000 });
+  socket.destroy();
+  await until(() => state.isOver, { what: 'the end', timeoutMs: 20_000 });
+  t.true(state.listener?.gone.aborted);
+  // Koa reports what it hears of the connection itself.
+  t.deepEqual(
+    failures.filter((error) => codeOf(error) !== 'ECONNRESET'),
+    [],
+  );
+});
+
+test('a listener can be cut off while it reads nothing', async (t) => {
+  const { state, socket } = await serveWithoutEnd(t);
+  socket.on('error', () => undefined);
+  await settled(() => state.asked);
+  state.listener?.cut();
+  await until(() => state.isOver, { what: 'the end', timeoutMs: 20_000 });
+  t.true(state.listener?.gone.aborted);
+});

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, request, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../../../app/dev/processes/until.ts';
+import { createJsonBodies } from '../../../app/http/bodies/json-body.ts';
+
+const large = JSON.stringify('x'.repeat(100_000));
+const small = '"x"';
+
+/** A server that reads bodies for whoever `x-client` names. */
+async function serve(t: ExecutionContext) {
+  const readJsonBody = createJsonBodies();
+  let hungUp = 0;
+  const server = createServer((req, res) => {
+    req.once('close', () => (hungUp += Number(!req.complete)));
+    readJsonBody(req, String(req.headers['x-client'])).then(
+      () => res.end(),
+      () => res.writeHead(400).end(),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  /** Begins a request; its body is for the test to send. */
+  const begin = (client: string, body: string): ClientRequest => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      'x-client': client,
+      expect: '100-continue',
+    };
+    const asking = request({ port, method: 'POST', headers, agent: false });
+    asking.on('error', () => undefined);
+    asking.flushHeaders();
+    return asking;
+  };
+  return { begin, hungUp: () => hungUp };
+}
+
+async function statusOf(asking: ClientRequest): Promise<number | undefined> {
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+/** Four large bodies of one client of which only the beginnings have come. */
+async function holdFour(begin: (client: string, body: string) => ClientRequest) {
+  const held = Array.from({ length: 4 }, () => begin('busy', large));
+  await Promise.all(held.map((asking) => once(asking, 'continue')));
+  for (const asking of held) asking.write(large.slice(0, 10));
+  return {
+    finish: async () => {
+      const answers = held.map(statusOf);
+      for (const asking of held) asking.end(large.slice(10));
+      return Promise.all(answers);
+    },
+  };
+}
+
+test('large bodies of one client wait for each other, and nobody else’s does, nor a small one', async (t) => {
+  const { begin } = await serve(t);
+  const held = await holdFour(begin);
+  let isFifthAnswered = false;
+  const fifth = begin('busy', large).end(large);
+  const answered = statusOf(fifth).then((status) => {
+    isFifthAnswered = true;
+    return status;
+  });
+  await once(fifth, 'continue');
+  t.is(await statusOf(begin('other', large).end(large)), 200);
+  t.is(await statusOf(begin('busy', small).end(small)), 200);
+  t.false(isFifthAnswered);
+  t.deepEqual(await held.finish(), [200, 200, 200, 200]);
+  t.is(await answered, 200);
+});
+
+test('who hangs up while waiting takes no turn', async (t) => {
+  const { begin, hungUp } = await serve(t);
+  const held = await holdFour(begin);
+  const gone = Array.from({ length: 4 }, () => begin('busy', large));
+  await Promise.all(gone.map((asking) => once(asking, 'continue')));
+  for (const asking of gone) asking.destroy();
+  await until(async () => hungUp() === 4, { what: 'the server to notice', timeoutMs: 10_000 });
+  await held.finish();
+  t.is(await statusOf(begin('busy', large).end(large)), 200);
+});

@@ -1,0 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { createObjectStore } from '../../../app/storage/create-store.ts';
+import { objectStoreContract } from '../contract/object-store-contract.ts';
+import { createLabBucket, labConfig } from './servers/lab-bucket.ts';
+
+const config = labConfig(`versioned-${randomUUID()}`, 'when_supported');
+
+objectStoreContract('S3 versioned', async () =>
+  createObjectStore(await createLabBucket(config, { versioned: true })),
+);

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { createS3Store } from '../../../app/storage/s3/store.ts';
+import { testBytes } from '../../support/documents/bytes.ts';
+import { everythingThrows, type Contents } from '../contract/every-operation.ts';
+import { collect, newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
+
+/** What stands where the store was, as a proxy does whose server is gone: it answers all alike. */
+async function startWrongServer(t: ExecutionContext, status: number, type: string, text: string) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(status, { 'content-type': type }).end(text);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const store = createS3Store({
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'us-east-1',
+    bucket: 'bucket',
+    accessKeyId: 'test',
+    secretAccessKey: 'test',
+    forcePathStyle: true,
+    checksums: 'when_supported',
+  });
+  t.teardown(() => store.close());
+  return store;
+}
+
+const contents: Contents = {
+  upload: { key: newKey(), uploadId: 'upload' },
+  part: { partNumber: 1, etag: 'etag' },
+  object: { key: newKey(), version: 'etag:etag' },
+};
+
+test('where nothing is found, not even the bucket, no upload is taken for ended', async (t) => {
+  const store = await startWrongServer(t, 404, 'text/html', '<html>nothing here</html>');
+  await everythingThrows(t, store, contents, 'storage_unavailable');
+});
+
+for (const [type, text] of [
+  ['text/html', '<html>welcome</html>'],
+  ['application/xml', '<?xml version="1.0"?><Welcome><To/></Welcome>'],
+] as const) {
+  test(`what tells no version is no object, though it comes with 200 and ${type}`, async (t) => {
+    const store = await startWrongServer(t, 200, type, text);
+    const { upload, part, object } = contents;
+    const operations = {
+      createMultipart: () => store.createMultipart(newKey()),
+      putPart: () => putBytes(store, upload, 1, testBytes(1_000, 1)),
+      completeMultipart: () => store.completeMultipart(upload.key, upload.uploadId, [part]),
+      stat: () => store.stat(object.key),
+      get: () => store.get(object.key),
+      listObjects: () => collect(store.listObjects()),
+      'get of a version': () => store.get(object.key, { ifVersion: object.version }),
+    };
+    for (const operation of Object.values(operations)) {
+      await throwsCode(t, operation(), 'storage_unavailable');
+    }
+  });
+}
