@@ -1,6 +1,6 @@
 import test from 'ava';
-import { watchContests } from '../../signer/pkcs11/keys/contests.ts';
-import type { StoredKey } from '../../signer/pkcs11/keys/key-objects.ts';
+import { watchContests } from '../../../signer/pkcs11/keys/contests.ts';
+import type { StoredKey } from '../../../signer/pkcs11/keys/key-objects.ts';
 
 function keyOf(id: string): StoredKey {
   return { purpose: 'audit', generation: 2, id: Buffer.from(id), handle: Buffer.alloc(8) };

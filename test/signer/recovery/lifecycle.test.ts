@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import test from 'ava';
-import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
-import { sampleText } from './sample-entry.ts';
-import { countOf } from './signer-metrics.ts';
+import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
+import { sampleText } from '../sample-entry.ts';
+import { countOf } from '../signer-metrics.ts';
 import {
   createTokenFixture,
   hsmProcess,
   startSigner,
   until,
-} from '../support/audit/token-fixture.ts';
-import type { TokenFixture } from '../support/audit/token-fixture.ts';
+} from '../../support/audit/token-fixture.ts';
+import type { TokenFixture } from '../../support/audit/token-fixture.ts';
 
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();

@@ -3,8 +3,8 @@ import {
   queueChange,
   queueRemoval,
   rebaseQueue,
-} from '../../../client/sync/stores/offline-queue.ts';
-import type { QueuedWrite, StoredObject } from '../../../client/sync/stores/stored-object.ts';
+} from '../../../../client/sync/stores/offline-queue.ts';
+import type { QueuedWrite, StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 
 const objectId = '01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35';
 const request = { id: objectId, changedAt: 1 };

@@ -2,12 +2,12 @@ import 'fake-indexeddb/auto';
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { openDB } from 'idb';
-import { forgetSyncDatabase, openSyncDatabase } from '../../../client/browser/sync-database.ts';
-import { createDeviceKey } from '../../../client/keys/device-key.ts';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
-import { connect, createUser } from '../../support/client/user.ts';
-import { impatient } from './devices.ts';
+import { forgetSyncDatabase, openSyncDatabase } from '../../../../client/browser/sync-database.ts';
+import { createDeviceKey } from '../../../../client/keys/device-key.ts';
+import { createMemoryStore } from '../../../../client/sync/stores/memory-store.ts';
+import { startReadyVault } from '../../../support/vault/vault.ts';
+import { connect, createUser } from '../../../support/client/user.ts';
+import { impatient } from '../devices.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { StoredObject } from '../../../client/sync/stores/stored-object.ts';
+import type { StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 
 /** An object as the vault has it, with nothing queued. */
 export const objectOf = (text: string, objectId: string = randomUUID()): StoredObject => ({

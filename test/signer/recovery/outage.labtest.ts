@@ -1,18 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
-import { createTokenServer } from '../support/processes/p11-kit.ts';
-import type { TokenServer } from '../support/processes/p11-kit.ts';
-import { sampleText } from './sample-entry.ts';
-import { countOf } from './signer-metrics.ts';
+import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
+import { createTokenServer } from '../../support/processes/p11-kit.ts';
+import type { TokenServer } from '../../support/processes/p11-kit.ts';
+import { sampleText } from '../sample-entry.ts';
+import { countOf } from '../signer-metrics.ts';
 import {
   createTokenFixture,
   hsmProcess,
   startSigner,
   until,
-} from '../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../support/audit/token-fixture.ts';
+} from '../../support/audit/token-fixture.ts';
+import type { RunningSigner, TokenFixture } from '../../support/audit/token-fixture.ts';
 
 /** Short, so that a hanging token is given up soon, and long enough for a machine at work. */
 const OPERATION_TIMEOUT_MS = 3_000;

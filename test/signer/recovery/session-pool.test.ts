@@ -1,6 +1,6 @@
 import test from 'ava';
-import { PoolDrained, SessionPool } from '../../signer/pkcs11/token/session-pool.ts';
-import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
+import { PoolDrained, SessionPool } from '../../../signer/pkcs11/token/session-pool.ts';
+import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 
 class Broken extends Error {}
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { openSyncFile } from '../../../client/node/sync-file.ts';
-import type { SavedChanges, SavedState } from '../../../client/sync/stores/store.ts';
-import { mayMount, mountTmpfs } from '../../support/documents/tmpfs.ts';
+import { openSyncFile } from '../../../../client/node/sync-file.ts';
+import type { SavedChanges, SavedState } from '../../../../client/sync/stores/store.ts';
+import { mayMount, mountTmpfs } from '../../../support/documents/tmpfs.ts';
 import { objectOf } from './stored-objects.ts';
 
 const run = promisify(execFile);

@@ -4,11 +4,11 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openSyncDatabase } from '../../../client/browser/sync-database.ts';
-import { openSyncFile } from '../../../client/node/sync-file.ts';
-import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
-import type { SavedChanges, SavedState, SyncStore } from '../../../client/sync/stores/store.ts';
-import type { StoredObject } from '../../../client/sync/stores/stored-object.ts';
+import { openSyncDatabase } from '../../../../client/browser/sync-database.ts';
+import { openSyncFile } from '../../../../client/node/sync-file.ts';
+import { createMemoryStore } from '../../../../client/sync/stores/memory-store.ts';
+import type { SavedChanges, SavedState, SyncStore } from '../../../../client/sync/stores/store.ts';
+import type { StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 import { objectOf } from './stored-objects.ts';
 
 /** A place that a store keeps things in; each client opens it and closes it again. */

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createKeyDirectory } from '../../signer/hsm/key-directory.ts';
-import type { KeyInToken } from '../../signer/hsm/messages.ts';
-import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
+import { createKeyDirectory } from '../../../signer/hsm/key-directory.ts';
+import type { KeyInToken } from '../../../signer/hsm/messages.ts';
+import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 
 test('the token is looked at for an unknown key once a second, and after a clock was set back', async (t) => {
   let now = Date.now();

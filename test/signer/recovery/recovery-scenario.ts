@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { until } from '../../app/dev/processes/until.ts';
-import type { Keyring } from '../../signer/pkcs11/keys/keyring.ts';
-import { Library } from '../../signer/pkcs11/library/pkcs11.ts';
-import type { Session } from '../../signer/pkcs11/library/pkcs11.ts';
-import { signWith } from '../../signer/pkcs11/token/signatures.ts';
-import { Token } from '../../signer/pkcs11/token/token.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import type { Keyring } from '../../../signer/pkcs11/keys/keyring.ts';
+import { Library } from '../../../signer/pkcs11/library/pkcs11.ts';
+import type { Session } from '../../../signer/pkcs11/library/pkcs11.ts';
+import { signWith } from '../../../signer/pkcs11/token/signatures.ts';
+import { Token } from '../../../signer/pkcs11/token/token.ts';
 
 const { SIGNER_LIBRARY = '', SIGNER_TOKEN_LABEL = '', SIGNER_PIN_FILE = '' } = process.env;
 const idle = 'session died while idle';

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash } from 'node:crypto';
 import test from 'ava';
-import { createPublicKeyParser } from '../../signer/pkcs11/keys/public-key.ts';
+import { createPublicKeyParser } from '../../../signer/pkcs11/keys/public-key.ts';
 
 /** The DER of a fresh public key, and its uncompressed point. */
 function makeKey(namedCurve: string, pointBytes: number) {
