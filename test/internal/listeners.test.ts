@@ -6,7 +6,7 @@ import { freePort } from '../../app/dev/processes/free-port.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { insertExpired, sqlOn } from '../support/accounts/purge-vault.ts';
 import { connectAs } from '../support/vault/two-tenants.ts';
-import { query } from '../faults/audit-check.ts';
+import { query } from '../faults/audit/audit-check.ts';
 import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { openSocket, readAnswer } from '../support/http/raw-http.ts';

@@ -1,7 +1,7 @@
-import { createRepeatedLogin } from '../../faults/login.ts';
+import { createRepeatedLogin } from '../../faults/vault/login.ts';
 import { startS3Lab, type S3Lab } from '../../support/processes/s3-lab.ts';
-import { storeParts } from '../../faults/store-parts.ts';
-import { createAccount, logIn } from '../../faults/user.ts';
+import { storeParts } from '../../faults/uploads/store-parts.ts';
+import { createAccount, logIn } from '../../faults/vault/user.ts';
 import {
   startVaultProcesses,
   type VaultProcesses,

@@ -1,7 +1,7 @@
 import { peakMemoryBytes } from '../../support/processes/process-figures.ts';
-import { createRepeatedLogin } from '../../faults/login.ts';
+import { createRepeatedLogin } from '../../faults/vault/login.ts';
 import { startS3Lab, type S3Lab } from '../../support/processes/s3-lab.ts';
-import { createAccount, logIn } from '../../faults/user.ts';
+import { createAccount, logIn } from '../../faults/vault/user.ts';
 import {
   startVaultProcesses,
   type VaultProcesses,

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
+import { blobSource } from '../../../client/files/byte-source.ts';
+import { VaultError } from '../../../client/errors/vault-error.ts';
+import { createRepeatedLogin } from '../vault/login.ts';
+import type { User } from '../vault/user.ts';
+
+export type Action = 'login' | 'store' | 'certify' | 'read';
+
+/** What a load has done so far. */
+export interface LoadReport {
+  readonly succeeded: Record<Action, number>;
+  /** Answers 503 with Retry-After of actions that need the signer. */
+  readonly postponed: Record<Action, number>;
+  /** Everything else that went wrong. */
+  readonly failures: string[];
+  /** Ids of the sessions that logins gave. */
+  readonly loginIds: string[];
+}
+
+export interface Load {
+  readonly report: LoadReport;
+  /** Lets every action under way end. */
+  stop(): Promise<void>;
+}
+
+/** Actions that wait for a signature: with the signer away they are told to come again. */
+const needsSigner: ReadonlySet<Action> = new Set(['login', 'certify']);
+const maxFileBytes = 200_000;
+const paceMs = 20;
+
+/**
+ * Each user logs in, stores and certifies documents and reads, all at the same time, until stopped.
+ * @param random from 0 to 1; sizes the files.
+ */
+export function startLoad(baseUrl: string, users: readonly User[], random: () => number): Load {
+  const zero = { login: 0, store: 0, certify: 0, read: 0 };
+  const report: LoadReport = {
+    succeeded: { ...zero },
+    postponed: { ...zero },
+    failures: [],
+    loginIds: [],
+  };
+  const stopping = new AbortController();
+  const certifying = new Set<Promise<unknown>>();
+
+  async function perform<T>(action: Action, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await work();
+      report.succeeded[action] += 1;
+      return result;
+    } catch (error) {
+      if (needsSigner.has(action) && isPostponed(error)) report.postponed[action] += 1;
+      else report.failures.push(`${action}: ${describe(error)}`);
+      return undefined;
+    }
+  }
+
+  async function repeat(work: () => Promise<unknown>): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await work();
+      await delay(paceMs);
+    }
+  }
+
+  function run(user: User): Promise<unknown> {
+    const { session, masterKey } = user;
+    const login = createRepeatedLogin(baseUrl, user);
+    const store = () => {
+      const bytes = randomBytes(1 + Math.floor(random() * maxFileBytes));
+      const source = blobSource(new Blob([bytes]));
+      return session.storeDocument({
+        source,
+        masterKey,
+        name: 'evidence.bin',
+        mediaType: 'application/octet-stream',
+      });
+    };
+    const read = async () => {
+      for await (const { id } of session.documents.list({ pageSize: 5 })) {
+        await session.documents.get(id);
+        return;
+      }
+    };
+    return Promise.all([
+      repeat(async () => {
+        const token = await perform('login', login);
+        if (token !== undefined) report.loginIds.push(String(decodeJwt(token)['sid']));
+      }),
+      repeat(async () => {
+        const document = await perform('store', store);
+        // A certification waits seconds for a signer that is away: others are stored meanwhile.
+        if (document === undefined) return;
+        certifying.add(perform('certify', () => session.documents.certify(document.id)));
+      }),
+      repeat(() => perform('read', read)),
+    ]);
+  }
+
+  const running = users.map(run);
+  return {
+    report,
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+      await Promise.all(certifying);
+    },
+  };
+}
+
+function isPostponed(error: unknown): boolean {
+  return (
+    error instanceof VaultError && error.status === 503 && error.retryAfterSeconds !== undefined
+  );
+}
+
+function describe(error: unknown): string {
+  if (error instanceof VaultError) return `${error.status} ${error.code}`;
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`;
+}

@@ -1,0 +1,48 @@
+import { createHash, verify } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import { createVaultClient } from '../../../client/vault.ts';
+import { askOpenssl } from '../../support/audit/openssl.ts';
+import { query } from './audit-check.ts';
+import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
+
+const opensslSample = 50;
+
+/**
+ * Each seal verifies under the key of its id in the public registry: all by Node's OpenSSL, some by
+ * its command. Answers the proofs by their ids.
+ * @param random from 0 to 1; chooses those.
+ */
+export async function assertSealsVerify(
+  t: ExecutionContext,
+  vault: VaultProcesses,
+  random: () => number,
+): Promise<ReadonlyMap<string, AuditProof>> {
+  const { auditKeys } = createVaultClient({ baseUrl: vault.baseUrl });
+  const keys = new Map((await auditKeys()).map(({ keyId, publicKey }) => [keyId, publicKey]));
+  const stored = await query<Omit<AuditProof, 'publicKey'>>(
+    vault,
+    `select id, canonical as "entryCanonical", hash as "entryHash", signature as "hsmSignature",
+       key_id as "hsmKeyId" from audit_entries`,
+  );
+  const proofs = new Map<string, AuditProof>();
+  for (const entry of stored) {
+    const publicKey = keys.get(entry.hsmKeyId) ?? '';
+    const proof = Object.assign(entry, { publicKey });
+    if (!isSealed(proof)) t.fail(`${proof.id}: the seal is not valid`);
+    proofs.set(proof.id, proof);
+  }
+  const all = [...proofs.values()];
+  const sample = Array.from({ length: opensslSample }, () => all.at(random() * all.length));
+  for (const proof of new Set(sample)) {
+    if (proof !== undefined) t.is(await askOpenssl(proof), 'Verified OK', proof.id);
+  }
+  return proofs;
+}
+
+function isSealed({ entryCanonical, entryHash, hsmSignature, publicKey }: AuditProof): boolean {
+  const text = Buffer.from(entryCanonical);
+  const key = { key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' } as const;
+  const isHash = createHash('sha3-256').update(text).digest('hex') === entryHash;
+  return isHash && verify('sha3-256', text, key, Buffer.from(hsmSignature, 'base64'));
+}

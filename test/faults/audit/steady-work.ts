@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ClientError } from '../../../client/errors/client-error.ts';
+import { blobSource } from '../../../client/files/byte-source.ts';
+import { isPassing } from '../../../client/http/retry.ts';
+import { VaultError } from '../../../client/errors/vault-error.ts';
+import { testBytes } from '../../support/documents/bytes.ts';
+import { createMemoryJournal } from '../memory/memory-journal.ts';
+import type { User } from '../vault/user.ts';
+
+/** Longer than every lease of a dead process. */
+const patienceMs = 240_000;
+const pauseMs = 250;
+/** The document was made, and the answer that said so was lost. */
+const madeBefore: ReadonlySet<string> = new Set(['duplicate_hash', 'stored_file_not_found']);
+
+/** Tries until the server is back and has let go of what a killed one held. */
+export async function persist<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isAway = error instanceof ClientError && error.code === 'network_error';
+      if ((!isAway && !isPassing(error)) || performance.now() > deadline) throw error;
+      await delay(pauseMs);
+    }
+  }
+}
+
+/** Stores files of `fileBytes` and certifies them, one after the other, until `stop` aborts. */
+export async function storeSteadily(
+  { session, masterKey }: User,
+  { fileBytes, seed, stop }: { fileBytes: number; seed: number; stop: AbortSignal },
+): Promise<void> {
+  for (let turn = 0; !stop.aborted; turn++) {
+    const bytes = new Uint8Array(testBytes(fileBytes, seed + turn));
+    const document = {
+      source: blobSource(new Blob([bytes])),
+      resume: createMemoryJournal(),
+      masterKey,
+      name: 'evidence.bin',
+      mediaType: 'application/octet-stream',
+    };
+    try {
+      const { id } = await persist(() => session.storeDocument(document));
+      await persist(() => session.certifyDocument(id));
+    } catch (error) {
+      if (!(error instanceof VaultError && madeBefore.has(error.code))) throw error;
+    }
+  }
+}
+
+/** Certifies what `storeSteadily` could not, not knowing its id. */
+export async function certifyRest({ session }: User): Promise<void> {
+  for await (const { id, status } of session.documents.list()) {
+    if (status === 'PENDING') await persist(() => session.certifyDocument(id));
+  }
+}

@@ -1,0 +1,13 @@
+import type { ResumeRecord, ResumeStore } from '../../../client/uploads/resume.ts';
+
+/** For a client that outlives the server. */
+export function createMemoryJournal(): ResumeStore {
+  let records: ResumeRecord[] = [];
+  return {
+    load: async () => records,
+    append: async (record) => void records.push(record),
+    clear: async () => {
+      records = [];
+    },
+  };
+}

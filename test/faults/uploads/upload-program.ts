@@ -1,0 +1,35 @@
+/**
+ * Stores one file as a document, going on where an earlier run was killed. Prints `uploading` once
+ * it is logged in.
+ */
+import { openFileSource } from '../../../client/node/file-source.ts';
+import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import { openResumeFile } from '../../../client/node/resume-file.ts';
+import { createVaultClient } from '../../../client/vault.ts';
+
+/** The one argument, as JSON. */
+export interface UploadProgramOptions {
+  baseUrl: string;
+  email: string;
+  password: string;
+  file: string;
+  journal: string;
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as UploadProgramOptions;
+const client = createVaultClient({
+  baseUrl: options.baseUrl,
+  createFileHash: createNodeFileHash,
+});
+const session = await client.login(options);
+const masterKey = await session.envelopes.openMasterKey();
+await using source = await openFileSource(options.file);
+await using resume = await openResumeFile(options.journal);
+console.log('uploading');
+await session.storeDocument({
+  source,
+  resume,
+  masterKey,
+  name: 'evidence.bin',
+  mediaType: 'application/octet-stream',
+});

@@ -1,0 +1,139 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { appFlags } from '../../../app/dev/stack/app-flags.ts';
+import { createDatabase, databaseUrls } from '../../../app/dev/postgres/database.ts';
+import { freePort } from '../../../app/dev/processes/free-port.ts';
+import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
+import { migrate } from '../../../app/dev/postgres/migrate.ts';
+import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/node-process.ts';
+import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { startSigner } from '../../../app/dev/signer/signer.ts';
+import { createKeyFile } from '../../support/vault/key-file.ts';
+import { withoutLimits } from '../../support/vault/without-limits.ts';
+import { createTokenServer } from '../../support/processes/p11-kit.ts';
+import { createTokenFixture } from '../../support/audit/token-fixture.ts';
+import type { TestStack } from '../../support/vault/stack.ts';
+import { createKillable, type KillableProcess } from './killable-process.ts';
+import { startOwnPostgres } from './own-postgres.ts';
+import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
+
+/** Something of a vault that may die and come back. */
+export interface Part extends Pick<KillableProcess, 'kill' | 'start'> {
+  readonly name: string;
+}
+
+/**
+ * Two apps on one database, with a Postgres, a signer and a token behind a socket of their own.
+ * `app` and `baseUrl` are those of the first.
+ */
+export interface ReplicatedVault extends VaultProcesses {
+  readonly otherApp: KillableProcess;
+  readonly baseUrls: readonly string[];
+  /** Both apps take it. */
+  readonly internalKey: string;
+  /** Each needs only those before it. */
+  readonly parts: readonly Part[];
+}
+
+export async function startReplicatedVault({
+  redisUrl,
+}: Pick<TestStack, 'redisUrl'>): Promise<ReplicatedVault> {
+  await using resources = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-replicas-'));
+  resources.defer(() => rm(directory, { recursive: true, force: true }));
+  const inside = (name: string) => join(directory, name);
+  const mailDirectory = inside('mail');
+  await mkdir(mailDirectory);
+  const keyFile = await createKeyFile();
+  resources.defer(() => keyFile.remove());
+
+  const postgres = resources.use(await startOwnPostgres());
+  const database = 'vault';
+  await createDatabase(postgres.access, database);
+  await migrate(postgres.access, database);
+  const databases = databaseUrls(postgres.access, database);
+
+  const fixture = await createTokenFixture();
+  resources.defer(() => fixture.remove());
+  await fixture.tool('init');
+  const token = createTokenServer(fixture);
+  await token.start();
+  resources.defer(() => token.kill());
+  const signer = await createKillable(() =>
+    startSigner({
+      environment: { ...fixture.environment, ...token.environment },
+      output: { file: inside('signer.log') },
+    }),
+  );
+  resources.use(signer);
+
+  const logFile = inside('app.log');
+  const startApp = async (port: number) => {
+    const spec = nodeProcess(
+      'app',
+      ['app/main.ts'],
+      {
+        ...inheritedEnvironment(),
+        NODE_ENV: 'production',
+        LOG_LEVEL: 'info',
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        HTTP_PUBLIC_URL: 'http://vault.test',
+        HTTP_INTERNAL_ROUTES: 'both',
+        INTERNAL_API_KEYS_FILE: keyFile.path,
+        KEYS_PUBLISH_SECONDS: '0',
+        DATABASE_URL: databases.app,
+        DATABASE_SERVICE_URL: databases.service,
+        REDIS_URL: redisUrl,
+        STORAGE_DRIVER: 'filesystem',
+        STORAGE_DIRECTORY: inside('objects'),
+        SIGNER_SOCKET_PATH: fixture.environment.SIGNER_SOCKET_PATH,
+        MAIL_DIRECTORY: mailDirectory,
+        ...withoutLimits,
+      },
+      appFlags,
+    );
+    const app = await spawnGuarded(spec, { file: logFile });
+    const isReady = () => askReadiness(`http://127.0.0.1:${port}`);
+    await untilReady(app, isReady, { timeoutMs: 60_000, intervalMs: 100, logFile });
+    return app;
+  };
+  const [port, otherPort] = [await freePort(), await freePort()];
+  const app = resources.use(await createKillable(() => startApp(port)));
+  const otherApp = resources.use(await createKillable(() => startApp(otherPort)));
+
+  const running = resources.move();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  return {
+    app,
+    otherApp,
+    signer,
+    baseUrl,
+    baseUrls: [baseUrl, `http://127.0.0.1:${otherPort}`],
+    databases,
+    mailDirectory,
+    objectDirectory: inside('objects'),
+    logFile,
+    internalKey: keyFile.admin,
+    parts: [
+      toPart('Postgres', postgres),
+      toPart('token', token),
+      toPart('signer', signer),
+      toPart('app 1', app),
+      toPart('app 2', otherApp),
+    ],
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+function toPart(name: string, { kill, start }: Omit<Part, 'name'>): Part {
+  return { name, kill, start };
+}
+
+/** Throws unless the app takes requests. */
+export async function askReadiness(baseUrl: string): Promise<void> {
+  const response = await fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(5_000) });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`not ready: ${response.status}`);
+}

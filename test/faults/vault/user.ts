@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import type { Bytes } from '../../../client/bytes/bytes.ts';
+import type { RetryPolicy } from '../../../client/http/retry.ts';
+import { createNodeFileHash } from '../../../client/node/file-hash.ts';
+import type { VaultSession } from '../../../client/session.ts';
+import { createVaultClient } from '../../../client/vault.ts';
+import { untilMail } from '../../support/accounts/mailbox.ts';
+import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
+
+export interface Account {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** An account that is logged in through the reference client, for 15 minutes. */
+export interface User extends Account {
+  readonly session: VaultSession;
+  readonly masterKey: Bytes;
+}
+
+export interface ClientOptions {
+  fetch?: typeof globalThis.fetch;
+  retry?: RetryPolicy;
+}
+
+/** A new, validated account with a master key. */
+export async function createAccount(vault: VaultProcesses): Promise<Account> {
+  const account = { email: `${randomUUID()}@vault.test`, password: randomUUID() };
+  const client = createClient(vault, {});
+  const { fingerprint } = await client.register(account);
+  const mail = await untilMail(vault.mailDirectory, account.email);
+  if (mail.fingerprint !== fingerprint) throw new Error('the mail is of another registration');
+  await client.validateEmail(mail.token);
+  const session = await client.login(account);
+  await session.envelopes.createMasterKey();
+  return account;
+}
+
+export async function logIn(
+  vault: VaultProcesses,
+  account: Account,
+  options: ClientOptions = {},
+): Promise<User> {
+  const session = await createClient(vault, options).login(account);
+  return { ...account, session, masterKey: await session.envelopes.openMasterKey() };
+}
+
+function createClient({ baseUrl }: VaultProcesses, options: ClientOptions) {
+  return createVaultClient({ baseUrl, createFileHash: createNodeFileHash, ...options });
+}
