@@ -10,23 +10,23 @@ interface Soak {
 }
 
 const soaks: Record<string, Soak> = {
-  audit: { file: 'audit.labtest.ts', environment: { ROUNDS: '200' } },
-  paused: { file: 'paused.labtest.ts', environment: { ROUNDS: '12' } },
-  token: { file: 'token.labtest.ts', environment: { ROUNDS: '10' } },
-  signer: { file: 'signer.labtest.ts', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
+  audit: { file: 'audit/audit.labtest.ts', environment: { ROUNDS: '200' } },
+  paused: { file: 'audit/paused.labtest.ts', environment: { ROUNDS: '12' } },
+  token: { file: 'signer/token.labtest.ts', environment: { ROUNDS: '10' } },
+  signer: { file: 'signer/signer.labtest.ts', environment: { ROUNDS: '20', OUTAGE_SECONDS: '10' } },
   'upload-client': {
-    file: 'upload-client.labtest.ts',
+    file: 'uploads/upload-client.labtest.ts',
     environment: { ROUNDS: '50', FAULTS_S3: 'true' },
   },
-  uploads: { file: 'uploads.labtest.ts', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
-  app: { file: 'app.labtest.ts', environment: { ROUNDS: '30' } },
+  uploads: { file: 'uploads/uploads.labtest.ts', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
+  app: { file: 'app/app.labtest.ts', environment: { ROUNDS: '30' } },
   /** 20 000 commits. */
-  'sync-cursor': { file: 'sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
+  'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
   /** 10 000 operations. */
-  sync: { file: 'sync.labtest.ts', environment: { ROUNDS: '20' } },
-  purge: { file: 'purge.labtest.ts', environment: { ROUNDS: '30' } },
+  sync: { file: 'sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
+  purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   memory: {
-    file: 'memory.labtest.ts',
+    file: 'memory/memory.labtest.ts',
     environment: { SMALL_MEBIBYTES: '256', LARGE_MEBIBYTES: '5120' },
   },
 };

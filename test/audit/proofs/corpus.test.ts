@@ -13,7 +13,7 @@ const { cases, keys } = await readCorpus();
 
 test('the corpus is what its generator makes, byte for byte', async (t) => {
   for (const [name, text] of Object.entries(generateCorpus())) {
-    const file = new URL(`../vectors/proofs/${name}`, import.meta.url);
+    const file = new URL(`../../vectors/proofs/${name}`, import.meta.url);
     t.true((await readFile(file, 'utf8')) === text, name);
   }
 });
