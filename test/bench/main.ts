@@ -2,7 +2,7 @@
  * `npm run bench -- NAME`: measures against a limit or a peer in the same run and prints one line of
  * JSON. Needs a Linux machine with nothing else to do.
  */
-import type { Bench } from './bench.ts';
+import type { Bench } from './harness/bench.ts';
 import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchHash } from './hash/hash.ts';

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { connectOwner, migrate } from '../../app/db/migrate.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { testStack } from '../support/vault/stack.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 
 async function emptyDatabase(t: ExecutionContext) {
   const { postgres } = testStack();

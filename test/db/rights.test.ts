@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Client } from 'pg';
 import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { connectAs, createTenant } from '../support/vault/two-tenants.ts';
+import { connectAs, createTenant } from '../support/accounts/two-tenants.ts';
 import { untilReady } from '../support/vault/vault.ts';
 
 let vault: TestVault;

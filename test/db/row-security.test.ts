@@ -2,7 +2,7 @@ import test from 'ava';
 import { escapeIdentifier, type Client } from 'pg';
 import { startReadyVault } from '../support/vault/vault.ts';
 import type { TestVault } from '../support/vault/vault.ts';
-import { connectAs, createTenant, type Tenant } from '../support/vault/two-tenants.ts';
+import { connectAs, createTenant, type Tenant } from '../support/accounts/two-tenants.ts';
 
 interface Table {
   readonly name: string;

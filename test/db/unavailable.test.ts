@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 interface Login {

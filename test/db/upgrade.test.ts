@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { connectOwner, migrate } from '../../app/db/migrate.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { testStack } from '../support/vault/stack.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 
 /** A database as an earlier release left it, and a superuser's connection, who sees all rows. */
 async function databaseAt(t: ExecutionContext, migration: string) {

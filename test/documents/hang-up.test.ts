@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { untilWaiting } from '../support/vault/paused-statement.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { bytesOf, sha3, upload } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';

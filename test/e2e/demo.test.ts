@@ -4,7 +4,7 @@ import test from 'ava';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
-import { runDemo } from './run-demo.ts';
+import { runDemo } from '../support/processes/run-demo.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -5,7 +5,7 @@ import { documentAt } from '../support/documents/documents.ts';
 import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
 import { startTcpProxy } from '../support/network/tcp-proxy.ts';
 import { bytesOf, fileOf, putPart, upload } from '../support/documents/files.ts';
-import { startReplica } from '../support/vault/replica.ts';
+import { startReplica } from '../support/documents/replica.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { isReplay, underKey } from './keyed.ts';

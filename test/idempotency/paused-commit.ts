@@ -1,4 +1,4 @@
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createSql } from '../support/vault/sql.ts';
 import type { TestVault } from '../support/vault/vault.ts';
 

@@ -5,7 +5,7 @@ import { listRoutes } from '../../app/app.ts';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { insertExpired, sqlOn } from '../support/accounts/purge-vault.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { query } from '../faults/audit/audit-check.ts';
 import { startVaultProcesses, type VaultProcesses } from '../support/processes/vault-processes.ts';
 import { assertError } from '../support/http/error-body.ts';

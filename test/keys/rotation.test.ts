@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { createAccount, openSession } from '../support/accounts/test-account.ts';
 import { refresh, tryToken } from '../support/accounts/sessions.ts';
-import { startReplica } from '../support/vault/replica.ts';
+import { startReplica } from '../support/documents/replica.ts';
 import { startExchangeLoad } from './exchange-load.ts';
 import { startOwnKeysVault, type KeysVault } from './keys-vault.ts';
 

@@ -7,7 +7,7 @@ import { send } from '../support/http/send.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, upload } from '../support/documents/files.ts';
-import { startReplica } from '../support/vault/replica.ts';
+import { startReplica } from '../support/documents/replica.ts';
 import {
   entriesOf,
   startMaintenanceVault,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { postJson } from '../support/http/send.ts';

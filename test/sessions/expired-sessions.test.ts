@@ -3,7 +3,7 @@ import { removeExpired } from '../../app/sessions/login-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { untilWaiting } from '../support/vault/paused-statement.ts';
 import { createAccount, openSession } from '../support/accounts/test-account.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault } from '../support/vault/vault.ts';

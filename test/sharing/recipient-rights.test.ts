@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { listRoutes } from '../../app/app.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { certify, metadata, storeDocument } from '../support/documents/documents.ts';
 import type { Answer, Api, SendOptions } from '../support/documents/uploads.ts';
 import { bytesOf, upload } from '../support/documents/files.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
-import { connectAs } from '../support/vault/two-tenants.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startVault, type TestVault } from '../support/vault/vault.ts';

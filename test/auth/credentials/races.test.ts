@@ -13,7 +13,7 @@ import {
 } from '../../support/accounts/owner.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send } from '../../support/http/send.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { logInWith, stateOf } from './credentials-state.ts';

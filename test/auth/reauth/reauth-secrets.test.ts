@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { computeX, SERVICE_SRP } from '../../../client/srp/srp.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { startOwnSigner } from '../../support/vault/own-signer.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 import { startTcpProxy } from '../../support/network/tcp-proxy.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerParent } from '../../support/processes/child.ts';
-import { signS3, type Signing } from '../sigv4.ts';
+import { signS3, type Signing } from '../harness/sigv4.ts';
 
 export interface PipeSource extends Signing {
   /** Of the bucket; a request's path goes behind it. */

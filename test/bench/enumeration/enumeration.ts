@@ -1,8 +1,8 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
-import { round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { areaUnderCurve } from './auc.ts';
 import { insertPeople, randomSalt, randomVerifier, type People } from './people.ts';
 import { createTimedPost, type TimedAnswer, type TimedPost } from './timed-post.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createObjectStore, type StoreConfig } from '../../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../../app/storage/object-hash.ts';
-import { median, round, type Bench } from '../bench.ts';
+import { median, round, type Bench } from '../harness/bench.ts';
 
 const rounds = 9;
 const partBytes = 64 * 2 ** 20;

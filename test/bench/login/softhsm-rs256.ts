@@ -1,5 +1,5 @@
 import pkcs11js from 'pkcs11js';
-import { openSoftHsmKey } from '../softhsm.ts';
+import { openSoftHsmKey } from '../harness/softhsm.ts';
 
 /**
  * A function that makes one RS256 signature with the token's RSA key by pkcs11js alone, called and

@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { until } from '../../../app/dev/processes/until.ts';
-import { inventEntry } from '../audit-entry.ts';
+import { inventEntry } from '../harness/audit-entry.ts';
 
 const rowsPerStatement = 2_000;
 const userId = randomUUID();

@@ -1,6 +1,6 @@
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
-import { median, round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { median, round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { startChild } from '../../support/processes/child.ts';
 import { inventEntries, openBacklog, type Backlog } from './backlog.ts';
 import type { SigningQuestion } from './signing-loop.ts';

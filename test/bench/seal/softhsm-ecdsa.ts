@@ -1,5 +1,5 @@
 import pkcs11js from 'pkcs11js';
-import { openSoftHsmKey } from '../softhsm.ts';
+import { openSoftHsmKey } from '../harness/softhsm.ts';
 
 /**
  * A function that signs a digest with the token's P-256 key by pkcs11js alone, called and waited for:

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { trustKey } from '../../support/accounts/trusted-key.ts';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
-import { round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { insertEvidence, pickDocuments, randomKeyword } from './evidence.ts';
 import { createTimedClient, type TimedAnswer, type TimedRead } from './timed-client.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Client } from 'pg';
-import { inventEntry } from '../audit-entry.ts';
+import { inventEntry } from '../harness/audit-entry.ts';
 import type { Person } from './people.ts';
 
 const data = '{"a":1,"b":2}';

@@ -9,8 +9,8 @@ import {
   startVaultProcesses,
   type VaultProcesses,
 } from '../../support/processes/vault-processes.ts';
-import { median, round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { median, round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { writeBare } from './bare-writes.ts';
 import { insertObjects, insertPeople, withClient, type Person } from './people.ts';
 

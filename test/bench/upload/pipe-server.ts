@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerParent } from '../../support/processes/child.ts';
-import { signS3, type Signing } from '../sigv4.ts';
+import { signS3, type Signing } from '../harness/sigv4.ts';
 
 export interface PipeTarget extends Signing {
   /** Of the bucket; a request's path and query go behind it. */

@@ -6,8 +6,8 @@ import {
   startVaultProcesses,
   type VaultProcesses,
 } from '../../support/processes/vault-processes.ts';
-import { median, round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { median, round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { startChild } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 import type { PipeTarget } from './pipe-server.ts';

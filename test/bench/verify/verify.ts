@@ -2,8 +2,8 @@ import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import { trustKey } from '../../support/accounts/trusted-key.ts';
 import { processorMs } from '../../support/processes/process-figures.ts';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
-import { median, round, type Bench } from '../bench.ts';
-import { startBenchStack } from '../bench-stack.ts';
+import { median, round, type Bench } from '../harness/bench.ts';
+import { startBenchStack } from '../harness/bench-stack.ts';
 import { sealTexts, type SealedText } from './sealed-texts.ts';
 
 const count = 1_000;

@@ -4,7 +4,7 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../../support/documents/files.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
-import { startReplica } from '../../support/vault/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { sessionDirectory, storeDirectory } from '../../support/documents/stored-files.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';

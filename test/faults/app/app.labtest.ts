@@ -7,9 +7,9 @@ import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
 import { listStore } from '../../uploads/upkeep/listed-store.ts';
 import { readMails } from '../../support/accounts/mailbox.ts';
-import { registerSteadily } from '../purge/registrations.ts';
+import { registerSteadily } from '../vault/registrations.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
-import { certifyRest, storeSteadily } from '../audit/steady-work.ts';
+import { certifyRest, storeSteadily } from '../vault/steady-work.ts';
 import { createAccount, logIn, type Account } from '../vault/user.ts';
 import {
   startVaultProcesses,

@@ -6,7 +6,7 @@ import { testStack } from '../../support/vault/stack.ts';
 import { createAnsweredActions, type AnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
 import { rotateAuditKey } from './key-rotation.ts';
-import { startLoad, type Load } from '../app/load.ts';
+import { startLoad, type Load } from '../vault/load.ts';
 import { assertLog } from './log-check.ts';
 import { logInNewcomer } from '../vault/newcomer.ts';
 import {

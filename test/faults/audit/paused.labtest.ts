@@ -6,7 +6,7 @@ import { testStack } from '../../support/vault/stack.ts';
 import { createAnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
 import { rotateAuditKey } from './key-rotation.ts';
-import { startLoad } from '../app/load.ts';
+import { startLoad } from '../vault/load.ts';
 import { assertLog } from './log-check.ts';
 import { startReplicatedVault, type ReplicatedVault } from '../vault/replicated-vault.ts';
 import { seed, seededRandom } from '../../support/runs/rounds.ts';

@@ -4,7 +4,7 @@ import { peakMemoryBytes, resetPeakMemory } from '../../support/processes/proces
 import { openSocket } from '../../support/http/raw-http.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { bytesOf, MiB } from '../../support/documents/files.ts';
-import { startReplica } from '../../support/vault/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { startVault } from '../../support/vault/vault.ts';
 import {
   documentPart,

@@ -3,7 +3,7 @@ import test from 'ava';
 import { startVault } from '../../support/vault/vault.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { bytesOf, MiB, openSession } from '../../support/documents/files.ts';
-import { startReplica } from '../../support/vault/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { startPart, type SlowPart } from '../../uploads/parts/slow-part.ts';
 import { peakMemoryBytes, resetPeakMemory } from '../../support/processes/process-figures.ts';
 

@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { insertExpired, sqlOn } from '../../support/accounts/purge-vault.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { send, type JsonAnswer } from '../../support/http/send.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { query } from '../audit/audit-check.ts';
 import { purgeViolations } from './purge-violations.ts';
-import { registerSteadily } from './registrations.ts';
+import { registerSteadily } from '../vault/registrations.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import {
   startVaultProcesses,

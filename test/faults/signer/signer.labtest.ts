@@ -4,7 +4,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
-import { startLoad, type Action, type LoadReport } from '../app/load.ts';
+import { startLoad, type Action, type LoadReport } from '../vault/load.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createAccount, logIn, type Account } from '../vault/user.ts';
 import {

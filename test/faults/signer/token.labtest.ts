@@ -9,7 +9,7 @@ import { createTokenServer } from '../../support/processes/p11-kit.ts';
 import { createTokenFixture } from '../../support/audit/token-fixture.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
-import { startLoad } from '../app/load.ts';
+import { startLoad } from '../vault/load.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createAccount, logIn, type User } from '../vault/user.ts';
 import {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { temporaryDirectory, untilLine } from '../../support/processes/processes.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
-import { runDemo, startDemo } from '../../e2e/run-demo.ts';
-import { startStallingProxy } from '../../e2e/stalling-proxy.ts';
+import { runDemo, startDemo } from '../../support/processes/run-demo.ts';
+import { startStallingProxy } from '../../support/network/stalling-proxy.ts';
 
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());

@@ -1,8 +1,8 @@
 import type { Bytes } from '../../../client/bytes/bytes.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import type { UploadedFile } from '../../../client/uploads/upload.ts';
-import { createMemoryJournal } from '../memory/memory-journal.ts';
-import { persist } from '../audit/steady-work.ts';
+import { createMemoryJournal } from '../vault/memory-journal.ts';
+import { persist } from '../vault/steady-work.ts';
 import type { User } from '../vault/user.ts';
 
 /** Stores a document, however often it has to be tried. */

@@ -7,7 +7,7 @@ import { startSrpLogin } from '../../../client/srp/login.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 import { inventAccount } from '../../support/accounts/test-account.ts';
 import { readMails } from '../../support/accounts/mailbox.ts';
-import { persist } from '../audit/steady-work.ts';
+import { persist } from './steady-work.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 const Challenge = z.object({ sessionId: z.string(), B: z.string() });

@@ -18,7 +18,7 @@ import {
   createRuntimeDirectory,
   removeRuntimeDirectory,
 } from '../../../app/dev/processes/runtime-directory.ts';
-import { createKillable } from './killable-process.ts';
+import { createKillable } from '../../support/processes/killable-process.ts';
 
 /** A Postgres that keeps what it committed when it is killed, and comes back on the same port. */
 export interface OwnPostgres extends AsyncDisposable {

@@ -14,7 +14,7 @@ import { withoutLimits } from '../../support/vault/without-limits.ts';
 import { createTokenServer } from '../../support/processes/p11-kit.ts';
 import { createTokenFixture } from '../../support/audit/token-fixture.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
-import { createKillable, type KillableProcess } from './killable-process.ts';
+import { createKillable, type KillableProcess } from '../../support/processes/killable-process.ts';
 import { startOwnPostgres } from './own-postgres.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 

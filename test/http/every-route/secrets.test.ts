@@ -10,7 +10,7 @@ import {
   type TestAccount,
 } from '../../support/accounts/test-account.ts';
 import { validationMails } from '../../support/accounts/mails.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { startOwnSigner } from '../../support/vault/own-signer.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 import { startTcpProxy } from '../../support/network/tcp-proxy.ts';

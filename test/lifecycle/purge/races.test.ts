@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { findRemovable } from '../../../app/lifecycle/purge/expired-accounts.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import type { Sql } from '../../support/vault/sql.ts';
 import { validationMails } from '../../support/accounts/mails.ts';
 import {

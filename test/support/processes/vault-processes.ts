@@ -15,7 +15,7 @@ import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/no
 import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import type { TestStack } from '../vault/stack.ts';
-import { createKillable, type KillableProcess } from '../../faults/vault/killable-process.ts';
+import { createKillable, type KillableProcess } from './killable-process.ts';
 import { withoutLimits } from '../vault/without-limits.ts';
 
 /** The app and a signer of its own as real processes, on a database of their own. */

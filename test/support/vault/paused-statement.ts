@@ -1,5 +1,5 @@
 import { until } from '../../../app/dev/processes/until.ts';
-import { connectAs } from './two-tenants.ts';
+import { connectAs } from '../accounts/two-tenants.ts';
 import { createSql } from './sql.ts';
 import type { TestVault } from './vault.ts';
 

@@ -3,7 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { Redis } from 'ioredis';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startOwnRedis } from '../../limits/own-redis.ts';
-import { startReplica } from '../../support/vault/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { startReadyVault, startVault, type TestVault } from '../../support/vault/vault.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { codeOf, createDevice, createObject, createTwo } from '../../support/sync/devices.ts';

@@ -12,7 +12,7 @@ import {
   putPart,
   upload,
 } from '../../support/documents/files.ts';
-import { startReplica } from '../../support/vault/replica.ts';
+import { startReplica } from '../../support/documents/replica.ts';
 import { startPart } from './slow-part.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { storedFiles } from '../../support/documents/stored-files.ts';

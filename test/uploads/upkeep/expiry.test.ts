@@ -4,7 +4,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { findUnused, removeUnused } from '../../../app/uploads/upkeep/unused-uploads.ts';
 import { pauseAt, untilWaiting } from '../../support/vault/paused-statement.ts';
-import { connectAs } from '../../support/vault/two-tenants.ts';
+import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { untilHashed } from '../../support/documents/rows.ts';
 import {

@@ -2,10 +2,10 @@ import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { spawnGuarded, type GuardedProcess } from '../../../app/dev/processes/guarded-process.ts';
 import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/node-process.ts';
 import { untilReady } from '../../../app/dev/processes/ready.ts';
-import { testStack } from './stack.ts';
-import type { TestVault } from './vault.ts';
-import { storeDirectory } from '../documents/stored-files.ts';
-import { withoutLimits } from './without-limits.ts';
+import { testStack } from '../vault/stack.ts';
+import type { TestVault } from '../vault/vault.ts';
+import { storeDirectory } from './stored-files.ts';
+import { withoutLimits } from '../vault/without-limits.ts';
 
 export interface Replica {
   readonly baseUrl: string;

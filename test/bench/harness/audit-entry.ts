@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { AuditEntry } from '../../signer/protocol/entry.ts';
+import type { AuditEntry } from '../../../signer/protocol/entry.ts';
 
 interface Told extends Pick<AuditEntry, 'id' | 'action' | 'seq' | 'data'> {
   readonly userId: string;

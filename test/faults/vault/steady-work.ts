@@ -4,8 +4,8 @@ import { blobSource } from '../../../client/files/byte-source.ts';
 import { isPassing } from '../../../client/http/retry.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
-import { createMemoryJournal } from '../memory/memory-journal.ts';
-import type { User } from '../vault/user.ts';
+import { createMemoryJournal } from './memory-journal.ts';
+import type { User } from './user.ts';
 
 /** Longer than every lease of a dead process. */
 const patienceMs = 240_000;

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
-import { createRepeatedLogin } from '../vault/login.ts';
-import type { User } from '../vault/user.ts';
+import { createRepeatedLogin } from './login.ts';
+import type { User } from './user.ts';
 
 export type Action = 'login' | 'store' | 'certify' | 'read';
 

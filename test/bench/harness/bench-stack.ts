@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase } from '../../app/dev/postgres/database.ts';
-import { migrate } from '../../app/dev/postgres/migrate.ts';
-import { startServices } from '../../app/dev/stack/services.ts';
-import type { TestStack } from '../support/vault/stack.ts';
+import { createDatabase } from '../../../app/dev/postgres/database.ts';
+import { migrate } from '../../../app/dev/postgres/migrate.ts';
+import { startServices } from '../../../app/dev/stack/services.ts';
+import type { TestStack } from '../../support/vault/stack.ts';
 
 const TEMPLATE = 'probatio_template';
 

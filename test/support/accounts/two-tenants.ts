@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { createAccount, inventAccount, logIn, register } from '../accounts/test-account.ts';
+import { createAccount, inventAccount, logIn, register } from './test-account.ts';
 import { postJson, send } from '../http/send.ts';
 import { newSharingKey } from '../documents/people.ts';
-import type { TestVault } from './vault.ts';
+import type { TestVault } from '../vault/vault.ts';
 
 export interface Tenant {
   readonly userId: string;

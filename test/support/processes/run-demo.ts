@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { runProgram } from '../support/processes/processes.ts';
-import type { Program } from '../support/processes/processes.ts';
-import type { TestVault } from '../support/vault/vault.ts';
+import { runProgram } from './processes.ts';
+import type { Program } from './processes.ts';
+import type { TestVault } from '../vault/vault.ts';
 
 export interface DemoOptions {
   /** Where relative paths begin and where `demo-output` comes to be. */
