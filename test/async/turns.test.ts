@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createKeyedTurns, createTurns } from '../../app/async/turns.ts';
-import { untilWaiting } from '../support/vault/paused-statement.ts';
+import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { startVault } from '../support/vault/vault.ts';
 import { createDevice, createTwo } from '../support/sync/devices.ts';

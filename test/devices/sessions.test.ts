@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { beginLogin, createAccount } from '../support/accounts/test-account.ts';
 import { issuersFile } from '../support/issuers/issuers-file.ts';
 import { startKeyServer } from '../support/issuers/key-server.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { untilWaiting } from '../support/vault/paused-statement.ts';
+import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { documentAt } from '../support/documents/documents.ts';
 import { createApi, type Answer, type Api } from '../support/documents/uploads.ts';
 import { startTcpProxy } from '../support/network/tcp-proxy.ts';

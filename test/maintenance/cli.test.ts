@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { insertExpired } from '../support/accounts/purge-vault.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { runCli } from '../support/processes/run-cli.ts';
 import {
   startMaintenanceVault,

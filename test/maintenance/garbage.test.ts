@@ -5,7 +5,7 @@ import anyTest, { type TestFn } from 'ava';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, complete, openSession, putPart, upload } from '../support/documents/files.ts';

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { dump } from '../support/accounts/purge-vault.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { send } from '../support/http/send.ts';

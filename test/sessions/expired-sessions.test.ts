@@ -1,7 +1,7 @@
 import test from 'ava';
 import { removeExpired } from '../../app/sessions/login-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
-import { untilWaiting } from '../support/vault/paused-statement.ts';
+import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { createAccount, openSession } from '../support/accounts/test-account.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { assertError } from '../support/http/error-body.ts';

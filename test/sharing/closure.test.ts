@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { close, createMember, prepareToClose, type Member } from '../support/accounts/closing.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { certify, storeDocument } from '../support/documents/documents.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { startVaultWithSigner } from '../support/audit/own-signer.ts';
 import { storeDocument } from '../support/documents/documents.ts';

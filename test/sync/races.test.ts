@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { pauseAt, untilWaiting } from '../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';

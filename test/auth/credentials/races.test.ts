@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { pauseAt, untilWaiting } from '../../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import { inventAccount } from '../../support/accounts/test-account.ts';
 import {
   anyEnvelope,

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { pauseAt, untilWaiting } from '../../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import { beginLogin, createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { claimsOf, startCliVault, type CliVault } from '../../cli/cli-vault.ts';
 import { assertError } from '../../support/http/error-body.ts';

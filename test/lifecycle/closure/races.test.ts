@@ -23,7 +23,7 @@ import {
   rowsOf,
   sweepNow,
 } from '../../support/accounts/closing.ts';
-import { pauseAt, untilWaiting } from '../../support/vault/paused-statement.ts';
+import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 

@@ -1,7 +1,7 @@
 import { until } from '../../../app/dev/processes/until.ts';
-import { connectAs } from '../accounts/two-tenants.ts';
-import { createSql } from './sql.ts';
-import type { TestVault } from './vault.ts';
+import { connectAs } from './two-tenants.ts';
+import { createSql } from '../vault/sql.ts';
+import type { TestVault } from '../vault/vault.ts';
 
 const lockKey = 4_711;
 
