@@ -17,25 +17,25 @@ import {
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PROJECT = dirname(fileURLToPath(import.meta.url));
-const LOCAL_BIN = join(PROJECT, 'node_modules', '.bin');
+const project = dirname(fileURLToPath(import.meta.url));
+const localBin = join(project, 'node_modules', '.bin');
 /** Read by app/dev/files/tools.ts. Lies in node_modules, so that it goes whenever they do. */
-const RESULT = join(PROJECT, 'node_modules', '.probatio-setup.json');
+const resultFile = join(project, 'node_modules', '.probatio-setup.json');
 
-const REDIS = {
+const redisTool = {
   name: 'Redis or Valkey',
   find: () => findCommand('redis-server', 'valkey-server'),
   apt: 'redis-server',
   brew: 'redis',
 };
-const SOFTHSM = {
+const softhsmTool = {
   name: 'SoftHSM2',
   find: () => findLibrary('libsofthsm2.so'),
   apt: 'softhsm2',
   brew: 'softhsm',
 };
 /** What compiles pkcs11js while npm installs it. */
-const COMPILING = [
+const compiling = [
   { name: 'Python 3', find: () => findCommand('python3'), apt: 'python3', brew: 'python' },
   { name: 'make', find: () => findCommand('make'), apt: 'make', brew: 'make' },
   {
@@ -47,7 +47,7 @@ const COMPILING = [
 ];
 
 /** A token behind a socket, as a network HSM is. */
-const P11_KIT = [
+const p11Kit = [
   { name: 'p11-kit', find: () => findCommand('p11-kit'), apt: 'p11-kit', brew: 'p11-kit' },
   {
     name: "p11-kit's client module",
@@ -57,7 +57,7 @@ const P11_KIT = [
   },
 ];
 
-const CHROMIUM = {
+const chromiumTool = {
   name: 'Chromium',
   find: () => findCommand('chromium', 'chromium-browser', 'google-chrome'),
   apt: 'chromium',
@@ -65,28 +65,28 @@ const CHROMIUM = {
 };
 
 setUp();
-if (process.argv[2] === 'soak') requireTools(P11_KIT);
-if (process.argv[2] === 'browser') requireTools([CHROMIUM]);
+if (process.argv[2] === 'soak') requireTools(p11Kit);
+if (process.argv[2] === 'browser') requireTools([chromiumTool]);
 
 function setUp() {
   if (Number.parseInt(process.versions.node, 10) < 20) {
     fail(`Node ${process.versions.node} is too old: use Node 20 or newer`);
   }
-  const lock = readFileSync(join(PROJECT, 'package-lock.json'));
+  const lock = readFileSync(join(project, 'package-lock.json'));
   const lockHash = createHash('sha256').update(lock).digest('hex');
   const previous = readResult();
   const installed = previous?.lockHash === lockHash;
   if (installed && [previous.redisServer, previous.softhsmLibrary].every(existsSync)) return;
 
-  requireTools([SOFTHSM, REDIS, ...(installed ? [] : COMPILING)]);
+  requireTools([softhsmTool, redisTool, ...(installed ? [] : compiling)]);
   if (!installed) installPackages();
-  const result = { lockHash, redisServer: REDIS.find(), softhsmLibrary: SOFTHSM.find() };
-  writeFileSync(RESULT, `${JSON.stringify(result)}\n`);
+  const result = { lockHash, redisServer: redisTool.find(), softhsmLibrary: softhsmTool.find() };
+  writeFileSync(resultFile, `${JSON.stringify(result)}\n`);
 }
 
 function readResult() {
   try {
-    return JSON.parse(readFileSync(RESULT, 'utf8'));
+    return JSON.parse(readFileSync(resultFile, 'utf8'));
   } catch {
     return undefined;
   }
@@ -136,7 +136,7 @@ function installWithBrew(formulae) {
 function installPackages() {
   say('installing the npm packages');
   // The Node among the packages is about to be replaced: npm must not run on it.
-  const path = searchPath().filter((directory) => directory !== LOCAL_BIN);
+  const path = searchPath().filter((directory) => directory !== localBin);
   // The user's npm settings may leave out what is needed here.
   const flags = [
     '--include=dev',
@@ -147,7 +147,7 @@ function installPackages() {
     '--no-fund',
   ];
   const { status } = spawnSync('npm', ['ci', ...flags], {
-    cwd: PROJECT,
+    cwd: project,
     env: { ...process.env, PATH: path.join(delimiter) },
     stdio: 'inherit',
   });

@@ -1,17 +1,11 @@
-import { createAccounts } from './accounts/accounts.ts';
-import type { Accounts, LoginOptions } from './accounts/accounts.ts';
-import { createFileHash } from './files/hash.ts';
-import type { CreateFileHash } from './files/hash.ts';
+import { createAccounts, type Accounts, type LoginOptions } from './accounts/accounts.ts';
+import { createFileHash, type CreateFileHash } from './files/hash.ts';
 import { createHttp } from './http/http.ts';
-import { createProofs } from './proofs/proofs.ts';
-import type { AuditKey } from './proofs/proofs.ts';
-import { recoverAccount } from './recovery/recover-account.ts';
-import type { RecoverAccount } from './recovery/recover-account.ts';
+import { createProofs, type AuditKey } from './proofs/proofs.ts';
+import { recoverAccount, type RecoverAccount } from './recovery/recover-account.ts';
 import type { RekeyDraft } from './rekey/rekey.ts';
-import { DEFAULT_RETRY } from './http/retry.ts';
-import type { RetryPolicy } from './http/retry.ts';
-import { createSession } from './session.ts';
-import type { VaultSession } from './session.ts';
+import { defaultRetry, type RetryPolicy } from './http/retry.ts';
+import { createSession, type VaultSession } from './session.ts';
 import { createSessionHttp } from './sessions/session-http.ts';
 import { createSessionTokens } from './sessions/tokens.ts';
 
@@ -46,7 +40,7 @@ export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'
 
 /** Throws TypeError for a base URL that is none. */
 export function createVaultClient(options: VaultClientOptions): VaultClient {
-  const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = DEFAULT_RETRY } = options;
+  const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = defaultRetry } = options;
   const now = options.now ?? (() => new Date());
   const http = createHttp({ baseUrl, fetch, retry, now });
   const accounts = createAccounts({ http, retry });

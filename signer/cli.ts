@@ -2,14 +2,13 @@ import { hash } from 'node:crypto';
 import { loadToolConfig } from './config/config.ts';
 import { createNextKey } from './pkcs11/keys/key-creation.ts';
 import { formatKeyLabel } from './pkcs11/keys/key-label.ts';
-import { findSigningKeys } from './pkcs11/keys/keyring.ts';
-import type { SigningKey } from './pkcs11/keys/keyring.ts';
+import { findSigningKeys, type SigningKey } from './pkcs11/keys/keyring.ts';
 import { provision } from './pkcs11/provisioning/provision.ts';
 import { testToken } from './pkcs11/provisioning/self-test.ts';
 import { withToken, workIn } from './pkcs11/provisioning/token-access.ts';
 import { KeyRequest } from './protocol/protocol.ts';
 
-const USAGE = `usage: node signer/cli.ts <command>
+const usageText = `usage: node signer/cli.ts <command>
 
   init                         initialise the token and make the first keys, where missing
   keygen <audit|token> [last]  make the next generation of a key, above that of the last
@@ -99,7 +98,7 @@ function takeOne([arg, ...rest]: readonly string[], what: string): string {
 }
 
 async function run([name = '', ...args]: readonly string[]): Promise<Output> {
-  if ([name, ...args].some((arg) => helpFlags.has(arg))) return { lines: [USAGE.trimEnd()] };
+  if ([name, ...args].some((arg) => helpFlags.has(arg))) return { lines: [usageText.trimEnd()] };
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) throw new UsageError(name ? `no such command: ${name}` : 'no command');
   return command(args);
@@ -112,6 +111,6 @@ try {
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   const misused = error instanceof UsageError;
-  process.stderr.write(misused ? `${message}\n\n${USAGE}` : `${message}\n`);
+  process.stderr.write(misused ? `${message}\n\n${usageText}` : `${message}\n`);
   process.exitCode = misused ? 2 : 1;
 }

@@ -1,6 +1,5 @@
 import { pino } from 'pino';
-import { ConfigError, loadSignerConfig } from './config/config.ts';
-import type { SignerConfig } from './config/config.ts';
+import { ConfigError, loadSignerConfig, type SignerConfig } from './config/config.ts';
 import { createDrain } from './server/drain.ts';
 import { createHsm } from './hsm/hsm.ts';
 import { createKeyDirectory } from './hsm/key-directory.ts';
@@ -12,7 +11,7 @@ import { listenOnSocket } from './server/unix-socket.ts';
 import { startVerifier } from './requests/verifier.ts';
 
 /** One makes keys; the others are for Node itself. */
-const SPARE_THREADS = 4;
+const spareThreads = 4;
 
 const config = readConfig();
 const log = pino({ name: 'signer', level: config.logLevel });
@@ -20,7 +19,7 @@ const clock = () => new Date();
 const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
 const hsm = createHsm({
   // Each session may hold a thread for as long as the HSM takes.
-  environment: { UV_THREADPOOL_SIZE: String(config.sessions + SPARE_THREADS), ...process.env },
+  environment: { UV_THREADPOOL_SIZE: String(config.sessions + spareThreads), ...process.env },
   operationTimeoutMs: config.operationTimeoutMs,
   observe: metrics.record,
   ended: () => metrics.processEnds.inc(),

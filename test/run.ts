@@ -14,7 +14,7 @@ import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
 import type { TestStack } from './support/vault/stack.ts';
 
-const TEMPLATE = 'probatio_template';
+const templateName = 'probatio_template';
 
 const stop = stopSignals();
 try {
@@ -30,8 +30,8 @@ async function runTests(signal: AbortSignal): Promise<number> {
   resources.defer(() => rm(directory, { recursive: true, force: true }));
   const services = await startTestServices(directory, signal);
   resources.defer(() => services.stop());
-  await createDatabase(services.postgres.access, TEMPLATE);
-  await migrate(services.postgres.access, TEMPLATE, signal);
+  await createDatabase(services.postgres.access, templateName);
+  await migrate(services.postgres.access, templateName, signal);
   // Awaited here: returning the promise would stop the services first.
   return await runAva(services, signal);
 }
@@ -51,7 +51,7 @@ async function startTestServices(directory: string, signal: AbortSignal): Promis
 async function runAva(services: Services, signal: AbortSignal): Promise<number> {
   const stack: TestStack = {
     postgres: services.postgres.access,
-    templateDatabase: TEMPLATE,
+    templateDatabase: templateName,
     redisUrl: services.redis.url,
     signerSocketPath: services.signerSocketPath,
     signerEnvironment: services.signerEnvironment,

@@ -18,7 +18,10 @@ const soaks: Record<string, Soak> = {
     file: 'uploads/upload-client.labtest.ts',
     environment: { ROUNDS: '50', FAULTS_S3: 'true' },
   },
-  uploads: { file: 'uploads/uploads.labtest.ts', environment: { ROUNDS: '200', FAULTS_S3: 'true' } },
+  uploads: {
+    file: 'uploads/uploads.labtest.ts',
+    environment: { ROUNDS: '200', FAULTS_S3: 'true' },
+  },
   app: { file: 'app/app.labtest.ts', environment: { ROUNDS: '30' } },
   /** 20 000 commits. */
   'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },

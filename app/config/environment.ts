@@ -21,8 +21,8 @@ const Count = z.coerce.number().int().positive();
 const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 const defaultPublicUrl = 'http://127.0.0.1:8080';
 /** What a timer holds, of milliseconds. */
-const MAX_TIMER_SECONDS = 2_147_483;
-const MAX_TTL_SECONDS = 365 * 86_400;
+const maxTimerSeconds = 2_147_483;
+const maxTtlSeconds = 365 * 86_400;
 
 /** A rate such as 5/1h, or `off`. */
 function limit(rate: string) {
@@ -38,7 +38,7 @@ const Environment = z.object({
   HTTP_PUBLIC_URL: Url.default(defaultPublicUrl),
   HTTP_TRUSTED_PROXIES: List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
   HTTP_CORS_ORIGINS: List.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
-  HTTP_DRAIN_SECONDS: Count.max(MAX_TIMER_SECONDS).default(25),
+  HTTP_DRAIN_SECONDS: Count.max(maxTimerSeconds).default(25),
   HTTP_INTERNAL_ROUTES: z.enum(['internal', 'both']).optional(),
   HTTP_INTERNAL_HOST: z.string().min(1).default('127.0.0.1'),
   HTTP_INTERNAL_PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
@@ -77,7 +77,7 @@ const Environment = z.object({
   LIMITS_PROOF_ACCOUNT: limit('10/15m'),
   LIMITS_TOTP_ACCOUNT: limit('5/10m'),
   LIMITS_SHARE_KEY_USER: limit('60/1h'),
-  UPLOADS_SESSION_TTL_SECONDS: Count.max(MAX_TTL_SECONDS).default(86_400),
+  UPLOADS_SESSION_TTL_SECONDS: Count.max(maxTtlSeconds).default(86_400),
   UPLOADS_ALLOWED_MIME_TYPES: List.default(['application/octet-stream']),
   DOCUMENTS_PENDING_DAYS: Count.max(36_500).default(30),
   PLANS_STANDARD_OPEN_UPLOADS: Count.default(20),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_ENTRY_BYTES } from '../../signer/protocol/protocol.ts';
+import { maxEntryBytes } from '../../signer/protocol/protocol.ts';
 import { Base64, Digest, KeyId, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 export const EntryId = z.strictObject({ id: Uuid });
@@ -10,8 +10,8 @@ export const Proof = z
     entryCanonical: z
       .string()
       .min(2)
-      .max(MAX_ENTRY_BYTES)
-      .refine((text) => Buffer.byteLength(text) <= MAX_ENTRY_BYTES, 'must be 65,536 bytes at most'),
+      .max(maxEntryBytes)
+      .refine((text) => Buffer.byteLength(text) <= maxEntryBytes, 'must be 65,536 bytes at most'),
     entryHash: Digest,
     hsmSignature: Base64(80),
     hsmKeyId: KeyId,

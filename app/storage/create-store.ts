@@ -1,5 +1,8 @@
-import { createFilesystemStore } from './filesystem/filesystem-store.ts';
-import type { FilesystemConfig, FilesystemOptions } from './filesystem/filesystem-store.ts';
+import {
+  createFilesystemStore,
+  type FilesystemConfig,
+  type FilesystemOptions,
+} from './filesystem/filesystem-store.ts';
 import type { ObjectStore } from './interface/object-store.ts';
 import type { S3Config } from './s3/client.ts';
 

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parentPort, workerData } from 'node:worker_threads';
-import type { MessagePort } from 'node:worker_threads';
-import { createObjectStore } from './create-store.ts';
-import type { StoreConfig } from './create-store.ts';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { createObjectStore, type StoreConfig } from './create-store.ts';
 import type { HashReply, HashRequest, ObjectHash } from './object-hash.ts';
 import { StorageError } from './interface/storage-error.ts';
 

@@ -1,7 +1,6 @@
 import { createThreadPool } from '../async/thread-pool.ts';
 import type { StoreConfig } from './create-store.ts';
-import { StorageError } from './interface/storage-error.ts';
-import type { StorageErrorCode } from './interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from './interface/storage-error.ts';
 
 /** SHA3-256 as lowercase hex; `size` in bytes. */
 export interface ObjectHash {

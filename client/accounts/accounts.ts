@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { Bytes } from '../bytes/bytes.ts';
-import { parseAnswer } from '../http/http.ts';
-import type { Http } from '../http/http.ts';
-import { withRetries } from '../http/retry.ts';
-import type { RetryPolicy } from '../http/retry.ts';
+import { parseAnswer, type Http } from '../http/http.ts';
+import { withRetries, type RetryPolicy } from '../http/retry.ts';
 import { normalizeEmail } from '../login/email.ts';
-import { PASSWORD, RECOVERY_WORDS } from '../login/login-method.ts';
-import { proveLogin } from '../login/login-proof.ts';
-import type { LoginName } from '../login/login-proof.ts';
+import { passwordMethod, recoveryWords } from '../login/login-method.ts';
+import { proveLogin, type LoginName } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
 import { TokenPair } from '../sessions/tokens.ts';
 import { createRegistration } from './registration.ts';
@@ -94,13 +91,13 @@ export function createAccounts({ http, retry }: { http: Http; retry: RetryPolicy
     },
 
     async login({ email, password, deviceId }) {
-      const name = { email, method: PASSWORD, secret: password, deviceId };
+      const name = { email, method: passwordMethod, secret: password, deviceId };
       const { tokens, envelopeKey } = await logIn(TokenPair, name);
       return { pair: tokens, passwordKey: envelopeKey };
     },
 
     async recover({ email, words }) {
-      const name = { email, method: RECOVERY_WORDS, secret: words };
+      const name = { email, method: recoveryWords, secret: words };
       const { tokens, envelopeKey } = await logIn(RecoveryToken, name);
       return { accessToken: tokens.accessToken, wordsKey: envelopeKey };
     },

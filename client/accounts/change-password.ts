@@ -3,7 +3,7 @@ import type { Http } from '../http/http.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import type { Envelopes } from '../keys/envelopes.ts';
 import type { HeldKey } from '../keys/held-key.ts';
-import { PASSWORD } from '../login/login-method.ts';
+import { passwordMethod } from '../login/login-method.ts';
 import type { Credentials } from './accounts.ts';
 import { createCredential } from './credential.ts';
 import { reauthenticate } from './reauth.ts';
@@ -30,7 +30,7 @@ export async function changePassword(
   const { envelopes, email } = dependencies;
   const { reauthToken } = await reauthenticate(dependencies, { email, password });
   const masterKey = await envelopes.openMasterKey();
-  const credential = await createCredential(PASSWORD, newPassword, masterKey);
+  const credential = await createCredential(passwordMethod, newPassword, masterKey);
   wipe(masterKey);
   await replaceCredentials(dependencies, { credential, reauthToken });
 }

@@ -4,7 +4,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { wrapKey } from '../crypto/aes-kw.ts';
 import type { LoginMethod } from '../login/login-method.ts';
 import { derivePasswordKey } from '../login/password.ts';
-import { createVerifier, SALT_BYTES } from './registration.ts';
+import { createVerifier, saltBytes } from './registration.ts';
 
 /** What makes a secret a way to log in and to the master key. */
 export interface Credential {
@@ -23,7 +23,7 @@ export async function createCredential(
   method: LoginMethod,
   secret: string,
   masterKey: Bytes,
-  salt: Bytes = randomBytes(SALT_BYTES),
+  salt: Bytes = randomBytes(saltBytes),
 ): Promise<Credential> {
   const envelopeKey = await derivePasswordKey(secret, salt, method.envelopeLabel);
   return {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
-import { withRetries } from '../http/retry.ts';
-import type { RetryPolicy } from '../http/retry.ts';
-import { PASSWORD } from '../login/login-method.ts';
+import { withRetries, type RetryPolicy } from '../http/retry.ts';
+import { passwordMethod } from '../login/login-method.ts';
 import { proveLogin } from '../login/login-proof.ts';
 import type { Credentials } from './accounts.ts';
 
@@ -20,7 +19,11 @@ export function reauthenticate(
 ): Promise<Reauthenticated> {
   // From its challenge on, since a proof serves one attempt.
   return withRetries(retry, undefined, async () => {
-    const { evidence } = await proveLogin(http, { email, method: PASSWORD, secret: password });
+    const { evidence } = await proveLogin(http, {
+      email,
+      method: passwordMethod,
+      secret: password,
+    });
     return http.json(Reauthenticated, { method: 'POST', path: '/v1/auth/reauth', json: evidence });
   });
 }

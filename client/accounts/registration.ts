@@ -1,12 +1,11 @@
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, randomBytes } from '@noble/hashes/utils.js';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../login/password.ts';
-import { computeVerifier, computeX, pad, SERVICE_SRP } from '../srp/srp.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
+import { derivePasswordKey, srpAuthLabel } from '../login/password.ts';
+import { computeVerifier, computeX, pad, serviceSrp } from '../srp/srp.ts';
 
-export const SALT_BYTES = 32;
-const FINGERPRINT_DIGITS = 8;
+export const saltBytes = 32;
+const fingerprintDigits = 8;
 
 export interface Registration {
   /** 64 hex digits. */
@@ -20,20 +19,20 @@ export interface Registration {
 /** `salt` is for test vectors only: every registration needs a new one. */
 export async function createRegistration(
   password: string,
-  salt: Bytes = randomBytes(SALT_BYTES),
+  salt: Bytes = randomBytes(saltBytes),
 ): Promise<Registration> {
-  const verifier = await createVerifier(password, salt, SRP_AUTH_LABEL);
+  const verifier = await createVerifier(password, salt, srpAuthLabel);
   return {
     salt: bytesToHex(salt),
     verifier: bytesToHex(verifier),
-    fingerprint: bytesToHex(sha3_256(concatBytes(salt, verifier))).slice(0, FINGERPRINT_DIGITS),
+    fingerprint: bytesToHex(sha3_256(concatBytes(salt, verifier))).slice(0, fingerprintDigits),
   };
 }
 
 /** What proves the secret at a login without telling it: PAD(v), 384 bytes. */
 export async function createVerifier(secret: string, salt: Bytes, label: string): Promise<Bytes> {
   const authKey = await derivePasswordKey(secret, salt, label);
-  const verifier = computeVerifier(SERVICE_SRP, computeX(SERVICE_SRP, salt, authKey));
+  const verifier = computeVerifier(serviceSrp, computeX(serviceSrp, salt, authKey));
   wipe(authKey);
-  return pad(SERVICE_SRP.group, verifier);
+  return pad(serviceSrp.group, verifier);
 }

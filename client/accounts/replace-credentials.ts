@@ -4,7 +4,7 @@ import type { HeldKey } from '../keys/held-key.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { Credential } from './credential.ts';
 
-export const CREDENTIALS_PATH = '/v1/auth/credentials';
+export const credentialsPath = '/v1/auth/credentials';
 
 /** What a new master key brings along, as the vault takes it. */
 export interface Rekeyed {
@@ -39,7 +39,7 @@ export async function replaceCredentials(
   try {
     await http.send({
       method: 'PUT',
-      path: CREDENTIALS_PATH,
+      path: credentialsPath,
       headers: { 'x-reauth-token': reauthToken },
       json: { ...toCredentialsChange(credential), ...rekeyed },
     });

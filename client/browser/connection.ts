@@ -1,9 +1,7 @@
 import { deleteDB, openDB } from 'idb';
-import { ClientError } from '../errors/client-error.ts';
-import type { ClientErrorCode } from '../errors/client-error.ts';
+import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 import { toStoreError } from './store-error.ts';
-import { STORES, VERSION } from './sync-schema.ts';
-import type { SyncSchema, SyncTransaction } from './sync-schema.ts';
+import { storeNames, formatVersion, type SyncSchema, type SyncTransaction } from './sync-schema.ts';
 import { runTransaction } from './transaction.ts';
 
 export interface Connection {
@@ -46,9 +44,13 @@ export async function connect(
     async transact(act) {
       if (end !== undefined) throw new ClientError(end);
       try {
-        const transaction = database.transaction<typeof STORES, 'readwrite'>(STORES, 'readwrite', {
-          durability: 'strict',
-        });
+        const transaction = database.transaction<typeof storeNames, 'readwrite'>(
+          storeNames,
+          'readwrite',
+          {
+            durability: 'strict',
+          },
+        );
         return await runTransaction(transaction, act);
       } catch (error) {
         throw toStoreError(error);
@@ -65,9 +67,9 @@ export async function deleteDatabase(name: string, signal: AbortSignal): Promise
 }
 
 async function open(name: string, onLost: (code: ClientErrorCode) => void) {
-  return openDB<SyncSchema>(name, VERSION, {
+  return openDB<SyncSchema>(name, formatVersion, {
     upgrade(database) {
-      for (const store of STORES) database.createObjectStore(store);
+      for (const store of storeNames) database.createObjectStore(store);
     },
     blocking: (_, newVersion) => onLost(newVersion === null ? 'store_deleted' : 'store_newer'),
     terminated: () => onLost('store_closed'),

@@ -1,7 +1,6 @@
-import { ClientError } from '../errors/client-error.ts';
-import type { ClientErrorCode } from '../errors/client-error.ts';
+import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 
-const CODES = new Map<string, ClientErrorCode>([
+const codes = new Map<string, ClientErrorCode>([
   ['NotFoundError', 'store_damaged'],
   ['QuotaExceededError', 'store_full'],
   ['VersionError', 'store_newer'],
@@ -10,6 +9,6 @@ const CODES = new Map<string, ClientErrorCode>([
 /** What IndexedDB throws, as this client's; store_unavailable for what it does not explain. */
 export function toStoreError(cause: unknown): ClientError {
   if (cause instanceof ClientError) return cause;
-  const code = cause instanceof DOMException ? CODES.get(cause.name) : undefined;
+  const code = cause instanceof DOMException ? codes.get(cause.name) : undefined;
   return new ClientError(code ?? 'store_unavailable', { cause });
 }

@@ -6,7 +6,7 @@ import type { MasterKeys } from '../keys/master-keys.ts';
 import type { Connection } from './connection.ts';
 import type { SyncTransaction } from './sync-schema.ts';
 
-const OWNER_LABEL = 'Service_Sync_Store_v1';
+const ownerLabel = 'Service_Sync_Store_v1';
 
 /**
  * Takes the store for a client of this user, and from whoever had it before; a new one becomes the
@@ -39,5 +39,5 @@ export async function verifyHolder(transaction: SyncTransaction, holder: string)
 
 /** Tells master keys apart, and nothing of them. */
 async function ownerOf(masterKey: Bytes): Promise<string> {
-  return encodeBase64(await deriveKey(masterKey, OWNER_LABEL));
+  return encodeBase64(await deriveKey(masterKey, ownerLabel));
 }

@@ -3,14 +3,13 @@ import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { StoredObject } from '../sync/stores/stored-object.ts';
 import type { SavedChanges, SyncStore } from '../sync/stores/store.ts';
-import { connect, deleteDatabase } from './connection.ts';
-import type { Connection } from './connection.ts';
+import { connect, deleteDatabase, type Connection } from './connection.ts';
 import { takeStore, verifyHolder } from './store-holder.ts';
 import type { SyncTransaction } from './sync-schema.ts';
 import { holdWebLock } from './web-lock.ts';
 
 /** A tab that was closed or loaded anew may take a moment to be gone. */
-const PATIENCE_MS = 3_000;
+const patienceLimitMs = 3_000;
 
 const Saved = z.object({
   records: z.array(z.object({ ordinal: z.int(), object: StoredObject })),
@@ -37,7 +36,7 @@ export interface SyncDatabase extends SyncStore {
  */
 export async function openSyncDatabase({
   name,
-  signal = AbortSignal.timeout(PATIENCE_MS),
+  signal = AbortSignal.timeout(patienceLimitMs),
   ...keys
 }: SyncDatabaseOptions): Promise<SyncDatabase> {
   const release = await holdWebLock(`sync-database ${name}`, signal);
@@ -59,7 +58,7 @@ export async function openSyncDatabase({
  */
 export async function forgetSyncDatabase(
   name: string,
-  signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+  signal: AbortSignal = AbortSignal.timeout(patienceLimitMs),
 ): Promise<void> {
   await deleteDatabase(name, signal);
 }

@@ -1,8 +1,8 @@
 import type { DBSchema, IDBPTransaction } from 'idb';
 import type { StoredObject } from '../sync/stores/stored-object.ts';
 
-export const VERSION = 1;
-export const STORES: ('meta' | 'objects')[] = ['meta', 'objects'];
+export const formatVersion = 1;
+export const storeNames: ('meta' | 'objects')[] = ['meta', 'objects'];
 
 export interface SyncSchema extends DBSchema {
   objects: {
@@ -18,4 +18,4 @@ export interface SyncSchema extends DBSchema {
   meta: { key: 'cursor' | 'owner' | 'holder'; value: string };
 }
 
-export type SyncTransaction = IDBPTransaction<SyncSchema, typeof STORES, 'readwrite'>;
+export type SyncTransaction = IDBPTransaction<SyncSchema, typeof storeNames, 'readwrite'>;

@@ -1,12 +1,12 @@
 import type { Bytes } from './bytes.ts';
 
-const CHARACTERS_AT_ONCE = 8192;
+const charactersAtOnce = 8192;
 
 /** Standard base64 with padding (RFC 4648 §4). */
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = '';
-  for (let offset = 0; offset < bytes.length; offset += CHARACTERS_AT_ONCE) {
-    binary += String.fromCharCode(...bytes.subarray(offset, offset + CHARACTERS_AT_ONCE));
+  for (let offset = 0; offset < bytes.length; offset += charactersAtOnce) {
+    binary += String.fromCharCode(...bytes.subarray(offset, offset + charactersAtOnce));
   }
   return btoa(binary);
 }

@@ -2,8 +2,8 @@ import { concatBytes, randomBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { deriveKey } from './hkdf.ts';
 
-export const NONCE_BYTES = 12;
-export const TAG_BYTES = 16;
+export const nonceBytes = 12;
+export const tagBytes = 16;
 
 export type GcmKey = Awaited<ReturnType<typeof deriveGcmKey>>;
 
@@ -18,7 +18,7 @@ export async function encryptGcm(
   key: GcmKey,
   text: Bytes,
   additionalData: Bytes,
-  nonce: Bytes = randomBytes(NONCE_BYTES),
+  nonce: Bytes = randomBytes(nonceBytes),
 ): Promise<Bytes> {
   const algorithm = { name: 'AES-GCM', iv: nonce, additionalData };
   return concatBytes(nonce, new Uint8Array(await crypto.subtle.encrypt(algorithm, key, text)));
@@ -30,8 +30,8 @@ export async function decryptGcm(
   sealed: Bytes,
   additionalData: Bytes,
 ): Promise<Bytes> {
-  const iv = sealed.slice(0, NONCE_BYTES);
+  const iv = sealed.slice(0, nonceBytes);
   const algorithm = { name: 'AES-GCM', iv, additionalData };
-  const ciphertext = sealed.slice(NONCE_BYTES);
+  const ciphertext = sealed.slice(nonceBytes);
   return new Uint8Array(await crypto.subtle.decrypt(algorithm, key, ciphertext));
 }

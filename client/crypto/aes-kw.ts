@@ -1,13 +1,13 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { KEY_BYTES } from './key.ts';
+import { keyBytes } from './key.ts';
 
-const PAYLOAD = { name: 'AES-GCM' };
+const payloadAlgorithm = { name: 'AES-GCM' };
 
 /** AES-KW with a 256-bit key (RFC 3394): the result is 8 bytes longer than the key. */
 export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
-  const payload = await crypto.subtle.importKey('raw', key, PAYLOAD, true, ['encrypt']);
+  const payload = await crypto.subtle.importKey('raw', key, payloadAlgorithm, true, ['encrypt']);
   return new Uint8Array(await crypto.subtle.wrapKey('raw', payload, kek, 'AES-KW'));
 }
 
@@ -15,9 +15,15 @@ export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
 export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
   try {
-    const payload = await crypto.subtle.unwrapKey('raw', wrapped, kek, 'AES-KW', PAYLOAD, true, [
-      'encrypt',
-    ]);
+    const payload = await crypto.subtle.unwrapKey(
+      'raw',
+      wrapped,
+      kek,
+      'AES-KW',
+      payloadAlgorithm,
+      true,
+      ['encrypt'],
+    );
     return new Uint8Array(await crypto.subtle.exportKey('raw', payload));
   } catch (cause) {
     throw new ClientError('invalid_envelope', { cause });
@@ -25,6 +31,6 @@ export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Byt
 }
 
 function importWrappingKey(wrappingKey: Bytes) {
-  if (wrappingKey.length !== KEY_BYTES) throw new TypeError('a wrapping key has 32 bytes');
+  if (wrappingKey.length !== keyBytes) throw new TypeError('a wrapping key has 32 bytes');
   return crypto.subtle.importKey('raw', wrappingKey, 'AES-KW', false, ['wrapKey', 'unwrapKey']);
 }

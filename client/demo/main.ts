@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArguments, USAGE } from './terminal/arguments.ts';
+import { parseArguments, usageText } from './terminal/arguments.ts';
 import { explain } from './terminal/explain.ts';
 import { readFolderFingerprint } from './proof-folder/proof-folder.ts';
 import { storeAndProve } from './store-and-prove.ts';
@@ -18,7 +18,7 @@ const say = (line: string) => console.log(line);
 try {
   const directory = workingDirectory();
   const args = parseArguments(process.argv.slice(2), directory);
-  if (args.mode === 'help') say(USAGE);
+  if (args.mode === 'help') say(usageText);
   else if (args.mode === 'verify') await verify(args.directory, args.fingerprint);
   else {
     const outputs = join(directory, 'demo-output');

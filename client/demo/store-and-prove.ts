@@ -1,20 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { decodeBase64 } from '../bytes/base64.ts';
-import { DEFAULT_RETRY } from '../http/retry.ts';
+import { defaultRetry } from '../http/retry.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
 import { keyFingerprint } from '../proofs/proof.ts';
-import { createVaultClient } from '../vault.ts';
-import type { VaultClient } from '../vault.ts';
-import { createAccount, openAccount } from './steps/account.ts';
-import type { OpenAccount } from './steps/account.ts';
+import { createVaultClient, type VaultClient } from '../vault.ts';
+import { createAccount, openAccount, type OpenAccount } from './steps/account.ts';
 import { DemoError } from './terminal/demo-error.ts';
 import { openEvidence } from './steps/evidence.ts';
 import { formatBytes } from './terminal/progress.ts';
 import { writeProofFolder } from './proof-folder/proof-folder.ts';
 import { readBack } from './steps/read-back.ts';
-import { openResumePlace } from './steps/resume-place.ts';
-import type { ResumePlace } from './steps/resume-place.ts';
+import { openResumePlace, type ResumePlace } from './steps/resume-place.ts';
 import type { Say } from './terminal/say.ts';
 import { readSealedEntry } from './steps/sealed-entry.ts';
 import { shareWithSecondAccount } from './steps/second-account.ts';
@@ -79,7 +76,7 @@ async function requireEmpty(directory: string): Promise<void> {
 
 /** The fingerprints of the vault's audit keys, computed here. Does not wait long for a vault. */
 async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
-  const impatient = createVaultClient({ baseUrl, retry: { ...DEFAULT_RETRY, attempts: 3 } });
+  const impatient = createVaultClient({ baseUrl, retry: { ...defaultRetry, attempts: 3 } });
   const keys = await impatient.auditKeys();
   return keys
     .filter(({ purpose }) => purpose === 'audit')

@@ -4,14 +4,14 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes, tagBytes } from '../crypto/aes-gcm.ts';
 import { Key } from '../crypto/key.ts';
 
-const INFO_LABEL = 'Service_Device_Info_v1';
-const VERSION = 1;
-const PADDING_BYTES = 256;
+const infoLabel = 'Service_Device_Info_v1';
+const formatVersion = 1;
+const paddingBytes = 256;
 /** The vault takes 1 KiB in all. */
-const MAX_TEXT_BYTES = 768;
+const maxTextBytes = 768;
 
 /** What only the user may know of a device. Unknown members are dropped. */
 const DeviceInfo = z.object({
@@ -36,11 +36,11 @@ export async function encryptDeviceInfo(
     throw new TypeError('what is told of a device could not be read again');
   }
   const json = utf8ToBytes(JSON.stringify(members));
-  const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
-  if (length > MAX_TEXT_BYTES) throw new TypeError('name and platform of a device are too long');
-  const key = await deriveGcmKey(masterKey, INFO_LABEL);
+  const length = Math.ceil(json.length / paddingBytes) * paddingBytes;
+  if (length > maxTextBytes) throw new TypeError('name and platform of a device are too long');
+  const key = await deriveGcmKey(masterKey, infoLabel);
   const sealed = await encryptGcm(key, padJson(json, length), bindTo(deviceId), nonce);
-  return encodeBase64(concatBytes(Uint8Array.of(VERSION), sealed));
+  return encodeBase64(concatBytes(Uint8Array.of(formatVersion), sealed));
 }
 
 /** Throws invalid_device_info for another master key, another device, another version or changed data. */
@@ -50,10 +50,10 @@ export async function decryptDeviceInfo(
 ): Promise<DeviceInfo> {
   try {
     const bytes = decodeBase64(encryptedInfo);
-    if (bytes[0] !== VERSION || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) {
+    if (bytes[0] !== formatVersion || bytes.length < 1 + nonceBytes + tagBytes) {
       throw new RangeError('unknown version or too short');
     }
-    const key = await deriveGcmKey(masterKey, INFO_LABEL);
+    const key = await deriveGcmKey(masterKey, infoLabel);
     return DeviceInfo.parse(parseJson(await decryptGcm(key, bytes.slice(1), bindTo(deviceId))));
   } catch (cause) {
     throw new ClientError('invalid_device_info', { cause });
@@ -62,5 +62,5 @@ export async function decryptDeviceInfo(
 
 /** The additional data: no device's description serves another. */
 function bindTo(deviceId: string): Bytes {
-  return concatBytes(Uint8Array.of(VERSION), utf8ToBytes(deviceId.toLowerCase()));
+  return concatBytes(Uint8Array.of(formatVersion), utf8ToBytes(deviceId.toLowerCase()));
 }

@@ -1,25 +1,21 @@
 import { z } from 'zod';
 import { encodeBase64 } from '../bytes/base64.ts';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { wrapKey } from '../crypto/aes-kw.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
-import { DEVICE_ENVELOPE_PATH } from '../keys/device-envelope.ts';
-import { deriveDeviceKeyPair } from '../keys/device-key.ts';
-import type { DeviceKey } from '../keys/device-key.ts';
+import { deviceEnvelopeRoute } from '../keys/device-envelope.ts';
+import { deriveDeviceKeyPair, type DeviceKey } from '../keys/device-key.ts';
 import type { Envelopes, OpenedKeyring } from '../keys/envelopes.ts';
 import { openWithAny } from '../keys/master-keys.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { hasCode } from '../errors/vault-error.ts';
-import { decryptDeviceInfo, encryptDeviceInfo } from './device-info.ts';
-import type { DeviceInfo } from './device-info.ts';
-import { checkDeviceLog } from './device-log.ts';
-import type { DeviceFinding, DeviceLogOptions } from './device-log.ts';
+import { decryptDeviceInfo, encryptDeviceInfo, type DeviceInfo } from './device-info.ts';
+import { checkDeviceLog, type DeviceFinding, type DeviceLogOptions } from './device-log.ts';
 
-const PATH = '/v1/crypto/keys/devices';
+const routePath = '/v1/crypto/keys/devices';
 
 const DeviceItem = z.object({
   /** Any UUID that the vault takes: one of no version must not hide the list. */
@@ -84,7 +80,7 @@ export function createDevices({
 
   async function* list(options: { pageSize?: number } = {}): AsyncGenerator<Device, void, void> {
     const keyring = await envelopes.openKeyring();
-    for await (const item of listPages(http, DeviceItem, PATH, options.pageSize)) {
+    for await (const item of listPages(http, DeviceItem, routePath, options.pageSize)) {
       yield await openDevice(keyring, item);
     }
   }
@@ -133,7 +129,7 @@ export function createDevices({
       };
       wipe(masterKey);
       try {
-        const path = DEVICE_ENVELOPE_PATH;
+        const path = deviceEnvelopeRoute;
         await storeEnvelope(http, { method: 'POST', path, repeatable: true, json });
       } catch (error) {
         if (!hasCode(error, 'envelope_exists')) throw error;
@@ -162,14 +158,14 @@ export function createDevices({
 
     async check(options) {
       const listed = [];
-      for await (const item of listPages(http, DeviceItem, PATH)) listed.push(item);
+      for await (const item of listPages(http, DeviceItem, routePath)) listed.push(item);
       return checkDeviceLog({ http, proofs }, listed, options);
     },
   };
 }
 
 function devicePath(deviceId: string): string {
-  return `${PATH}/${encodeURIComponent(deviceId)}`;
+  return `${routePath}/${encodeURIComponent(deviceId)}`;
 }
 
 async function find(devices: AsyncIterable<Device>, deviceId: string): Promise<Device | undefined> {

@@ -1,5 +1,5 @@
 import { ClientError } from '../errors/client-error.ts';
-import { NO_RESUME } from '../uploads/resume.ts';
+import { noResume } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
 import { isSpent } from '../uploads/spent-upload.ts';
 import { uploadFile } from '../uploads/upload.ts';
@@ -27,7 +27,7 @@ export async function addVersion(
   { id, name, mediaType, ...options }: AddVersionOptions,
 ): Promise<DocumentVersion> {
   const { documents } = dependencies;
-  const { source, masterKey, earlierKeys, resume = NO_RESUME } = options;
+  const { source, masterKey, earlierKeys, resume = noResume } = options;
   const versionOf = await openDocument({ documents }, { id, masterKey, earlierKeys });
   const { metadata, documentKey } = versionOf;
   const described = {

@@ -3,8 +3,7 @@ import type { MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
 import { hashKeywords } from './keywords.ts';
-import { encryptMetadata } from './metadata.ts';
-import type { Metadata } from './metadata.ts';
+import { encryptMetadata, type Metadata } from './metadata.ts';
 import { openDocument } from './open-document.ts';
 
 export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name' | 'mediaType'>> {

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
-import { parseAnswer } from '../http/http.ts';
-import type { Http, HttpAnswer } from '../http/http.ts';
+import { parseAnswer, type Http, type HttpAnswer } from '../http/http.ts';
 import { listPages, readPages } from '../http/pages.ts';
 import { AuditProof } from '../proofs/audit-proof.ts';
-import { documentPath, DocumentStatus, FileHash, HASHING_TIMEOUT_SECONDS } from './fields.ts';
-import { createDocumentVersions } from './versions.ts';
-import type { DocumentVersions } from './versions.ts';
+import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
+import { createDocumentVersions, type DocumentVersions } from './versions.ts';
 
 const DocumentItem = z.object({
   id: z.uuid(),
@@ -95,7 +93,7 @@ export function createDocuments({ http }: { http: Http }): Documents {
         method: 'POST',
         path: '/v1/documents',
         idempotencyKey: crypto.randomUUID(),
-        timeoutSeconds: HASHING_TIMEOUT_SECONDS,
+        timeoutSeconds: hashingTimeoutSeconds,
         json: document,
       });
     },

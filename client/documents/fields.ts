@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The server hashes the whole file before it answers who makes something of it. */
-export const HASHING_TIMEOUT_SECONDS = 300;
+export const hashingTimeoutSeconds = 300;
 
 export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
 

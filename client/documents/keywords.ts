@@ -2,7 +2,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 
-const KEYWORD_LABEL = 'Service_Keyword_v1';
+const keywordLabel = 'Service_Keyword_v1';
 
 /**
  * What the vault stores in place of keywords: HMAC-SHA-256 under a key of the user, 64 hex digits
@@ -15,7 +15,7 @@ export async function hashKeywords(
 ): Promise<string[]> {
   const key = await crypto.subtle.importKey(
     'raw',
-    await deriveKey(masterKey, KEYWORD_LABEL),
+    await deriveKey(masterKey, keywordLabel),
     { name: 'HMAC', hash: 'SHA-256' },
     false,
     ['sign'],

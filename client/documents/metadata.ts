@@ -4,15 +4,15 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES, TAG_BYTES } from '../crypto/aes-gcm.ts';
-import { WRAPPED_KEY_BYTES } from '../crypto/key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes, tagBytes } from '../crypto/aes-gcm.ts';
+import { wrappedKeyBytes } from '../crypto/key.ts';
 import { unwrapDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
 import { FileHash } from './fields.ts';
 
-const METADATA_LABEL = 'Service_Metadata_v1';
-const VERSION = 1;
-const PREFIX_BYTES = 1 + WRAPPED_KEY_BYTES;
-const PADDING_BYTES = 256;
+const metadataLabel = 'Service_Metadata_v1';
+const formatVersion = 1;
+const prefixBytes = 1 + wrappedKeyBytes;
+const paddingBytes = 256;
 
 /** What only the owner and those a document is shared with may know. Unknown members are dropped. */
 export const Metadata = z.object({
@@ -46,10 +46,13 @@ export async function encryptMetadata(
   metadata: Metadata,
 ): Promise<string> {
   assertReadable(Metadata, metadata);
-  const prefix = concatBytes(Uint8Array.of(VERSION), await wrapDocumentKey(masterKey, documentKey));
-  const key = await deriveGcmKey(documentKey, METADATA_LABEL);
+  const prefix = concatBytes(
+    Uint8Array.of(formatVersion),
+    await wrapDocumentKey(masterKey, documentKey),
+  );
+  const key = await deriveGcmKey(documentKey, metadataLabel);
   const json = utf8ToBytes(JSON.stringify(metadata));
-  const length = Math.ceil(json.length / PADDING_BYTES) * PADDING_BYTES;
+  const length = Math.ceil(json.length / paddingBytes) * paddingBytes;
   return encodeBase64(concatBytes(prefix, await encryptGcm(key, padJson(json, length), prefix)));
 }
 
@@ -60,7 +63,7 @@ export async function decryptMetadata(
 ): Promise<{ documentKey: Bytes; metadata: Metadata }> {
   try {
     const bytes = decode(encryptedMetadata);
-    const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, PREFIX_BYTES));
+    const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, prefixBytes));
     return { documentKey, metadata: await decryptText(documentKey, bytes) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
@@ -81,14 +84,14 @@ export async function openMetadata(
 
 function decode(encryptedMetadata: string): Bytes {
   const bytes = decodeBase64(encryptedMetadata);
-  if (bytes[0] !== VERSION || bytes.length < PREFIX_BYTES + NONCE_BYTES + TAG_BYTES) {
+  if (bytes[0] !== formatVersion || bytes.length < prefixBytes + nonceBytes + tagBytes) {
     throw new RangeError('unknown version or too short');
   }
   return bytes;
 }
 
 async function decryptText(documentKey: Bytes, bytes: Bytes): Promise<Metadata> {
-  const key = await deriveGcmKey(documentKey, METADATA_LABEL);
-  const prefix = bytes.slice(0, PREFIX_BYTES);
-  return Metadata.parse(parseJson(await decryptGcm(key, bytes.slice(PREFIX_BYTES), prefix)));
+  const key = await deriveGcmKey(documentKey, metadataLabel);
+  const prefix = bytes.slice(0, prefixBytes);
+  return Metadata.parse(parseJson(await decryptGcm(key, bytes.slice(prefixBytes), prefix)));
 }

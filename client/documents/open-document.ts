@@ -1,10 +1,8 @@
 import { ClientError } from '../errors/client-error.ts';
 import type { StoredFile } from '../files/stored-file.ts';
-import { openWithAny } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Document, Documents } from './documents.ts';
-import { decryptMetadata } from './metadata.ts';
-import type { Metadata } from './metadata.ts';
+import { decryptMetadata, type Metadata } from './metadata.ts';
 
 /** A document in its current version, as its owner sees it. */
 export interface OpenedDocument extends StoredFile {

@@ -1,5 +1,4 @@
-import { listMasterKeys } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
 import type { DocumentItem, Documents } from './documents.ts';
 import { hashKeywords } from './keywords.ts';
 

@@ -1,7 +1,6 @@
 import { ClientError } from '../errors/client-error.ts';
-import { openWithAny } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
-import { NO_RESUME } from '../uploads/resume.ts';
+import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
+import { noResume } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
 import { isSpent } from '../uploads/spent-upload.ts';
 import { uploadFile } from '../uploads/upload.ts';
@@ -24,7 +23,7 @@ export async function storeDocument(
   dependencies: UploadDependencies & { documents: Documents },
   { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
 ): Promise<Document> {
-  const { source, masterKey, earlierKeys, resume = NO_RESUME } = options;
+  const { source, masterKey, earlierKeys, resume = noResume } = options;
   assertDescription({ name, mediaType });
   const keywordDeterministic = await hashKeywords(masterKey, keywords);
   const { storagePath, documentKey, fileHash } = await uploadFile(dependencies, options);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import { AuditProof } from '../proofs/audit-proof.ts';
-import { documentPath, DocumentStatus, FileHash, HASHING_TIMEOUT_SECONDS } from './fields.ts';
+import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
 
 const DocumentVersion = z.object({
   documentId: z.uuid(),
@@ -51,7 +51,7 @@ export function createDocumentVersions({ http }: { http: Http }): DocumentVersio
         method: 'POST',
         path: `${documentPath(id)}/versions`,
         repeatable: true,
-        timeoutSeconds: HASHING_TIMEOUT_SECONDS,
+        timeoutSeconds: hashingTimeoutSeconds,
         json: version,
       });
     },

@@ -8,8 +8,7 @@ import type { StoredFile } from '../files/stored-file.ts';
 import type { Http } from '../http/http.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { fetchEncrypted } from './encrypted-file.ts';
-import { downloadRange } from './range.ts';
-import type { FileRange } from './range.ts';
+import { downloadRange, type FileRange } from './range.ts';
 
 export interface DownloadDependencies {
   readonly http: Http;

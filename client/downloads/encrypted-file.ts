@@ -6,7 +6,7 @@ import type { Http, HttpStream } from '../http/http.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
 /** Answers one after another that broke off before their first byte. */
-const MAX_BARREN_ANSWERS = 5;
+const maxBarrenAnswers = 5;
 
 /** Offsets in the encrypted file, both inclusive. */
 export interface EncryptedRange {
@@ -47,7 +47,7 @@ export async function* fetchEncrypted(
       return;
     } catch (error) {
       barren = position === begun ? barren + 1 : 0;
-      if (!hasBrokenOff(error) || barren === MAX_BARREN_ANSWERS) throw error;
+      if (!hasBrokenOff(error) || barren === maxBarrenAnswers) throw error;
     }
   }
 }

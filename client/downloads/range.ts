@@ -1,14 +1,12 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { decryptSegments } from '../files/decryption.ts';
-import { HEADER_BYTES, parseFileHeader } from '../files/header.ts';
+import { headerBytes, parseFileHeader } from '../files/header.ts';
 import { chunkOffset, segmentOf } from '../files/layout.ts';
-import { readSegments } from '../files/segments.ts';
-import type { Segment } from '../files/segments.ts';
+import { readSegments, type Segment } from '../files/segments.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import type { Http } from '../http/http.ts';
-import { fetchEncrypted } from './encrypted-file.ts';
-import type { EncryptedRange } from './encrypted-file.ts';
+import { fetchEncrypted, type EncryptedRange } from './encrypted-file.ts';
 
 /** In bytes of the file before encryption. */
 export interface FileRange {
@@ -32,7 +30,7 @@ export async function* downloadRange(
   assertRange({ offset, length });
   const fetchRange = (range: EncryptedRange) => fetchEncrypted(http, file, range, signal);
   const head: Bytes[] = [];
-  for await (const piece of fetchRange({ first: 0, last: HEADER_BYTES - 1 })) head.push(piece);
+  for await (const piece of fetchRange({ first: 0, last: headerBytes - 1 })) head.push(piece);
   const header = parseFileHeader(concatBytes(...head));
   const { segmentSize } = header;
 

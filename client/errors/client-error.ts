@@ -41,7 +41,7 @@ export type ClientErrorCode =
   | 'version_not_found'
   | 'wrong_key';
 
-const MESSAGES: Record<ClientErrorCode, string> = {
+const messages: Record<ClientErrorCode, string> = {
   authentication_failed: 'The encrypted file was changed, reordered or cut short.',
   device_unreachable: 'A new master key would shut this session’s own device out.',
   devices_changed: 'Devices were added or revoked meanwhile: look at them again.',
@@ -91,7 +91,7 @@ export class ClientError extends Error {
   readonly code: ClientErrorCode;
 
   constructor(code: ClientErrorCode, options?: ErrorOptions) {
-    super(MESSAGES[code], options);
+    super(messages[code], options);
     this.code = code;
   }
 }

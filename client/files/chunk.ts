@@ -1,9 +1,9 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { deriveGcmKey, NONCE_BYTES } from '../crypto/aes-gcm.ts';
+import { deriveGcmKey, nonceBytes } from '../crypto/aes-gcm.ts';
 import type { FileHeader } from './header.ts';
 
-const CHUNK_LABEL = 'Service_File_Chunk_v1';
+const chunkLabel = 'Service_File_Chunk_v1';
 
 export interface ChunkPosition {
   /** From 0. */
@@ -26,13 +26,13 @@ export async function createChunkCipher(
   documentKey: Bytes,
   { encoded: additionalData, salt, noncePrefix }: FileHeader,
 ): Promise<ChunkCipher> {
-  const key = await deriveGcmKey(documentKey, CHUNK_LABEL, salt);
+  const key = await deriveGcmKey(documentKey, chunkLabel, salt);
 
   function algorithm({ index, isLast }: ChunkPosition) {
-    const iv = new Uint8Array(NONCE_BYTES);
+    const iv = new Uint8Array(nonceBytes);
     iv.set(noncePrefix);
     new DataView(iv.buffer).setUint32(noncePrefix.length, index);
-    iv[NONCE_BYTES - 1] = isLast ? 1 : 0;
+    iv[nonceBytes - 1] = isLast ? 1 : 0;
     return { name: 'AES-GCM', iv, additionalData };
   }
 

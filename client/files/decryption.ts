@@ -1,11 +1,9 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { createChunkCipher } from './chunk.ts';
-import type { ChunkCipher } from './chunk.ts';
+import { createChunkCipher, type ChunkCipher } from './chunk.ts';
 import { verifyCommitment } from './header.ts';
-import { readSegments } from './segments.ts';
-import type { Segment } from './segments.ts';
+import { readSegments, type Segment } from './segments.ts';
 
 /**
  * Decrypts a file as it arrives. What was yielded is authentic up to there, but only a generator that

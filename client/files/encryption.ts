@@ -3,8 +3,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import type { ByteSource } from './byte-source.ts';
 import { createChunkCipher } from './chunk.ts';
-import { verifyCommitment } from './header.ts';
-import type { FileHeader } from './header.ts';
+import { verifyCommitment, type FileHeader } from './header.ts';
 import { chunkRange, countSegments } from './layout.ts';
 
 /**

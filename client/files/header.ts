@@ -1,25 +1,24 @@
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { equalBytes } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 
-const MAGIC = utf8ToBytes('PROBATIO');
-const VERSION = 1;
-const SALT_BYTES = 32;
-const NONCE_PREFIX_BYTES = 7;
-const COMMITMENT_LABEL = 'Service_File_Commitment_v1';
+const magic = utf8ToBytes('PROBATIO');
+const formatVersion = 1;
+const saltBytes = 32;
+const noncePrefixBytes = 7;
+const commitmentLabel = 'Service_File_Commitment_v1';
 
-const SEGMENT_SIZE_OFFSET = MAGIC.length + 1;
-const SALT_OFFSET = SEGMENT_SIZE_OFFSET + 4;
-const NONCE_PREFIX_OFFSET = SALT_OFFSET + SALT_BYTES;
-const COMMITMENT_OFFSET = NONCE_PREFIX_OFFSET + NONCE_PREFIX_BYTES;
+const segmentSizeOffset = magic.length + 1;
+const saltOffset = segmentSizeOffset + 4;
+const noncePrefixOffset = saltOffset + saltBytes;
+const commitmentOffset = noncePrefixOffset + noncePrefixBytes;
 
-export const HEADER_BYTES = COMMITMENT_OFFSET + 32;
-export const DEFAULT_SEGMENT_BYTES = 1_048_576;
-const MIN_SEGMENT_BYTES = 128;
+export const headerBytes = commitmentOffset + 32;
+export const defaultSegmentBytes = 1_048_576;
+const minSegmentBytes = 128;
 /** A reader holds one segment in memory, so a file must not choose its size freely. */
-const MAX_SEGMENT_BYTES = 16_777_216;
+const maxSegmentBytes = 16_777_216;
 
 export interface FileHeader {
   /** The bytes as they stand in the file: the additional data of every chunk. */
@@ -35,19 +34,19 @@ export interface FileHeader {
 /** A header with fresh salt and nonce prefix. */
 export async function createFileHeader(
   documentKey: Bytes,
-  segmentSize: number = DEFAULT_SEGMENT_BYTES,
+  segmentSize: number = defaultSegmentBytes,
 ): Promise<FileHeader> {
-  const salt = randomBytes(SALT_BYTES);
+  const salt = randomBytes(saltBytes);
   const size = new Uint8Array(4);
   new DataView(size.buffer).setUint32(0, segmentSize);
-  const commitment = await deriveKey(documentKey, COMMITMENT_LABEL, salt);
+  const commitment = await deriveKey(documentKey, commitmentLabel, salt);
   return parseFileHeader(
     concatBytes(
-      MAGIC,
-      Uint8Array.of(VERSION),
+      magic,
+      Uint8Array.of(formatVersion),
       size,
       salt,
-      randomBytes(NONCE_PREFIX_BYTES),
+      randomBytes(noncePrefixBytes),
       commitment,
     ),
   );
@@ -56,27 +55,27 @@ export async function createFileHeader(
 /** Throws invalid_file unless these are the bytes of a header of this version. */
 export function parseFileHeader(encoded: Bytes): FileHeader {
   const isOurs =
-    encoded.length === HEADER_BYTES &&
-    equalBytes(encoded.subarray(0, MAGIC.length), MAGIC) &&
-    encoded[MAGIC.length] === VERSION;
+    encoded.length === headerBytes &&
+    equalBytes(encoded.subarray(0, magic.length), magic) &&
+    encoded[magic.length] === formatVersion;
   if (!isOurs) throw new ClientError('invalid_file');
 
   const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  const segmentSize = view.getUint32(SEGMENT_SIZE_OFFSET);
-  if (segmentSize < MIN_SEGMENT_BYTES || segmentSize > MAX_SEGMENT_BYTES) {
+  const segmentSize = view.getUint32(segmentSizeOffset);
+  if (segmentSize < minSegmentBytes || segmentSize > maxSegmentBytes) {
     throw new ClientError('invalid_file');
   }
   return {
     encoded,
     segmentSize,
-    salt: encoded.slice(SALT_OFFSET, NONCE_PREFIX_OFFSET),
-    noncePrefix: encoded.slice(NONCE_PREFIX_OFFSET, COMMITMENT_OFFSET),
-    commitment: encoded.slice(COMMITMENT_OFFSET),
+    salt: encoded.slice(saltOffset, noncePrefixOffset),
+    noncePrefix: encoded.slice(noncePrefixOffset, commitmentOffset),
+    commitment: encoded.slice(commitmentOffset),
   };
 }
 
 /** Throws wrong_key unless the file was encrypted under this document key. */
 export async function verifyCommitment(documentKey: Bytes, header: FileHeader): Promise<void> {
-  const commitment = await deriveKey(documentKey, COMMITMENT_LABEL, header.salt);
+  const commitment = await deriveKey(documentKey, commitmentLabel, header.salt);
   if (!equalBytes(commitment, header.commitment)) throw new ClientError('wrong_key');
 }

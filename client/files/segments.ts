@@ -1,8 +1,7 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { HEADER_BYTES, parseFileHeader } from './header.ts';
-import type { FileHeader } from './header.ts';
+import { headerBytes, parseFileHeader, type FileHeader } from './header.ts';
 
 /** Where to go on in a file whose header is known. */
 export interface SegmentStart {
@@ -29,14 +28,14 @@ export async function* readSegments(
 ): AsyncGenerator<Segment, void, void> {
   let header = start?.header;
   let index = start?.index ?? 0;
-  let pending = new Uint8Array(header?.segmentSize ?? HEADER_BYTES);
+  let pending = new Uint8Array(header?.segmentSize ?? headerBytes);
   let filled = 0;
 
   const toSegment = (parsed: FileHeader, isLast: boolean): Segment => ({
     header: parsed,
     index,
     isLast,
-    chunk: pending.slice(index === 0 ? HEADER_BYTES : 0, filled),
+    chunk: pending.slice(index === 0 ? headerBytes : 0, filled),
   });
 
   for await (const piece of pieces) {
@@ -45,7 +44,7 @@ export async function* readSegments(
       if (filled === pending.length) {
         if (header === undefined) {
           header = parseFileHeader(pending);
-          pending = concatBytes(pending, new Uint8Array(header.segmentSize - HEADER_BYTES));
+          pending = concatBytes(pending, new Uint8Array(header.segmentSize - headerBytes));
         } else {
           yield toSegment(header, false);
           index += 1;

@@ -3,12 +3,9 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { VaultError } from '../errors/vault-error.ts';
-import { createPatience } from './patience.ts';
-import type { Patience } from './patience.ts';
-import { isRepeatable, timeoutSecondsOf, toFetch, toUrl } from './request.ts';
-import type { HttpRequest } from './request.ts';
-import { withRetries } from './retry.ts';
-import type { RetryPolicy } from './retry.ts';
+import { createPatience, type Patience } from './patience.ts';
+import { isRepeatable, timeoutSecondsOf, toFetch, toUrl, type HttpRequest } from './request.ts';
+import { withRetries, type RetryPolicy } from './retry.ts';
 
 export interface HttpAnswer {
   readonly headers: Headers;

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
-import { parseAnswer } from './http.ts';
-import type { Http } from './http.ts';
+import { parseAnswer, type Http } from './http.ts';
 import type { HttpRequest } from './request.ts';
 
-const BASE = 'http://base.invalid';
+const placeholderBase = 'http://base.invalid';
 
 /** Every item of a list, page after page (`Link: <…>; rel="next"`, RFC 8288). */
 export function listPages<T>(
@@ -50,7 +49,7 @@ export async function* readBodies(
 export function nextCursor(link: string | null): string | undefined {
   for (const [, target = '', parameters = ''] of (link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     if (!/;\s*rel\s*=\s*"?next"?\s*(?:[;,]|$)/i.test(parameters)) continue;
-    return new URL(target, BASE).searchParams.get('cursor') ?? undefined;
+    return new URL(target, placeholderBase).searchParams.get('cursor') ?? undefined;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Bytes } from '../bytes/bytes.ts';
 
-const DEFAULT_TIMEOUT_SECONDS = 60;
+const defaultTimeoutSeconds = 60;
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -19,9 +19,7 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function timeoutSecondsOf({
-  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
-}: HttpRequest): number {
+export function timeoutSecondsOf({ timeoutSeconds = defaultTimeoutSeconds }: HttpRequest): number {
   return timeoutSeconds;
 }
 

@@ -14,7 +14,7 @@ export interface RetryPolicy {
 }
 
 /** Nine tries in one to two minutes: what a dead server was about is free again within one. */
-export const DEFAULT_RETRY: RetryPolicy = {
+export const defaultRetry: RetryPolicy = {
   attempts: 9,
   baseDelaySeconds: 0.5,
   maxDelaySeconds: 60,
@@ -22,8 +22,8 @@ export const DEFAULT_RETRY: RetryPolicy = {
   random: Math.random,
 };
 
-const PASSING_STATUSES = new Set([429, 502, 503, 504]);
-const PASSING_CODES = new Set([
+const passingStatuses = new Set([429, 502, 503, 504]);
+const passingCodes = new Set([
   'part_in_progress',
   'completion_in_progress',
   'idempotency_in_progress',
@@ -66,7 +66,7 @@ export function retryDelaySeconds(
 /** Whether the same request may succeed a little later. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof VaultError) {
-    return PASSING_STATUSES.has(error.status) || PASSING_CODES.has(error.code);
+    return passingStatuses.has(error.status) || passingCodes.has(error.code);
   }
   return error instanceof ClientError && error.code === 'network_error';
 }

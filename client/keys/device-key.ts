@@ -1,16 +1,15 @@
 import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, randomBytes } from '@noble/hashes/utils.js';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import type { KeyPair } from '../crypto/hpke.ts';
-import { KEY_BYTES } from '../crypto/key.ts';
+import { keyBytes } from '../crypto/key.ts';
 import { readRekeyKey } from './keyring.ts';
 
-const KEY_PAIR_LABEL = 'Service_Device_Key_Pair_v1';
-const ENVELOPE_LABEL = 'Service_Device_Envelope_v1';
+const keyPairLabel = 'Service_Device_Key_Pair_v1';
+const envelopeLabel = 'Service_Device_Envelope_v1';
 
 /** What a device keeps to itself, where nothing else reads it: it opens the master key. */
 export interface DeviceKey {
@@ -22,17 +21,17 @@ export interface DeviceKey {
 
 /** To be kept durably before the device is added. */
 export function createDeviceKey(): DeviceKey {
-  return { deviceId: crypto.randomUUID(), deviceKey: randomBytes(KEY_BYTES) };
+  return { deviceId: crypto.randomUUID(), deviceKey: randomBytes(keyBytes) };
 }
 
 /** X25519: whoever has the public key can wrap a new master key for the device. */
 export async function deriveDeviceKeyPair(deviceKey: Bytes): Promise<KeyPair> {
-  const privateKey = await deriveKey(deviceKey, KEY_PAIR_LABEL);
+  const privateKey = await deriveKey(deviceKey, keyPairLabel);
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
 /** The key pair of one rekey, whose private key is for one use and then wiped. */
-export function createRekeyKeyPair(privateKey: Bytes = randomBytes(KEY_BYTES)): KeyPair {
+export function createRekeyKeyPair(privateKey: Bytes = randomBytes(keyBytes)): KeyPair {
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
@@ -90,7 +89,7 @@ async function deriveWrappingKey(
   }: { readonly deviceId: string; readonly publicKey: Bytes; readonly rekeyKey: Bytes },
 ): Promise<Bytes> {
   const salt = concatBytes(rekeyKey, publicKey);
-  const wrappingKey = await deriveKey(shared, ENVELOPE_LABEL + deviceId.toLowerCase(), salt);
+  const wrappingKey = await deriveKey(shared, envelopeLabel + deviceId.toLowerCase(), salt);
   wipe(shared);
   return wrappingKey;
 }

@@ -2,21 +2,21 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
-import { KEY_BYTES } from '../crypto/key.ts';
+import { keyBytes } from '../crypto/key.ts';
 
-const WRAP_LABEL = 'Service_Document_Key_Wrap_v1';
+const wrapLabel = 'Service_Document_Key_Wrap_v1';
 
 /** One key a document: it opens the metadata and the file, and sharing a document is sharing it. */
 export function createDocumentKey(): Bytes {
-  return randomBytes(KEY_BYTES);
+  return randomBytes(keyBytes);
 }
 
 /** WRAPPED_KEY_BYTES. */
 export async function wrapDocumentKey(masterKey: Bytes, documentKey: Bytes): Promise<Bytes> {
-  return wrapKey(await deriveKey(masterKey, WRAP_LABEL), documentKey);
+  return wrapKey(await deriveKey(masterKey, wrapLabel), documentKey);
 }
 
 /** Throws invalid_envelope under another master key. */
 export async function unwrapDocumentKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
-  return unwrapKey(await deriveKey(masterKey, WRAP_LABEL), wrapped);
+  return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

@@ -4,19 +4,17 @@ import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
-import { KEY_BYTES, WrappedKey } from '../crypto/key.ts';
+import { keyBytes, WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import { deviceEnvelopePath, DeviceEnvelope } from './device-envelope.ts';
-import { unwrapOnDevice } from './device-key.ts';
-import type { DeviceKey } from './device-key.ts';
+import { unwrapOnDevice, type DeviceKey } from './device-key.ts';
 import type { HeldKey } from './held-key.ts';
-import { openKeyring } from './keyring.ts';
-import type { Keyring } from './keyring.ts';
+import { openKeyring, type Keyring } from './keyring.ts';
 import type { MasterKeys } from './master-keys.ts';
 import { storeEnvelope } from './store-envelope.ts';
 
-const PATH = '/v1/crypto/keys/master-envelope';
+const routePath = '/v1/crypto/keys/master-envelope';
 
 const Envelope = z.object({
   encryptedEnvelope: WrappedKey,
@@ -60,7 +58,7 @@ export function createEnvelopes({
   http: Http;
   passwordKey: HeldKey;
 }): Envelopes {
-  const load = () => http.json(Envelope, { method: 'GET', path: PATH });
+  const load = () => http.json(Envelope, { method: 'GET', path: routePath });
 
   async function openByPassword({ encryptedEnvelope }: Envelope): Promise<Bytes> {
     const wrapped = decodeBase64(encryptedEnvelope);
@@ -84,11 +82,11 @@ export function createEnvelopes({
     async createMasterKey() {
       const [wrappingKey] = passwordKey.candidates();
       if (wrappingKey === undefined) throw new ClientError('session_ended');
-      const masterKey = randomBytes(KEY_BYTES);
+      const masterKey = randomBytes(keyBytes);
       const encryptedEnvelope = encodeBase64(await wrapKey(wrappingKey, masterKey));
       try {
         const json = { encryptedEnvelope };
-        await storeEnvelope(http, { method: 'POST', path: PATH, repeatable: true, json });
+        await storeEnvelope(http, { method: 'POST', path: routePath, repeatable: true, json });
       } catch (error) {
         if (!(error instanceof VaultError) || error.status !== 409) throw error;
         // The answer to an earlier try may be lost.
@@ -119,7 +117,7 @@ export function createEnvelopes({
 }
 
 function assertKey(key: Bytes): Bytes {
-  if (key.length !== KEY_BYTES) throw new ClientError('invalid_envelope');
+  if (key.length !== keyBytes) throw new ClientError('invalid_envelope');
   return key;
 }
 

@@ -1,5 +1,4 @@
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 
 /**
  * The key by which a session opens the master envelope. While a new password is on its way, and for

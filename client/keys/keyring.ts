@@ -1,18 +1,17 @@
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { decryptGcm, deriveGcmKey, encryptGcm, NONCE_BYTES } from '../crypto/aes-gcm.ts';
-import { Key, KEY_BYTES } from '../crypto/key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes } from '../crypto/aes-gcm.ts';
+import { Key, keyBytes } from '../crypto/key.ts';
 
-const KEYRING_LABEL = 'Service_Keyring_v1';
-const VERSION = 1;
-const PREFIX_BYTES = 1 + KEY_BYTES;
+const keyringLabel = 'Service_Keyring_v1';
+const formatVersion = 1;
+const prefixBytes = 1 + keyBytes;
 /** What the vault takes. */
-const MAX_BYTES = 65_536;
+const maxBytes = 65_536;
 
 const Content = z.object({
   /** Base64 of 32 bytes each, newest first. */
@@ -45,12 +44,12 @@ export async function sealKeyring(
       publicKey: encodeBase64(publicKey),
     })),
   });
-  const prefix = concatBytes(Uint8Array.of(VERSION), rekeyKey);
+  const prefix = concatBytes(Uint8Array.of(formatVersion), rekeyKey);
   const encoded = utf8ToBytes(text);
-  const key = await deriveGcmKey(masterKey, KEYRING_LABEL);
+  const key = await deriveGcmKey(masterKey, keyringLabel);
   const sealed = concatBytes(prefix, await encryptGcm(key, encoded, prefix, nonce));
   wipe(encoded);
-  if (sealed.length > MAX_BYTES) throw new ClientError('keyring_full');
+  if (sealed.length > maxBytes) throw new ClientError('keyring_full');
   return encodeBase64(sealed);
 }
 
@@ -58,9 +57,9 @@ export async function sealKeyring(
 export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Keyring> {
   try {
     const bytes = decode(keyring);
-    const key = await deriveGcmKey(masterKey, KEYRING_LABEL);
-    const prefix = bytes.slice(0, PREFIX_BYTES);
-    const opened = await decryptGcm(key, bytes.slice(PREFIX_BYTES), prefix);
+    const key = await deriveGcmKey(masterKey, keyringLabel);
+    const prefix = bytes.slice(0, prefixBytes);
+    const opened = await decryptGcm(key, bytes.slice(prefixBytes), prefix);
     const content = parseJson(opened);
     wipe(opened);
     const { earlierKeys, devices } = Content.parse(content);
@@ -75,7 +74,7 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
 /** The public key of the rekey, which nothing vouches for before the keyring is open. */
 export function readRekeyKey(keyring: string): Bytes {
   try {
-    return decode(keyring).slice(1, PREFIX_BYTES);
+    return decode(keyring).slice(1, prefixBytes);
   } catch (cause) {
     throw new ClientError('invalid_keyring', { cause });
   }
@@ -83,7 +82,7 @@ export function readRekeyKey(keyring: string): Bytes {
 
 function decode(keyring: string): Bytes {
   const bytes = decodeBase64(keyring);
-  if (bytes[0] !== VERSION || bytes.length < PREFIX_BYTES + NONCE_BYTES) {
+  if (bytes[0] !== formatVersion || bytes.length < prefixBytes + nonceBytes) {
     throw new RangeError('unknown version or too short');
   }
   return bytes;

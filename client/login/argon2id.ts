@@ -1,11 +1,10 @@
 import { argon2id as deriveInWebAssembly } from 'hash-wasm';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
-import { KEY_BYTES } from '../crypto/key.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
+import { keyBytes } from '../crypto/key.ts';
 
-const MEMORY_KIB = 65_536;
-const ITERATIONS = 3;
-const PARALLELISM = 1;
+const argon2MemoryKiB = 65_536;
+const argon2Iterations = 3;
+const argon2Parallelism = 1;
 
 /**
  * Argon2id version 1.3 at the cost pinned here, so that no answer of a server can weaken it: 32 bytes.
@@ -18,10 +17,10 @@ export const portableArgon2id: Argon2id = async (password, salt) => {
   const key = await deriveInWebAssembly({
     password,
     salt,
-    memorySize: MEMORY_KIB,
-    iterations: ITERATIONS,
-    parallelism: PARALLELISM,
-    hashLength: KEY_BYTES,
+    memorySize: argon2MemoryKiB,
+    iterations: argon2Iterations,
+    parallelism: argon2Parallelism,
+    hashLength: keyBytes,
     outputType: 'binary',
   });
   const copy = new Uint8Array(key);
@@ -57,10 +56,10 @@ export function findNodeArgon2id(): Argon2id | undefined {
       const parameters = {
         message,
         nonce,
-        memory: MEMORY_KIB,
-        passes: ITERATIONS,
-        parallelism: PARALLELISM,
-        tagLength: KEY_BYTES,
+        memory: argon2MemoryKiB,
+        passes: argon2Iterations,
+        parallelism: argon2Parallelism,
+        tagLength: keyBytes,
       };
       argon2('argon2id', parameters, (error, key) => {
         if (error === null) resolve(new Uint8Array(key.buffer, key.byteOffset, key.length));

@@ -1,4 +1,4 @@
-import { MASTER_ENVELOPE_LABEL, SRP_AUTH_LABEL } from './password.ts';
+import { masterEnvelopeLabel, srpAuthLabel } from './password.ts';
 
 /** A way to log in: by a secret of its own, of which two keys are made. */
 export interface LoginMethod {
@@ -9,14 +9,14 @@ export interface LoginMethod {
   readonly envelopeLabel: string;
 }
 
-export const PASSWORD: LoginMethod = {
+export const passwordMethod: LoginMethod = {
   name: 'password',
-  authLabel: SRP_AUTH_LABEL,
-  envelopeLabel: MASTER_ENVELOPE_LABEL,
+  authLabel: srpAuthLabel,
+  envelopeLabel: masterEnvelopeLabel,
 };
 
 /** The secret is what `parseRecoveryWords` makes of the words. */
-export const RECOVERY_WORDS: LoginMethod = {
+export const recoveryWords: LoginMethod = {
   name: 'recovery',
   authLabel: 'Service_Recovery_Auth_v1',
   envelopeLabel: 'Service_Recovery_Envelope_v1',

@@ -1,10 +1,8 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import type { Http } from '../http/http.ts';
-import { startSrpLogin } from '../srp/login.ts';
-import type { SrpProof } from '../srp/login.ts';
+import { startSrpLogin, type SrpProof } from '../srp/login.ts';
 import { normalizeEmail } from './email.ts';
 import type { LoginMethod } from './login-method.ts';
 import { derivePasswordKey } from './password.ts';

@@ -1,15 +1,14 @@
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { argon2id } from './argon2id.ts';
 
 /** K_auth: the key behind the SRP verifier. */
-export const SRP_AUTH_LABEL = 'Service_SRP_Auth_v1';
+export const srpAuthLabel = 'Service_SRP_Auth_v1';
 /** K_password: the key that wraps the master key. */
-export const MASTER_ENVELOPE_LABEL = 'Service_Master_Envelope_v1';
+export const masterEnvelopeLabel = 'Service_Master_Envelope_v1';
 
-const ARGON2_SALT_BYTES = 16;
+const argon2SaltBytes = 16;
 /**
  * Argon2id over the password in NFKC, 32 bytes. The label enters through the Argon2 salt, the first
  * 16 bytes of SHA3-256(label ‖ 0x00 ‖ salt), since many libraries offer no associated data.
@@ -29,7 +28,7 @@ export async function derivePasswordKey(
 
   const context = concatBytes(utf8ToBytes(label), Uint8Array.of(0), salt);
   const encoded = utf8ToBytes(normalized);
-  const key = await argon2id(encoded, sha3_256(context).subarray(0, ARGON2_SALT_BYTES));
+  const key = await argon2id(encoded, sha3_256(context).subarray(0, argon2SaltBytes));
   wipe(encoded);
   return key;
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** To be run beside the files of `writeProofFiles`. */
-export const OPENSSL_ARGUMENTS = [
+export const opensslArguments = [
   'dgst',
   '-sha3-256',
   '-verify',
@@ -34,7 +34,7 @@ export function isOpenssl3(version: string): boolean {
  */
 export async function verifyWithOpenssl(directory: string): Promise<boolean> {
   try {
-    await run('openssl', OPENSSL_ARGUMENTS, { cwd: directory });
+    await run('openssl', opensslArguments, { cwd: directory });
     return true;
   } catch (error) {
     const hasExited = error instanceof Error && 'code' in error && error.code === 1;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { AuditProof } from '../proofs/audit-proof.ts';
 
-const PEM_LINE = 64;
-const PEM = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;
+const pemLine = 64;
+const pemPattern = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;
 
 /** Writes entry.json, signature.der and key.pem, all that OpenSSL needs, into a directory. */
 export async function writeProofFiles(proof: AuditProof, directory: string): Promise<void> {
@@ -29,12 +29,12 @@ export async function readProofFiles(
 
 /** SubjectPublicKeyInfo, DER, base64. Throws TypeError if key.pem holds something else. */
 export async function readKeyFile(directory: string): Promise<string> {
-  const [, lines] = PEM.exec(await readFile(join(directory, 'key.pem'), 'utf8')) ?? [];
+  const [, lines] = pemPattern.exec(await readFile(join(directory, 'key.pem'), 'utf8')) ?? [];
   if (lines === undefined) throw new TypeError('key.pem is no public key in PEM');
   return lines.replaceAll('\n', '');
 }
 
 function toPem(publicKey: string): string {
-  const lines = publicKey.match(new RegExp(`.{1,${PEM_LINE}}`, 'g')) ?? [];
+  const lines = publicKey.match(new RegExp(`.{1,${pemLine}}`, 'g')) ?? [];
   return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n');
 }

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { ResumeRecord } from '../uploads/resume.ts';
-import type { ResumeStore } from '../uploads/resume.ts';
+import { ResumeRecord, type ResumeStore } from '../uploads/resume.ts';
 import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';

@@ -1,10 +1,8 @@
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ClientError } from '../errors/client-error.ts';
 import { createSavedState } from '../sync/stores/memory-store.ts';
-import { SavedChanges } from '../sync/stores/store.ts';
-import type { SavedState, SyncStore } from '../sync/stores/store.ts';
+import { SavedChanges, type SavedState, type SyncStore } from '../sync/stores/store.ts';
 import { createTurns } from '../sync/stores/turns.ts';
 import { writeFileAtomically } from './atomic-file.ts';
 import { claimPath } from './claim.ts';
@@ -12,7 +10,7 @@ import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';
 
 /** A file is written anew when it has grown by so much, and by twice what it held. */
-const LEAST_GROWTH_BYTES = 1_048_576;
+const leastGrowthBytes = 1_048_576;
 
 /**
  * What a device keeps of synchronised objects, in one file that only its owner may read: one line a
@@ -77,7 +75,7 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
     save: (changes) =>
       inTurnUnlessClosed(async () => {
         const grown = bytes - compactBytes;
-        if (grown > Math.max(LEAST_GROWTH_BYTES, 2 * compactBytes)) await compact();
+        if (grown > Math.max(leastGrowthBytes, 2 * compactBytes)) await compact();
         await append(toLine(changes));
         state.apply(changes);
       }),

@@ -1,11 +1,11 @@
 import { open, readFile } from 'node:fs/promises';
 
-const LINE_FEED = 0x0a;
+const lineFeed = 0x0a;
 
 /** The lines of a file, if it is there. One that a crash cut off is dropped, durably. */
 export async function readWholeLines(path: string): Promise<string[]> {
   const bytes = await readIfPresent(path);
-  const end = bytes.lastIndexOf(LINE_FEED) + 1;
+  const end = bytes.lastIndexOf(lineFeed) + 1;
   if (end < bytes.length) await truncate(path, end);
   return bytes.toString('utf8', 0, end).split('\n').slice(0, -1);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 
 /** The signer signs no longer text. */
-const MAX_ENTRY_BYTES = 65_536;
+const maxEntryBytes = 65_536;
 
 /** One audit entry with everything that is needed to verify it without the vault. */
 export const AuditProof = z.object({
@@ -24,7 +24,7 @@ export type AuditProof = z.output<typeof AuditProof>;
 
 function isEncodable(text: string): boolean {
   const hasNoUtf8 = !text.isWellFormed() || text.includes('\0');
-  return !hasNoUtf8 && utf8ToBytes(text).length <= MAX_ENTRY_BYTES;
+  return !hasNoUtf8 && utf8ToBytes(text).length <= maxEntryBytes;
 }
 
 function Base64(maxBytes: number) {

@@ -5,14 +5,13 @@ import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
-import { equalBytes } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { AuditProof } from './audit-proof.ts';
 
 /** SubjectPublicKeyInfo of an uncompressed P-256 point, up to the point (RFC 5480 §2). */
-const SPKI_PREFIX = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);
-const SPKI_BYTES = SPKI_PREFIX.length + 65;
-const KEY_ID_DIGITS = 32;
+const spkiPrefix = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);
+const spkiBytes = spkiPrefix.length + 65;
+const keyIdDigits = 32;
 
 /** A member that nobody knows could say anything of the proof. */
 const KnownFields = z.strictObject(AuditProof.shape);
@@ -69,7 +68,7 @@ export function verifyProof(
 
   const hashDefect = findEntryDefect(fields) ?? findHashDefect(fields, digest);
   let keyDefect: ProofDefect | undefined;
-  if (fields.hsmKeyId !== fingerprint.slice(0, KEY_ID_DIGITS)) keyDefect = 'key_id_mismatch';
+  if (fields.hsmKeyId !== fingerprint.slice(0, keyIdDigits)) keyDefect = 'key_id_mismatch';
   else if (!keyTrusted) keyDefect = 'key_untrusted';
   else if (!verifySignature(decodeBase64(fields.hsmSignature), digest, publicKey)) {
     keyDefect = 'signature_invalid';
@@ -105,16 +104,16 @@ function parseCanonical(text: string): unknown {
 }
 
 function isFingerprintOf(trusted: string, fingerprint: string): boolean {
-  return trusted === fingerprint || trusted === fingerprint.slice(0, KEY_ID_DIGITS);
+  return trusted === fingerprint || trusted === fingerprint.slice(0, keyIdDigits);
 }
 
 /** Over the SHA3-256 digest. A high s is as good as a low one: HSMs make both. */
 function verifySignature(signature: Bytes, digest: Bytes, publicKey: Bytes): boolean {
   const isP256 =
-    publicKey.length === SPKI_BYTES &&
-    equalBytes(publicKey.subarray(0, SPKI_PREFIX.length), SPKI_PREFIX);
+    publicKey.length === spkiBytes &&
+    equalBytes(publicKey.subarray(0, spkiPrefix.length), spkiPrefix);
   if (!isP256) return false;
-  const point = publicKey.subarray(SPKI_PREFIX.length);
+  const point = publicKey.subarray(spkiPrefix.length);
   try {
     return p256.verify(signature, digest, point, { prehash: false, lowS: false, format: 'der' });
   } catch {

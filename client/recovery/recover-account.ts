@@ -1,14 +1,14 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import { createCredential } from '../accounts/credential.ts';
-import { CREDENTIALS_PATH, toCredentialsChange } from '../accounts/replace-credentials.ts';
+import { credentialsPath, toCredentialsChange } from '../accounts/replace-credentials.ts';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { wipe } from '../bytes/bytes.ts';
 import { unwrapKey } from '../crypto/aes-kw.ts';
 import type { Http } from '../http/http.ts';
-import { PASSWORD } from '../login/login-method.ts';
+import { passwordMethod } from '../login/login-method.ts';
 import { hasCode } from '../errors/vault-error.ts';
 import { parseRecoveryWords } from './recovery-words.ts';
-import { RECOVERY_PATH, RecoveryEnvelope } from './recovery.ts';
+import { recoveryPath, RecoveryEnvelope } from './recovery.ts';
 
 export interface RecoverAccount {
   readonly email: string;
@@ -32,15 +32,15 @@ export async function recoverAccount<T>(
   const headers = { authorization: `Bearer ${accessToken}` };
   const { encryptedEnvelope } = await http.json(RecoveryEnvelope, {
     method: 'GET',
-    path: RECOVERY_PATH,
+    path: recoveryPath,
     headers,
   });
   const masterKey = await unwrapKey(wordsKey, decodeBase64(encryptedEnvelope));
-  const credential = await createCredential(PASSWORD, newPassword, masterKey);
+  const credential = await createCredential(passwordMethod, newPassword, masterKey);
   wipe(wordsKey, masterKey, credential.envelopeKey);
   const json = toCredentialsChange(credential);
   try {
-    await http.send({ method: 'PUT', path: CREDENTIALS_PATH, headers, json });
+    await http.send({ method: 'PUT', path: credentialsPath, headers, json });
   } catch (error) {
     if (!hasCode(error, 'invalid_token')) throw error;
     // It ends the session that it comes in. If only its answer was lost, the new password is good.

@@ -1,5 +1,4 @@
-import { ClientError } from '../errors/client-error.ts';
-import type { ClientErrorCode } from '../errors/client-error.ts';
+import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 
 type RecoveryWordsCode = Extract<ClientErrorCode, `recovery_words_${string}`>;
 

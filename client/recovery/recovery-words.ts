@@ -4,13 +4,13 @@ import { wordlist } from '@scure/bip39/wordlists/english.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { RecoveryWordsError } from './recovery-words-error.ts';
 
-const ENTROPY_BYTES = 32;
-const WORDS = 24;
+const entropyBytes = 32;
+const wordCount = 24;
 
 const known: ReadonlySet<string> = new Set(wordlist);
 
 /** 24 English words of BIP 39 with single spaces between. `entropy` is for test vectors only. */
-export function createRecoveryWords(entropy: Bytes = randomBytes(ENTROPY_BYTES)): string {
+export function createRecoveryWords(entropy: Bytes = randomBytes(entropyBytes)): string {
   return entropyToMnemonic(entropy, wordlist);
 }
 
@@ -21,7 +21,7 @@ export function createRecoveryWords(entropy: Bytes = randomBytes(ENTROPY_BYTES))
  */
 export function parseRecoveryWords(typed: string): string {
   const words = splitWords(typed);
-  if (words.length !== WORDS) throw new RecoveryWordsError('recovery_words_incomplete');
+  if (words.length !== wordCount) throw new RecoveryWordsError('recovery_words_incomplete');
   const unknown = placesOf(words, (word) => !known.has(word));
   if (unknown.length > 0) throw new RecoveryWordsError('recovery_words_unknown', unknown);
   const phrase = words.join(' ');

@@ -9,13 +9,13 @@ import { unwrapKey } from '../crypto/aes-kw.ts';
 import { WrappedKey } from '../crypto/key.ts';
 import type { Http } from '../http/http.ts';
 import { storeEnvelope } from '../keys/store-envelope.ts';
-import { RECOVERY_WORDS } from '../login/login-method.ts';
+import { recoveryWords } from '../login/login-method.ts';
 import { findSalt } from '../login/login-proof.ts';
 import { derivePasswordKey } from '../login/password.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from './recovery-words.ts';
 
-export const RECOVERY_PATH = '/v1/crypto/keys/recovery-envelope';
+export const recoveryPath = '/v1/crypto/keys/recovery-envelope';
 
 /** The master key under the recovery words. */
 export const RecoveryEnvelope = z.object({
@@ -47,21 +47,21 @@ export interface Recovery {
 
 export function createRecovery(dependencies: AccountDependencies): Recovery {
   const { http, envelopes, email } = dependencies;
-  const load = () => http.json(RecoveryEnvelope, { method: 'GET', path: RECOVERY_PATH });
+  const load = () => http.json(RecoveryEnvelope, { method: 'GET', path: recoveryPath });
 
   async function store(words: string, password: string): Promise<void> {
     const { reauthToken } = await reauthenticate(dependencies, { email, password });
     // Before the master key is read: after a rekey in between, the version is another.
     const version = await findVersion(load);
     const masterKey = await envelopes.openMasterKey();
-    const credential = await createCredential(RECOVERY_WORDS, words, masterKey);
+    const credential = await createCredential(recoveryWords, words, masterKey);
     const { encryptedEnvelope, salt, verifier, envelopeKey } = credential;
     wipe(masterKey, envelopeKey);
     const json = { encryptedEnvelope, recoverySalt: salt, recoveryVerifier: verifier };
     try {
       await send(http, json, { version, reauthToken });
     } catch (cause) {
-      if (!(cause instanceof VaultError) || !CONFLICTS.has(cause.code)) throw cause;
+      if (!(cause instanceof VaultError) || !conflicts.has(cause.code)) throw cause;
       // The answer to an earlier try may be lost.
       if ((await load()).encryptedEnvelope === encryptedEnvelope) return;
       throw new ClientError('recovery_changed', { cause });
@@ -83,8 +83,8 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
     async check(words) {
       const phrase = parseRecoveryWords(words);
       const { encryptedEnvelope } = await load();
-      const salt = await findSalt(http, { email, method: RECOVERY_WORDS });
-      const wordsKey = await derivePasswordKey(phrase, salt, RECOVERY_WORDS.envelopeLabel);
+      const salt = await findSalt(http, { email, method: recoveryWords });
+      const wordsKey = await derivePasswordKey(phrase, salt, recoveryWords.envelopeLabel);
       const masterKey = await envelopes.openMasterKey();
       try {
         return equalBytes(await unwrapKey(wordsKey, decodeBase64(encryptedEnvelope)), masterKey);
@@ -98,7 +98,7 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
   };
 }
 
-const CONFLICTS: ReadonlySet<string> = new Set(['envelope_exists', 'precondition_failed']);
+const conflicts: ReadonlySet<string> = new Set(['envelope_exists', 'precondition_failed']);
 
 /** Undefined without recovery words. */
 async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<number | undefined> {
@@ -116,7 +116,7 @@ async function send(
   json: { readonly encryptedEnvelope: string },
   { version, reauthToken }: { version: number | undefined; reauthToken: string },
 ): Promise<void> {
-  const request = { path: RECOVERY_PATH, repeatable: true, json };
+  const request = { path: recoveryPath, repeatable: true, json };
   const headers = { 'x-reauth-token': reauthToken };
   if (version === undefined) {
     await storeEnvelope(http, { ...request, method: 'POST', headers });

@@ -2,18 +2,16 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import type { AccountDependencies } from '../accounts/change-password.ts';
 import { createCredential } from '../accounts/credential.ts';
 import { reauthenticate } from '../accounts/reauth.ts';
-import { replaceCredentials } from '../accounts/replace-credentials.ts';
-import type { Rekeyed } from '../accounts/replace-credentials.ts';
+import { replaceCredentials, type Rekeyed } from '../accounts/replace-credentials.ts';
 import { encodeBase64 } from '../bytes/base64.ts';
-import { wipe } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { KEY_BYTES } from '../crypto/key.ts';
+import { keyBytes } from '../crypto/key.ts';
 import type { Device, Devices } from '../devices/devices.ts';
 import { createRekeyKeyPair, wrapForDevice } from '../keys/device-key.ts';
 import type { OpenedKeyring } from '../keys/envelopes.ts';
 import { sealKeyring } from '../keys/keyring.ts';
-import { PASSWORD, RECOVERY_WORDS } from '../login/login-method.ts';
+import { passwordMethod, recoveryWords } from '../login/login-method.ts';
 import { compareRecoveryWords, createRecoveryWords } from '../recovery/recovery-words.ts';
 import type { SharingKeys } from '../sharing/keys.ts';
 import { hasCode } from '../errors/vault-error.ts';
@@ -84,9 +82,9 @@ async function rekey(
     throw new ClientError('devices_changed');
   }
   const keyring = await envelopes.openKeyring();
-  const masterKey = randomBytes(KEY_BYTES);
+  const masterKey = randomBytes(keyBytes);
   const rekeyed = await wrapAnew(masterKey, keyring, { words, kept: present.kept });
-  const credential = await createCredential(PASSWORD, newPassword, masterKey);
+  const credential = await createCredential(passwordMethod, newPassword, masterKey);
   wipe(masterKey, keyring.masterKey, ...keyring.earlierKeys);
   for (const { deviceId } of present.revoked) await devices.revoke(deviceId);
   try {
@@ -124,7 +122,7 @@ async function wrapAnew(
   present: OpenedKeyring,
   { words, kept }: Pick<Plan, 'words' | 'kept'>,
 ): Promise<Rekeyed> {
-  const recovery = await createCredential(RECOVERY_WORDS, words, masterKey);
+  const recovery = await createCredential(recoveryWords, words, masterKey);
   wipe(recovery.envelopeKey);
   const rekeyPair = createRekeyKeyPair();
   const publicKeys = new Map<string, Bytes>();

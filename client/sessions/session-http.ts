@@ -1,11 +1,10 @@
-import { parseAnswer } from '../http/http.ts';
-import type { Http } from '../http/http.ts';
+import { parseAnswer, type Http } from '../http/http.ts';
 import type { HttpRequest } from '../http/request.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { SessionTokens } from './tokens.ts';
 
 /** What the vault says of a token that it takes no more, before it does anything. */
-const REFUSAL_CODES = new Set(['token_expired', 'invalid_token']);
+const refusalCodes = new Set(['token_expired', 'invalid_token']);
 
 /**
  * Requests in a session's name. One whose token is refused is sent once more with a new one.
@@ -20,7 +19,7 @@ export function createSessionHttp({ http, tokens }: { http: Http; tokens: Sessio
     try {
       return await operation(withToken(request, token));
     } catch (error) {
-      if (!(error instanceof VaultError) || !REFUSAL_CODES.has(error.code)) throw error;
+      if (!(error instanceof VaultError) || !refusalCodes.has(error.code)) throw error;
       return operation(withToken(request, await tokens.renew(token)));
     }
   }

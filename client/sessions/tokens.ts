@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
-import { parseAnswer } from '../http/http.ts';
-import type { Http } from '../http/http.ts';
+import { parseAnswer, type Http } from '../http/http.ts';
 import { isPassing } from '../http/retry.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
 /** Room for a request to be under way when its token ends. */
-const RENEWAL_SECONDS = 60;
+const renewalSeconds = 60;
 
 /** A login's and a refresh's answer. */
 export const TokenPair = z.object({
@@ -77,7 +76,7 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
     async current() {
       const { accessToken, expiresAt } = holdTokens();
       const leftMs = expiresAt - now().getTime();
-      if (leftMs > RENEWAL_SECONDS * 1000) return accessToken;
+      if (leftMs > renewalSeconds * 1000) return accessToken;
       if (leftMs <= 0) return refreshOnce(true);
       try {
         return await refreshOnce(false);

@@ -3,21 +3,18 @@ import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
-import { equalBytes } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
-import { createKeyPair } from '../crypto/hpke.ts';
-import type { KeyPair } from '../crypto/hpke.ts';
+import { createKeyPair, type KeyPair } from '../crypto/hpke.ts';
 import type { Http } from '../http/http.ts';
-import { openWithAny } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
-const PATH = '/v1/crypto/keys/sharing';
-const WRAP_LABEL = 'Service_Sharing_Key_Wrap_v1';
-const FINGERPRINT_DIGITS = 32;
+const routePath = '/v1/crypto/keys/sharing';
+const wrapLabel = 'Service_Sharing_Key_Wrap_v1';
+const fingerprintDigits = 32;
 
 const SharingKey = z.object({
   publicKey: z.string(),
@@ -29,7 +26,7 @@ type SharingKey = z.output<typeof SharingKey>;
 
 /** What two people compare by another way than the vault: 32 hex digits. */
 export function fingerprintOf(publicKey: Bytes): string {
-  return bytesToHex(sha3_256(publicKey)).slice(0, FINGERPRINT_DIGITS);
+  return bytesToHex(sha3_256(publicKey)).slice(0, fingerprintDigits);
 }
 
 export interface SharingKeys {
@@ -54,7 +51,7 @@ export function createSharingKeys({
   http: Http;
   openMasterKeys: () => Promise<MasterKeys>;
 }): SharingKeys {
-  const load = () => http.json(SharingKey, { method: 'GET', path: PATH });
+  const load = () => http.json(SharingKey, { method: 'GET', path: routePath });
 
   async function openStored(keys: MasterKeys, stored: SharingKey): Promise<KeyPair> {
     const wrapped = decodeBase64(stored.wrappedPrivateKey);
@@ -71,7 +68,7 @@ export function createSharingKeys({
       publicKey: encodeBase64(pair.publicKey),
       wrappedPrivateKey: encodeBase64(await wrapPrivateKey(masterKey, pair.privateKey)),
     };
-    await http.send({ method: 'PUT', path: PATH, headers, json });
+    await http.send({ method: 'PUT', path: routePath, headers, json });
   }
 
   async function open(): Promise<KeyPair> {
@@ -131,10 +128,10 @@ export function createSharingKeys({
 
 /** AES-KW: 40 bytes. */
 export async function wrapPrivateKey(masterKey: Bytes, privateKey: Bytes): Promise<Bytes> {
-  return wrapKey(await deriveKey(masterKey, WRAP_LABEL), privateKey);
+  return wrapKey(await deriveKey(masterKey, wrapLabel), privateKey);
 }
 
 /** Throws invalid_envelope under another master key. */
 export async function unwrapPrivateKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
-  return unwrapKey(await deriveKey(masterKey, WRAP_LABEL), wrapped);
+  return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

@@ -3,8 +3,7 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { DocumentStatus, FileHash } from '../documents/fields.ts';
-import { openMetadata } from '../documents/metadata.ts';
-import type { Metadata } from '../documents/metadata.ts';
+import { openMetadata, type Metadata } from '../documents/metadata.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { openDocumentKey } from './wrap.ts';
 

@@ -10,10 +10,8 @@ import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
-import { fingerprintOf } from './keys.ts';
-import type { SharingKeys } from './keys.ts';
-import { openShare, ReceivedShare } from './received.ts';
-import type { OpenedShare } from './received.ts';
+import { fingerprintOf, type SharingKeys } from './keys.ts';
+import { openShare, ReceivedShare, type OpenedShare } from './received.ts';
 import { sealDocumentKey } from './wrap.ts';
 
 const ShareKey = z.object({ recipientId: z.uuid(), publicKey: z.base64().length(44) });

@@ -2,7 +2,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { openSealed, sealTo } from '../crypto/hpke.ts';
 
-const SHARE_LABEL = 'Service_Document_Share_v1';
+const shareLabel = 'Service_Document_Share_v1';
 
 /** A document key for whoever has the private key to `publicKey`, for this document: 80 bytes. */
 export function sealDocumentKey(
@@ -23,5 +23,5 @@ export function openDocumentKey(
 }
 
 function infoOf(documentId: string): Bytes {
-  return utf8ToBytes(SHARE_LABEL + documentId.toLowerCase());
+  return utf8ToBytes(shareLabel + documentId.toLowerCase());
 }

@@ -8,7 +8,7 @@ export interface SrpGroup {
 }
 
 /** RFC 5054 appendix A with the 3072-bit prime of RFC 3526 §4, and g = 2 as the vault has it. */
-export const RFC5054_3072: SrpGroup = {
+export const rfc5054Group3072: SrpGroup = {
   N: BigInt(
     '0x' +
       'ffffffffffffffffc90fdaa22168c234c4c6628b80dc1cd129024e088a67cc74020bbea63b139b22514a08798e3404dd' +

@@ -1,6 +1,5 @@
 import { bytesToHex, hexToBytes, randomBytes } from '@noble/hashes/utils.js';
-import { equalBytes } from '../bytes/bytes.ts';
-import type { Bytes } from '../bytes/bytes.ts';
+import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import {
   computePremasterSecret,
@@ -8,11 +7,11 @@ import {
   computePublicValue,
   computeX,
   pad,
-  SERVICE_SRP,
+  serviceSrp,
   toInteger,
 } from './srp.ts';
 
-const EPHEMERAL_BYTES = 32;
+const ephemeralBytes = 32;
 
 export interface SrpLogin {
   /** 768 hex digits. */
@@ -29,17 +28,17 @@ export interface SrpProof {
 }
 
 /** The client's side of one SRP-6a login. `ephemeral` is for test vectors only. */
-export function startSrpLogin(ephemeral: Bytes = randomBytes(EPHEMERAL_BYTES)): SrpLogin {
+export function startSrpLogin(ephemeral: Bytes = randomBytes(ephemeralBytes)): SrpLogin {
   const a = toInteger(ephemeral);
-  const A = computePublicValue(SERVICE_SRP, a);
+  const A = computePublicValue(serviceSrp, a);
 
   return {
-    A: bytesToHex(pad(SERVICE_SRP.group, A)),
+    A: bytesToHex(pad(serviceSrp.group, A)),
     prove({ salt, B: BHex, authKey }) {
       const B = BigInt(`0x${BHex}`);
-      const x = computeX(SERVICE_SRP, salt, authKey);
-      const S = computePremasterSecret(SERVICE_SRP, { a, A, B, x });
-      const { M1, M2 } = computeProofs(SERVICE_SRP, { A, B, S });
+      const x = computeX(serviceSrp, salt, authKey);
+      const S = computePremasterSecret(serviceSrp, { a, A, B, x });
+      const { M1, M2 } = computeProofs(serviceSrp, { A, B, S });
       return {
         M1: bytesToHex(M1),
         verifyServer(received) {

@@ -2,8 +2,7 @@ import { sha3_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { RFC5054_3072 } from './group.ts';
-import type { SrpGroup } from './group.ts';
+import { rfc5054Group3072, type SrpGroup } from './group.ts';
 
 export interface SrpParameters {
   readonly group: SrpGroup;
@@ -11,7 +10,7 @@ export interface SrpParameters {
 }
 
 /** What the vault uses. It is pinned here, so that no answer of a server can weaken it. */
-export const SERVICE_SRP: SrpParameters = { group: RFC5054_3072, hash: sha3_256 };
+export const serviceSrp: SrpParameters = { group: rfc5054Group3072, hash: sha3_256 };
 
 /** PAD of RFC 5054 §2.1: big-endian, left-padded with zeros to the length of N. */
 export function pad({ byteLength }: SrpGroup, value: bigint): Bytes {

@@ -2,16 +2,14 @@ import type { Http } from '../http/http.ts';
 import type { Counts } from './exchange/exchange.ts';
 import { loadLocalObjects } from './stores/local-objects.ts';
 import { parseObjectData, parseObjectType } from './objects/object-data.ts';
-import { createObjectEncryption } from './objects/object-encryption.ts';
-import type { OpenObject } from './objects/object-encryption.ts';
+import { createObjectEncryption, type OpenObject } from './objects/object-encryption.ts';
 import type { JsonObject } from './objects/json.ts';
 import { queueChange, queueRemoval } from './stores/offline-queue.ts';
 import { pull } from './exchange/pull.ts';
 import { pushAll } from './exchange/push.ts';
-import { DEFAULT_RESOLVER } from './objects/resolver.ts';
+import { defaultResolver } from './objects/resolver.ts';
 import { createServerClock } from './exchange/server-clock.ts';
-import { viewOf } from './stores/stored-object.ts';
-import type { QueuedWrite, StoredObject } from './stores/stored-object.ts';
+import { viewOf, type QueuedWrite, type StoredObject } from './stores/stored-object.ts';
 import { createSyncRequests } from './exchange/requests.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
@@ -28,7 +26,7 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
     requests,
     encryption,
     clock,
-    resolve: options.resolve ?? DEFAULT_RESOLVER,
+    resolve: options.resolve ?? defaultResolver,
     resolveDeletion: options.resolveDeletion ?? (() => 'keep' as const),
   };
 

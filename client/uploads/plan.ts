@@ -1,9 +1,9 @@
 import { ClientError } from '../errors/client-error.ts';
-import { DEFAULT_SEGMENT_BYTES } from '../files/header.ts';
+import { defaultSegmentBytes } from '../files/header.ts';
 import { encryptedSize } from '../files/layout.ts';
 import type { UploadConfig } from './uploads.ts';
 
-const PREFERRED_PART_BYTES = 16 * 1_048_576;
+const preferredPartBytes = 16 * 1_048_576;
 
 export interface UploadPlan {
   readonly encryptedSize: number;
@@ -24,11 +24,11 @@ export function planUpload(
     throw new RangeError('the size of a file is a count of bytes');
   }
   if (plaintextSize > maxFileSize) throw new ClientError('file_too_large');
-  const total = encryptedSize(plaintextSize, DEFAULT_SEGMENT_BYTES);
+  const total = encryptedSize(plaintextSize, defaultSegmentBytes);
   const needed = Math.max(minPartSize, total / maxParts);
-  const wanted = Math.max(needed, Math.min(PREFERRED_PART_BYTES, maxPartSize));
-  const rounded = Math.ceil(wanted / DEFAULT_SEGMENT_BYTES) * DEFAULT_SEGMENT_BYTES;
-  const largest = Math.floor(maxPartSize / DEFAULT_SEGMENT_BYTES) * DEFAULT_SEGMENT_BYTES;
+  const wanted = Math.max(needed, Math.min(preferredPartBytes, maxPartSize));
+  const rounded = Math.ceil(wanted / defaultSegmentBytes) * defaultSegmentBytes;
+  const largest = Math.floor(maxPartSize / defaultSegmentBytes) * defaultSegmentBytes;
   const partSize = Math.min(rounded, largest);
   if (total > maxFileSize || partSize < needed) throw new ClientError('file_too_large');
   return { encryptedSize: total, partSize, totalParts: Math.ceil(total / partSize) };

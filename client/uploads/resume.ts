@@ -57,7 +57,7 @@ export interface ResumeStore {
 }
 
 /** For uploads that are not resumed: a key that is in memory alone is never used twice. */
-export const NO_RESUME: ResumeStore = {
+export const noResume: ResumeStore = {
   load: async () => [],
   append: async () => {},
   clear: async () => {},

@@ -1,18 +1,16 @@
 import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { parseFileHeader, verifyCommitment } from '../files/header.ts';
-import type { FileHeader } from '../files/header.ts';
+import { parseFileHeader, verifyCommitment, type FileHeader } from '../files/header.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { isPassing } from '../http/retry.ts';
 import { unwrapDocumentKey } from '../keys/document-key.ts';
-import { openWithAny } from '../keys/master-keys.ts';
-import type { MasterKeys } from '../keys/master-keys.ts';
+import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { ResumeState } from './resume.ts';
 import type { UploadStatus } from './uploads.ts';
 
-const LOST_STATUSES = new Set([400, 404, 409, 410]);
+const lostStatuses = new Set([400, 404, 409, 410]);
 
 /** An upload, whether it has just begun or was found in a journal. */
 export interface SavedUpload extends ResumeState {
@@ -65,5 +63,5 @@ export function isResumable(state: ResumeState, session: UploadStatus): boolean 
 /** Whether this error means that the saved upload is lost, but not the file. */
 export function isStale(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === 'source_changed';
-  return error instanceof VaultError && LOST_STATUSES.has(error.status) && !isPassing(error);
+  return error instanceof VaultError && lostStatuses.has(error.status) && !isPassing(error);
 }

@@ -9,12 +9,11 @@ import type { StoredFile } from '../files/stored-file.ts';
 import { createTaskPool } from '../http/task-pool.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { joinParts } from './parts.ts';
-import { NO_RESUME } from './resume.ts';
-import type { ResumeStore } from './resume.ts';
+import { noResume, type ResumeStore } from './resume.ts';
 import type { RunningUpload } from './saved-upload.ts';
 import type { Uploads } from './uploads.ts';
 
-const DEFAULT_CONCURRENCY = 4;
+const defaultConcurrency = 4;
 
 export interface UploadDependencies {
   readonly uploads: Uploads;
@@ -42,7 +41,7 @@ export interface UploadOptions extends MasterKeys {
  */
 export async function sendParts(
   { uploads, createFileHash }: UploadDependencies,
-  { source, concurrency = DEFAULT_CONCURRENCY, resume = NO_RESUME, ...options }: UploadOptions,
+  { source, concurrency = defaultConcurrency, resume = noResume, ...options }: UploadOptions,
   { start, sessionId, digests, sent, documentKey, header }: RunningUpload,
 ): Promise<string> {
   const { partSize } = start;

@@ -4,18 +4,17 @@ import { createFileHeader } from '../files/header.ts';
 import { createDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import { planUpload } from './plan.ts';
-import { NO_RESUME } from './resume.ts';
-import type { ResumeState, ResumeStore, StartRecord } from './resume.ts';
+import { noResume, type ResumeState, type ResumeStore, type StartRecord } from './resume.ts';
 import type { RunningUpload, SavedUpload } from './saved-upload.ts';
 import type { UploadOptions } from './send-parts.ts';
 import type { Uploads } from './uploads.ts';
 
-const GIVE_UP_SECONDS = 5;
+const giveUpSeconds = 5;
 
 /** Begins an upload. Its journal is begun before its session, which is found again by its key. */
 export async function beginUpload(
   uploads: Uploads,
-  { source, masterKey, versionOf, resume = NO_RESUME, signal }: UploadOptions,
+  { source, masterKey, versionOf, resume = noResume, signal }: UploadOptions,
 ): Promise<RunningUpload> {
   const plan = planUpload(source.size, await uploads.config(signal));
   const documentKey = versionOf?.documentKey ?? createDocumentKey();
@@ -84,8 +83,8 @@ export async function giveUpUpload(
   upload: ResumeState,
   resume: ResumeStore,
 ): Promise<void> {
-  if (resume !== NO_RESUME) return;
-  const signal = AbortSignal.timeout(GIVE_UP_SECONDS * 1000);
+  if (resume !== noResume) return;
+  const signal = AbortSignal.timeout(giveUpSeconds * 1000);
   await abandonUpload(uploads, upload, signal).catch(() => undefined);
 }
 

@@ -1,14 +1,12 @@
 import type { Bytes } from '../bytes/bytes.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
-import { NO_RESUME, replayRecords } from './resume.ts';
-import { isResumable, isStale, openSavedUpload } from './saved-upload.ts';
-import type { RunningUpload } from './saved-upload.ts';
-import { sendParts } from './send-parts.ts';
-import type { UploadDependencies, UploadOptions } from './send-parts.ts';
+import { noResume, replayRecords } from './resume.ts';
+import { isResumable, isStale, openSavedUpload, type RunningUpload } from './saved-upload.ts';
+import { sendParts, type UploadDependencies, type UploadOptions } from './send-parts.ts';
 import { abandonUpload, beginUpload, giveUpUpload, withSession } from './session.ts';
 import type { Uploads } from './uploads.ts';
 
-const MAX_COMPLETIONS = 3;
+const maxCompletions = 3;
 
 export interface UploadedFile {
   readonly storagePath: string;
@@ -27,7 +25,7 @@ export async function uploadFile(
   options: UploadOptions,
 ): Promise<UploadedFile> {
   const { uploads } = dependencies;
-  const { source, masterKey, earlierKeys, versionOf, resume = NO_RESUME, signal } = options;
+  const { source, masterKey, earlierKeys, versionOf, resume = noResume, signal } = options;
   signal?.throwIfAborted();
 
   const state = replayRecords(await resume.load());
@@ -61,7 +59,7 @@ async function sendFile(
   options: UploadOptions,
   upload: RunningUpload,
 ): Promise<UploadedFile> {
-  const { resume = NO_RESUME, signal } = options;
+  const { resume = noResume, signal } = options;
   const { documentKey, sessionId, start } = upload;
   const fileHash = await sendParts(dependencies, options, upload);
   if (upload.storagePath !== undefined) {
@@ -74,7 +72,7 @@ async function sendFile(
       return { storagePath, documentKey, fileHash };
     } catch (error) {
       const lost = lostParts(error);
-      if (lost.size === 0 || attempt === MAX_COMPLETIONS) throw error;
+      if (lost.size === 0 || attempt === maxCompletions) throw error;
       const numbers = Array.from({ length: start.totalParts }, (_, index) => index + 1);
       const sent = new Set(numbers.filter((number) => !lost.has(number)));
       await sendParts(dependencies, options, { ...upload, sent });

@@ -3,8 +3,8 @@ import { encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import type { Http } from '../http/http.ts';
 
-const PART_TIMEOUT_SECONDS = 900;
-const COMPLETE_TIMEOUT_SECONDS = 300;
+const partTimeoutSeconds = 900;
+const completeTimeoutSeconds = 300;
 
 const UploadConfig = z.object({
   maxFileSize: z.int().positive(),
@@ -81,14 +81,14 @@ export function createUploads({ http }: { http: Http }): Uploads {
         path: `${sessionPath(sessionId)}/parts/${number}`,
         headers: { 'content-digest': `sha-256=:${encodeBase64(sha256)}:` },
         bytes,
-        timeoutSeconds: PART_TIMEOUT_SECONDS,
+        timeoutSeconds: partTimeoutSeconds,
         signal,
       });
     },
 
     async complete(sessionId, signal) {
       const path = `${sessionPath(sessionId)}/complete`;
-      const timeoutSeconds = COMPLETE_TIMEOUT_SECONDS;
+      const timeoutSeconds = completeTimeoutSeconds;
       const request = { method: 'POST', path, timeoutSeconds, repeatable: true } as const;
       return (await http.json(CompletedUpload, { ...request, signal })).fileKey;
     },

@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** What a process ends with whose configuration is at fault (EX_CONFIG of sysexits.h). */
-export const EXIT_BAD_CONFIG = 78;
+export const exitBadConfig = 78;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

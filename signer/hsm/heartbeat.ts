@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { HsmProcess } from './hsm-process.ts';
 
-const BEATS_PER_TIMEOUT = 4;
+const beatsPerTimeout = 4;
 
 /**
  * Asks the process again and again, until it has gone, whether it is there: one that is stuck in a
@@ -12,7 +12,7 @@ export async function keepHeartbeat(process: HsmProcess, timeoutMs: number): Pro
   try {
     for (;;) {
       await process.ask({ kind: 'ping' }, z.null(), timeoutMs);
-      await delay(timeoutMs / BEATS_PER_TIMEOUT, undefined, { ref: false });
+      await delay(timeoutMs / beatsPerTimeout, undefined, { ref: false });
     }
   } catch {
     // It has gone, and whoever started it sees that as well.

@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
-import { FromHsm } from './messages.ts';
-import type { HsmRequest, ToHsm } from './messages.ts';
+import { FromHsm, type HsmRequest, type ToHsm } from './messages.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 import { tokenAway } from '../protocol/token-away.ts';
 

@@ -1,22 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { ConfigError, EXIT_BAD_CONFIG } from '../config/config.ts';
+import { ConfigError, exitBadConfig } from '../config/config.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { startHsmProcess } from './hsm-process.ts';
-import type { HsmProcess } from './hsm-process.ts';
-import { Bytes } from './messages.ts';
-import type { Activity, HsmRequest, KeyInToken, StateReport } from './messages.ts';
-import { KEY_CREATION_TIMEOUT_MS, MAX_BATCH_ENTRIES } from '../protocol/protocol.ts';
-import type { SigningPurpose, TokenState } from '../protocol/protocol.ts';
+import { startHsmProcess, type HsmProcess } from './hsm-process.ts';
+import {
+  Bytes,
+  type Activity,
+  type HsmRequest,
+  type KeyInToken,
+  type StateReport,
+} from './messages.ts';
+import {
+  keyCreationTimeoutMs,
+  maxBatchEntries,
+  type SigningPurpose,
+  type TokenState,
+} from '../protocol/protocol.ts';
 import { tokenAway } from '../protocol/token-away.ts';
 
-const RESTART_MIN_MS = 250;
-const RESTART_MAX_MS = 10_000;
+const restartMinMs = 250;
+const restartMaxMs = 10_000;
 /** For Node to start and the first login, on a machine that is busy. */
-const START_TIMEOUT_MS = 60_000;
+const startTimeoutMs = 60_000;
 /** A process that was connected this long is started again with the shortest pause. */
-const STEADY_MS = 10_000;
+const steadyMs = 10_000;
 
 type HsmOptions = {
   environment: NodeJS.ProcessEnv;
@@ -73,7 +81,7 @@ export function createHsm(options: HsmOptions): Hsm {
 
     async sign(keyId, inputs) {
       inputsInHand += inputs.length;
-      const timeoutMs = operationTimeoutMs * (1 + inputsInHand / MAX_BATCH_ENTRIES);
+      const timeoutMs = operationTimeoutMs * (1 + inputsInHand / maxBatchEntries);
       try {
         return await ask({ kind: 'sign', keyId, inputs: [...inputs] }, z.array(Bytes), timeoutMs);
       } finally {
@@ -88,7 +96,7 @@ export function createHsm(options: HsmOptions): Hsm {
     },
 
     createKey: (purpose, after) =>
-      ask({ kind: 'create_key', purpose, after }, z.string(), KEY_CREATION_TIMEOUT_MS),
+      ask({ kind: 'create_key', purpose, after }, z.string(), keyCreationTimeoutMs),
 
     async close() {
       stopping.abort();
@@ -108,15 +116,15 @@ export function createHsm(options: HsmOptions): Hsm {
   }
 
   async function run(): Promise<void> {
-    let pauseMs = RESTART_MIN_MS;
+    let pauseMs = restartMinMs;
     for (;;) {
       const { steady } = await live();
       if (isOver()) return;
       ended();
-      if (steady) pauseMs = RESTART_MIN_MS;
+      if (steady) pauseMs = restartMinMs;
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (isOver()) return;
-      pauseMs = Math.min(2 * pauseMs, RESTART_MAX_MS);
+      pauseMs = Math.min(2 * pauseMs, restartMaxMs);
     }
   }
 
@@ -135,13 +143,13 @@ export function createHsm(options: HsmOptions): Hsm {
       },
     });
     current = hsm;
-    hsm.ask({ kind: 'ping' }, z.null(), START_TIMEOUT_MS).catch(() => {});
+    hsm.ask({ kind: 'ping' }, z.null(), startTimeoutMs).catch(() => {});
     const { exitCode, overrun } = await hsm.ended;
-    const steady = connectedAt !== undefined && performance.now() - connectedAt > STEADY_MS;
+    const steady = connectedAt !== undefined && performance.now() - connectedAt > steadyMs;
     current = undefined;
     connectedAt = undefined;
     observe({ kind: 'activity', calls: [], sessionsInUse: 0, queueDepth: 0 });
-    if (exitCode === EXIT_BAD_CONFIG) throw new ConfigError(['the HSM process cannot be started']);
+    if (exitCode === exitBadConfig) throw new ConfigError(['the HSM process cannot be started']);
     if (state !== 'pin_incorrect') state = 'unavailable';
     begin();
     if (!isOver()) log.error({ exitCode, overrun }, 'the HSM process ended');

@@ -1,12 +1,11 @@
-import { createPublicKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Hsm } from './hsm.ts';
 import type { KeyInToken } from './messages.ts';
 import type { PublicKey, SigningPurpose } from '../protocol/protocol.ts';
 import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
 
 /** A key id that nobody knows must not cost a look at the token each time. */
-const LOOK_PAUSE_MS = 1_000;
+const lookPauseMs = 1_000;
 
 const algorithms = { audit: 'ECDSA-P256-SHA3-256', token: 'RS256' } as const;
 
@@ -63,7 +62,7 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
   async function findAfterLook(keyId: string): Promise<KeyInToken | undefined> {
     const now = clock().getTime();
     // The clock may have been set back.
-    if (now < lookedAt || now - lookedAt >= LOOK_PAUSE_MS) {
+    if (now < lookedAt || now - lookedAt >= lookPauseMs) {
       lookedAt = now;
       looking = hsm.refresh();
     }

@@ -3,28 +3,25 @@ import type { z } from 'zod';
 import {
   ErrorResponse,
   HealthResponse,
-  KEY_CREATION_TIMEOUT_MS,
+  keyCreationTimeoutMs,
   KeyResponse,
   KeysResponse,
   MacResponse,
   SealResponse,
   TokenResponse,
-} from './protocol.ts';
-import type {
-  EntryToSeal,
-  MacLabel,
-  PublicKey,
-  SealResult,
-  SigningPurpose,
-  TokenRequest,
+  type EntryToSeal,
+  type MacLabel,
+  type PublicKey,
+  type SealResult,
+  type SigningPurpose,
+  type TokenRequest,
 } from './protocol.ts';
 import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.ts';
-import { exchange } from './transport.ts';
-import type { HttpRequest, HttpResponse } from './transport.ts';
+import { exchange, type HttpRequest, type HttpResponse } from './transport.ts';
 
-const TIMEOUT_MS = 10_000;
+const defaultTimeoutMs = 10_000;
 /** The signer is to say itself that the HSM took too long. */
-const MARGIN_MS = 5_000;
+const marginMs = 5_000;
 
 /** Every method throws SignerUnavailable or SignerRefused. */
 export type SignerClient = {
@@ -67,7 +64,7 @@ export function createSignerClient({ socketPath }: { socketPath: string }): Sign
     },
     async createKey(purpose, { after = 0 } = {}) {
       const request = { method: 'POST', path: '/v1/keys', body: { purpose, after } } as const;
-      return (await call(request, KeyResponse, KEY_CREATION_TIMEOUT_MS + MARGIN_MS)).key;
+      return (await call(request, KeyResponse, keyCreationTimeoutMs + marginMs)).key;
     },
     async health() {
       return call({ method: 'GET', path: '/health' }, HealthResponse);
@@ -80,7 +77,7 @@ export function createSignerClient({ socketPath }: { socketPath: string }): Sign
   async function call<Schema extends z.ZodType>(
     { body, ...route }: Pick<HttpRequest, 'method' | 'path'> & { body?: object },
     schema: Schema,
-    timeoutMs = TIMEOUT_MS,
+    timeoutMs = defaultTimeoutMs,
   ): Promise<z.output<Schema>> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { refusedCodes, unavailableCodes } from './signer-error.ts';
 
-export const MAX_BATCH_ENTRIES = 256;
-export const MAX_ENTRY_BYTES = 64 * 1024;
+export const maxBatchEntries = 256;
+export const maxEntryBytes = 64 * 1024;
 
 /** A full batch of full entries, with room for JSON to escape every second character. */
-export const MAX_BODY_BYTES = 2 * MAX_BATCH_ENTRIES * MAX_ENTRY_BYTES;
+export const maxBodyBytes = 2 * maxBatchEntries * maxEntryBytes;
 
 /** A label has room for six digits. */
-export const MAX_GENERATION = 999_999;
+export const maxGeneration = 999_999;
 
 /** An RSA key in an HSM may take half a minute. */
-export const KEY_CREATION_TIMEOUT_MS = 60_000;
+export const keyCreationTimeoutMs = 60_000;
 
 const Base64 = z.base64();
 export const KeyId = z.string().regex(/^[0-9a-f]{32}$/);
@@ -21,7 +21,7 @@ export type EntryToSeal = z.output<typeof EntryToSeal>;
 
 export const SealRequest = z.strictObject({
   keyId: KeyId,
-  entries: z.array(EntryToSeal).min(1).max(MAX_BATCH_ENTRIES),
+  entries: z.array(EntryToSeal).min(1).max(maxBatchEntries),
 });
 
 /** Why one entry of a batch was not sealed. Sending it again unchanged gives the same answer. */
@@ -91,7 +91,7 @@ export const KeyRequest = z.strictObject({
   after: z
     .int()
     .min(0)
-    .max(MAX_GENERATION - 1)
+    .max(maxGeneration - 1)
     .default(0),
 });
 

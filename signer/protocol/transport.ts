@@ -1,7 +1,6 @@
-import { request } from 'node:http';
-import type { Agent, IncomingMessage } from 'node:http';
+import { request, type Agent, type IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
-import { MAX_BODY_BYTES } from './protocol.ts';
+import { maxBodyBytes } from './protocol.ts';
 import { SignerUnavailable } from './signer-error.ts';
 
 export type HttpRequest = {
@@ -55,7 +54,7 @@ function send(options: HttpRequest, agent: Agent | false): Promise<HttpResponse>
 async function readText(res: IncomingMessage): Promise<string> {
   try {
     const length = res.headers['content-length'];
-    return await getRawBody(res, { limit: MAX_BODY_BYTES, length, encoding: 'utf8' });
+    return await getRawBody(res, { limit: maxBodyBytes, length, encoding: 'utf8' });
   } catch (cause) {
     res.destroy();
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')

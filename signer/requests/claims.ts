@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SignerRefused } from '../protocol/signer-error.ts';
 
-const CLOCK_TOLERANCE_SECONDS = 60;
+const clockToleranceSeconds = 60;
 
 const Text = z.string().min(1).max(2048);
 const NumericDate = z.int().positive();
@@ -46,7 +46,7 @@ export function checkClaims(typ: string, claims: unknown, now: Date): TokenType 
   const { iat, exp } = result.data;
   if (exp <= iat || exp - iat > tokenTypes[typ].maxLifetimeSeconds)
     throw refuse('the lifetime is not permitted');
-  if (Math.abs(iat - now.getTime() / 1000) > CLOCK_TOLERANCE_SECONDS)
+  if (Math.abs(iat - now.getTime() / 1000) > clockToleranceSeconds)
     throw refuse('iat is not the present time');
   return typ;
 }

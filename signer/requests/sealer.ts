@@ -4,8 +4,12 @@ import { EntryError, parseEntry } from '../protocol/entry.ts';
 import type { Hsm } from '../hsm/hsm.ts';
 import type { KeyDirectory, SigningKey } from '../hsm/key-directory.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { MAX_ENTRY_BYTES } from '../protocol/protocol.ts';
-import type { EntryFault, EntryToSeal, SealResult } from '../protocol/protocol.ts';
+import {
+  maxEntryBytes,
+  type EntryFault,
+  type EntryToSeal,
+  type SealResult,
+} from '../protocol/protocol.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 import type { Verifier } from './verifier.ts';
 
@@ -79,7 +83,7 @@ function loadNext(signatures: Iterator<string, undefined>): string {
 }
 
 function findFault({ id, text }: EntryToSeal): EntryFault | undefined {
-  if (Buffer.byteLength(text) > MAX_ENTRY_BYTES) return 'too_large';
+  if (Buffer.byteLength(text) > maxEntryBytes) return 'too_large';
   try {
     return parseEntry(text).id === id ? undefined : 'id_mismatch';
   } catch (error) {

@@ -1,5 +1,4 @@
-import { constants, verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { constants, verify, type KeyObject } from 'node:crypto';
 import { checkClaims } from './claims.ts';
 import type { Hsm } from '../hsm/hsm.ts';
 import type { KeyDirectory } from '../hsm/key-directory.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-const CHECK_MS = 1_000;
+const checkMs = 1_000;
 
 type Exchange = { req: IncomingMessage; res: ServerResponse };
 
@@ -33,7 +33,7 @@ export function createDrain(server: Server): () => Promise<void> {
   }
 
   return async () => {
-    const checking = setInterval(cutOff, CHECK_MS);
+    const checking = setInterval(cutOff, checkMs);
     await new Promise((resolve) => server.close(resolve));
     clearInterval(checking);
   };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import getRawBody from 'raw-body';
 import type { z } from 'zod';
-import { MAX_BODY_BYTES } from '../protocol/protocol.ts';
+import { maxBodyBytes } from '../protocol/protocol.ts';
 import { SignerRefused } from '../protocol/signer-error.ts';
 
 /** The body as the schema's type. Throws SignerRefused `invalid_request`, `payload_too_large`. */
@@ -28,7 +28,7 @@ export function sendJson(res: ServerResponse, status: number, body: object): voi
 async function readText(req: IncomingMessage): Promise<string> {
   try {
     return await getRawBody(req, {
-      limit: MAX_BODY_BYTES,
+      limit: maxBodyBytes,
       length: req.headers['content-length'],
       encoding: 'utf8',
     });

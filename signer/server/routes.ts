@@ -4,8 +4,13 @@ import { readBody, sendJson } from './http-json.ts';
 import type { KeyDirectory } from '../hsm/key-directory.ts';
 import { computeMac } from '../requests/mac.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { KeyRequest, MacRequest, SealRequest, TokenRequest } from '../protocol/protocol.ts';
-import type { HealthResponse } from '../protocol/protocol.ts';
+import {
+  KeyRequest,
+  MacRequest,
+  SealRequest,
+  TokenRequest,
+  type HealthResponse,
+} from '../protocol/protocol.ts';
 import type { Sealer } from '../requests/sealer.ts';
 import type { TokenSigner } from '../requests/token-signer.ts';
 

@@ -1,15 +1,12 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { sendJson } from './http-json.ts';
-import { createRoutes } from './routes.ts';
-import type { Handler, RouteOptions } from './routes.ts';
-import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
-import type { RefusedCode } from '../protocol/signer-error.ts';
+import { createRoutes, type Handler, type RouteOptions } from './routes.ts';
+import { SignerRefused, SignerUnavailable, type RefusedCode } from '../protocol/signer-error.ts';
 
 /** Longer than any pause of a busy application, so that connections are seldom made anew. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const RETRY_AFTER_SECONDS = 1;
+const keepAliveTimeoutMs = 75_000;
+const retryAfterSeconds = 1;
 
 const refusalStatus: Record<RefusedCode, number> = {
   invalid_request: 400,
@@ -23,7 +20,7 @@ const refusalStatus: Record<RefusedCode, number> = {
 export function createSignerServer({ log, ...options }: RouteOptions & { log: Logger }): Server {
   const routes = createRoutes(options);
   return createServer(
-    { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
+    { keepAliveTimeout: keepAliveTimeoutMs },
     (req, res) => void answer(req, res),
   );
 
@@ -56,7 +53,7 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
     log.error({ err: error }, 'no answer');
     if (!(error instanceof SignerUnavailable) || error.code === 'internal_error')
       return sendJson(res, 500, { code: 'internal_error', message: 'the signer is at fault' });
-    if (error.code !== 'pin_incorrect') res.setHeader('retry-after', RETRY_AFTER_SECONDS);
+    if (error.code !== 'pin_incorrect') res.setHeader('retry-after', retryAfterSeconds);
     sendJson(res, 503, { code: error.code, message: error.message });
   }
 }

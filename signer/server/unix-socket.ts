@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { unlinkSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Server } from 'node:net';
+import { connect, type Server } from 'node:net';
 
 /** Nobody but owner and group may connect. */
-const SOCKET_UMASK = 0o117;
+const socketUmask = 0o117;
 
 /**
  * Listens on a Unix socket of mode 0660, in place of one that a dead process left behind. Throws
@@ -13,7 +12,7 @@ const SOCKET_UMASK = 0o117;
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   if (await isStale(path)) unlinkSync(path);
   // bind(2) runs within listen(): with the umask set there is no moment of wider permissions.
-  const umask = process.umask(SOCKET_UMASK);
+  const umask = process.umask(socketUmask);
   try {
     server.listen(path);
   } finally {

@@ -8,8 +8,8 @@ import { startBrowserLab } from './lab.ts';
 import type { Tab } from './tab.ts';
 import { createUser } from './user.ts';
 
-const LIMIT_MS = 180_000;
-const KEYWORD = 'Lease';
+const limitMs = 180_000;
+const sampleKeyword = 'Lease';
 
 const lab = await startBrowserLab();
 test.after.always(() => lab.stop());
@@ -22,12 +22,12 @@ async function storeFile(t: ExecutionContext, tab: Tab, size: number) {
   await writeFile(path, bytes);
   const input = (await tab.page.$('input')) ?? t.fail();
   await input.uploadFile(path);
-  const { id } = await tab.run('storeChosenFile', { keyword: KEYWORD });
+  const { id } = await tab.run('storeChosenFile', { keyword: sampleKeyword });
   return { id, file: { name, size, sha256: createHash('sha256').update(bytes).digest('hex') } };
 }
 
 test.serial('a page stores a chosen file in parts, proves it, and reads it back', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const tab = await lab.openTab();
   await createUser(lab.vault, tab);
   const parts = new Set<string>();
@@ -40,14 +40,14 @@ test.serial('a page stores a chosen file in parts, proves it, and reads it back'
   const keys = await connect(lab.vault).auditKeys();
   const trustedKeys = keys.filter(({ purpose }) => purpose === 'audit').map(({ keyId }) => keyId);
   t.like(await tab.run('certify', { id, trustedKeys }), { valid: true, keyTrusted: true });
-  t.deepEqual(await tab.run('search', { keyword: KEYWORD.toUpperCase() }), [id]);
+  t.deepEqual(await tab.run('search', { keyword: sampleKeyword.toUpperCase() }), [id]);
   t.deepEqual(await tab.run('search', { keyword: 'Will' }), []);
   t.deepEqual(await tab.run('download', { id }), file);
   t.deepEqual(lab.takeProblems(), []);
 });
 
 test.serial('a second account decrypts in its own browser what a page shares', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const [owner, recipient] = [await lab.openTab(), await lab.openTab()];
   await createUser(lab.vault, owner);
   const { email } = await createUser(lab.vault, recipient);
@@ -59,7 +59,7 @@ test.serial('a second account decrypts in its own browser what a page shares', a
 });
 
 test.serial('recovery words open everything in a browser that has nothing else', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const tab = await lab.openTab();
   const { email, password } = await createUser(lab.vault, tab);
   const { id, file } = await storeFile(t, tab, 100_000);
@@ -69,7 +69,7 @@ test.serial('recovery words open everything in a browser that has nothing else',
   const fresh = await lab.openTab();
   const newPassword = `${password}, another`;
   await fresh.run('recover', { email, words, newPassword });
-  t.deepEqual(await fresh.run('search', { keyword: KEYWORD }), [id]);
+  t.deepEqual(await fresh.run('search', { keyword: sampleKeyword }), [id]);
   t.deepEqual(await fresh.run('download', { id }), file);
 
   const later = await lab.openTab();

@@ -5,8 +5,8 @@ import { startBrowserLab } from './lab.ts';
 import type { Tab } from './tab.ts';
 import { createUser } from './user.ts';
 
-const LIMIT_MS = 180_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
+const limitMs = 180_000;
+const dayMs = 24 * 60 * 60 * 1000;
 
 const lab = await startBrowserLab();
 test.after.always(() => lab.stop());
@@ -33,7 +33,7 @@ async function enterElsewhere(credentials: Credentials) {
 }
 
 test.serial('what is done offline outlives a reload, and another device hears of it', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const { tab, credentials, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
   const known = await tab.run('createObject', { data: { title: 'Lease' } });
@@ -65,7 +65,7 @@ test.serial('what is done offline outlives a reload, and another device hears of
 });
 
 test.serial('a second tab gets the store once the first is closed', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const { tab, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
   const objectId = await tab.run('createObject', { data: { title: 'Lease' } });
@@ -80,7 +80,7 @@ test.serial('a second tab gets the store once the first is closed', async (t) =>
 });
 
 test.serial('a forgotten store is empty, and who had it open has lost it', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const { tab, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
   const sent = await tab.run('createObject', { data: { title: 'Sent' } });
@@ -100,7 +100,7 @@ test.serial('a forgotten store is empty, and who had it open has lost it', async
 });
 
 test.serial('a full device refuses what it cannot keep, and loses nothing', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   // Of its own: Chromium remembers for a while how much room an origin had.
   const { tab, place, logIn } = await enter(await lab.browser.createBrowserContext());
   const devtools = await tab.page.createCDPSession();
@@ -130,9 +130,9 @@ test.serial('a full device refuses what it cannot keep, and loses nothing', asyn
 });
 
 test.serial('changes of a device with a wrong clock are sent by the vault’s time', async (t) => {
-  t.timeout(LIMIT_MS);
+  t.timeout(limitMs);
   const { tab, place } = await enter(disk);
-  await tab.run('openObjects', { ...place, clockAheadMs: 3 * DAY_MS });
+  await tab.run('openObjects', { ...place, clockAheadMs: 3 * dayMs });
   const sentAt: number[] = [];
   tab.page.on('request', (request) => {
     const { changedAt } = JSON.parse(request.postData() ?? '{}') as { changedAt?: string };
@@ -143,6 +143,6 @@ test.serial('changes of a device with a wrong clock are sent by the vault’s ti
   await tab.run('changeObject', { objectId, data: { rent: 900 } });
   await tab.run('syncObjects');
   t.is(sentAt.length, 1);
-  for (const time of sentAt) t.true(Math.abs(time - Date.now()) < DAY_MS);
+  for (const time of sentAt) t.true(Math.abs(time - Date.now()) < dayMs);
   t.deepEqual(lab.takeProblems(), []);
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { build } from 'esbuild';
 import { projectFile } from '../../app/dev/files/project.ts';
 
-const HTML = `<!doctype html>
+const emptyPage = `<!doctype html>
 <html lang="en">
   <title>An application of the vault</title>
   <input type="file">
@@ -26,7 +26,7 @@ export async function startPageServer(): Promise<PageServer> {
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    if (request.url === '/') response.setHeader('Content-Type', 'text/html').end(HTML);
+    if (request.url === '/') response.setHeader('Content-Type', 'text/html').end(emptyPage);
     else if (request.url === '/application.js') {
       response.setHeader('Content-Type', 'text/javascript').end(script);
     } else response.writeHead(204).end();

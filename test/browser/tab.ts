@@ -4,7 +4,7 @@ import type { StepName, StepOutcome, Steps } from './page/main.ts';
 type Value<Name extends StepName> = Awaited<ReturnType<Steps[Name]>>;
 
 /** Chromium's own note of an answer or of none, which is looked at as such. */
-const NETWORK_NOTE = 'Failed to load resource';
+const networkNote = 'Failed to load resource';
 
 /** The application in a tab. */
 export interface Tab {
@@ -54,7 +54,7 @@ function watchPage(page: Page, { origins, report }: Watch): void {
   page.on('pageerror', (error) => report(String(error)));
   page.on('console', (message: ConsoleMessage) => {
     const isProblem = ['error', 'warn'].includes(message.type());
-    if (isProblem && !message.text().startsWith(NETWORK_NOTE)) report(message.text());
+    if (isProblem && !message.text().startsWith(networkNote)) report(message.text());
   });
   page.on('request', (request) => {
     if (!origins.has(new URL(request.url()).origin)) report(`asks ${request.url()}`);

@@ -3,7 +3,7 @@ import test from 'ava';
 import { z } from 'zod';
 import { AuditProof } from '../../client/proofs/audit-proof.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
-import { RFC5054_3072 } from '../../client/srp/group.ts';
+import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { readVectors } from '../support/client/vectors.ts';
 
 const formats = await readFile(new URL('../../docs/formats.md', import.meta.url), 'utf8');
@@ -27,7 +27,7 @@ test('the values that the format’s description prints are those of the vectors
   for (const [name, value] of printed.map((entry) => entry ?? t.fail())) {
     if (name !== 'b') t.true(joined.includes(value), name);
   }
-  t.true(joined.includes(RFC5054_3072.N.toString(16)));
+  t.true(joined.includes(rfc5054Group3072.N.toString(16)));
 });
 
 test('the proof that the format’s description prints is valid', (t) => {

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { createAccount } from '../../client/demo/steps/account.ts';
-import type { OpenAccount } from '../../client/demo/steps/account.ts';
+import test, { type ExecutionContext } from 'ava';
+import { createAccount, type OpenAccount } from '../../client/demo/steps/account.ts';
 import { addVersion } from '../../client/documents/add-version.ts';
 import type { ByteSource } from '../../client/files/byte-source.ts';
-import { DEFAULT_RETRY } from '../../client/http/retry.ts';
+import { defaultRetry } from '../../client/http/retry.ts';
 import { openResumeFile } from '../../client/node/resume-file.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { createSql } from '../support/vault/sql.ts';
@@ -23,9 +21,9 @@ test.after.always(() => vault.stop());
 // One after another: deriving keys from passwords keeps a whole processor busy.
 
 const evidence = { name: 'evidence.bin', mediaType: 'application/octet-stream' };
-const hasty = { ...DEFAULT_RETRY, baseDelaySeconds: 0.01 };
+const hasty = { ...defaultRetry, baseDelaySeconds: 0.01 };
 /** Gives up before any answer comes twice. */
-const impatient = { ...DEFAULT_RETRY, attempts: 1 };
+const impatient = { ...defaultRetry, attempts: 1 };
 
 const clientAt = (baseUrl: string, retry = hasty) =>
   connect({ ...vault, baseUrl }, globalThis.fetch, { retry });

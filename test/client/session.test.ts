@@ -2,15 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import test from 'ava';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { DEFAULT_RETRY } from '../../client/http/retry.ts';
+import { defaultRetry } from '../../client/http/retry.ts';
 import type { VaultSession } from '../../client/session.ts';
 import { trustKey } from '../support/accounts/trusted-key.ts';
 import { startOwnSigner } from '../support/vault/own-signer.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { agingTokens } from '../support/client/aging-tokens.ts';
-import { recordingFetch, storedParts } from '../support/client/recording-fetch.ts';
-import type { SentRequest } from '../support/client/recording-fetch.ts';
+import {
+  recordingFetch,
+  storedParts,
+  type SentRequest,
+} from '../support/client/recording-fetch.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
 const vault = await startReadyVault();
@@ -199,7 +202,7 @@ test.serial(
     const client = connect(vault, fetch, {
       now: () => new Date(Date.now() + aheadMs),
       retry: {
-        ...DEFAULT_RETRY,
+        ...defaultRetry,
         async sleep() {
           waits += 1;
           if (waits === 1) await signer.restart();

@@ -2,8 +2,8 @@ import test from 'ava';
 import { openAccount } from '../../client/demo/steps/account.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
-import { HEADER_BYTES } from '../../client/files/header.ts';
-import { TAG_BYTES } from '../../client/crypto/aes-gcm.ts';
+import { headerBytes } from '../../client/files/header.ts';
+import { tagBytes } from '../../client/crypto/aes-gcm.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
@@ -72,5 +72,5 @@ test('an empty file is evidence too', async (t) => {
   const source = blobSource(new Blob([]));
   const document = await session.storeDocument({ ...evidence, source, masterKey });
   const { entryCanonical } = await session.certifyDocument(document.id);
-  t.like(JSON.parse(entryCanonical), { data: { size: HEADER_BYTES + TAG_BYTES } });
+  t.like(JSON.parse(entryCanonical), { data: { size: headerBytes + tagBytes } });
 });

@@ -1,8 +1,7 @@
 import test from 'ava';
 import type { Client } from 'pg';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { startVault, type TestVault, untilReady } from '../support/vault/vault.ts';
 import { connectAs, createTenant } from '../support/accounts/two-tenants.ts';
-import { untilReady } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 let admin: Client;

@@ -1,7 +1,6 @@
 import test from 'ava';
 import { escapeIdentifier, type Client } from 'pg';
-import { startReadyVault } from '../support/vault/vault.ts';
-import type { TestVault } from '../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { connectAs, createTenant, type Tenant } from '../support/accounts/two-tenants.ts';
 
 interface Table {

@@ -8,12 +8,12 @@ import { freePort } from '../../app/dev/processes/free-port.ts';
 import { acquireLock } from '../../app/dev/processes/lock.ts';
 import { runProgram, untilLine, temporaryDirectory } from '../support/processes/processes.ts';
 
-const START = 'app/dev/start.ts';
+const startProgram = 'app/dev/start.ts';
 
 test('operators’ commands find a running stack; Ctrl-C stops the app, the signer, Redis and Postgres, in this order', async (t) => {
   const directory = await temporaryDirectory(t);
   const port = await freePort();
-  const stack = runProgram(t, [START, directory], { PORT: String(port) });
+  const stack = runProgram(t, [startProgram, directory], { PORT: String(port) });
   await untilLine(stack, /is ready/);
   const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
   t.is(response.status, 200);
@@ -45,7 +45,7 @@ test('a taken port is one clear line, before anything is started', async (t) => 
   const address = server.address();
   const port = typeof address === 'object' && address ? String(address.port) : '';
 
-  const stack = runProgram(t, [START, directory], { PORT: port });
+  const stack = runProgram(t, [startProgram, directory], { PORT: port });
 
   t.is(await stack.exitCode, 1);
   t.is(stack.lines.length, 1);
@@ -58,7 +58,7 @@ test('a second start on the same directory is refused', async (t) => {
   const lock = acquireLock(join(directory, 'lock'));
   t.teardown(() => lock?.release());
 
-  const second = runProgram(t, [START, directory], { PORT: '0' });
+  const second = runProgram(t, [startProgram, directory], { PORT: '0' });
 
   t.is(await second.exitCode, 1);
   t.deepEqual(second.lines, [`already running on ${directory}: stop the other one first`]);

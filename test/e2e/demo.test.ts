@@ -9,7 +9,7 @@ import { runDemo } from '../support/processes/run-demo.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-const PROOF_FILES = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
+const proofFiles = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
 
 test('a file goes through all that the vault does, and both verifications hold until one bit is changed', async (t) => {
   const directory = await temporaryDirectory(t);
@@ -38,7 +38,7 @@ test('a file goes through all that the vault does, and both verifications hold u
   const [document = '', ...others] = await readdir(join(directory, 'demo-output'));
   t.deepEqual(others, []);
   const proof = join(directory, 'demo-output', document);
-  t.deepEqual(await readdir(proof), PROOF_FILES);
+  t.deepEqual(await readdir(proof), proofFiles);
 
   const entry = await readFile(join(proof, 'entry.json'));
   entry[100] = (entry[100] ?? 0) ^ 1;
@@ -56,7 +56,7 @@ test('an empty file goes through too, to the folder asked for', async (t) => {
   const { code, text } = await runDemo(t, { vault, directory, args });
   t.is(code, 0, text);
   t.deepEqual(await readdir(directory), ['empty', 'proof']);
-  t.deepEqual(await readdir(join(directory, 'proof')), PROOF_FILES);
+  t.deepEqual(await readdir(join(directory, 'proof')), proofFiles);
 
   const again = await runDemo(t, { vault, directory, args });
   t.is(again.code, 1);

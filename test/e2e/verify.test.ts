@@ -1,8 +1,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import canonicalize from 'canonicalize';
 import { writeProofFolder } from '../../client/demo/proof-folder/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';

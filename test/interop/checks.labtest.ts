@@ -2,7 +2,7 @@ import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
 import { hashKeywords } from '../../client/documents/keywords.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../client/login/password.ts';
+import { derivePasswordKey, srpAuthLabel } from '../../client/login/password.ts';
 import { runPython } from './python.ts';
 
 for (const [program, guarantee] of [
@@ -18,7 +18,7 @@ for (const [program, guarantee] of [
 
 const Derived = z.object({ keywordHashes: z.array(z.string()), authKeys: z.array(z.string()) });
 
-const KEYWORDS = [
+const sampleKeywords = [
   '  Größe\t ＡＢＣ ',
   'a\u{1c}b\u{1f}c',
   'a\u{85}b',
@@ -29,23 +29,29 @@ const KEYWORDS = [
   'STRASSE ẞ ß ǅ ﬁ ½ Å',
   'E\u{301}\u{327} \u{1d400} \u{10400}',
 ];
-const PASSWORDS = ['Ångström ﬁ ½', ' kept \u{feff}', 'a\u{0}b', 'e\u{327}\u{301} \u{1f511}', '가'];
+const samplePasswords = [
+  'Ångström ﬁ ½',
+  ' kept \u{feff}',
+  'a\u{0}b',
+  'e\u{327}\u{301} \u{1f511}',
+  '가',
+];
 
 test('both clients make the same keys of texts that are hard to normalize', async (t) => {
   const masterKey = randomBytes(32);
   const salt = randomBytes(32);
   const given = { masterKey: bytesToHex(masterKey), salt: bytesToHex(salt) };
-  const texts = JSON.stringify({ ...given, keywords: KEYWORDS, passwords: PASSWORDS });
+  const texts = JSON.stringify({ ...given, keywords: sampleKeywords, passwords: samplePasswords });
   const { output, errors } = await runPython('derive.py', [], texts);
   t.is(errors, '');
   const { keywordHashes, authKeys } = Derived.parse(JSON.parse(output));
 
-  for (const [index, keyword] of KEYWORDS.entries()) {
+  for (const [index, keyword] of sampleKeywords.entries()) {
     const [hash] = await hashKeywords(masterKey, [keyword]);
     t.is(hash, keywordHashes[index] ?? t.fail(), keyword);
   }
-  for (const [index, password] of PASSWORDS.entries()) {
-    const key = await derivePasswordKey(password, salt, SRP_AUTH_LABEL);
+  for (const [index, password] of samplePasswords.entries()) {
+    const key = await derivePasswordKey(password, salt, srpAuthLabel);
     t.is(bytesToHex(key), authKeys[index] ?? t.fail(), password);
   }
 });

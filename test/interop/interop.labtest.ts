@@ -23,9 +23,9 @@ const vault = await startReadyVault();
 const { credentials, session, masterKey } = await createUser(vault);
 test.after.always(() => vault.stop());
 
-const SEGMENT_BYTES = 1_048_576;
+const segmentBytes = 1_048_576;
 /** Three chunks: the middle one full, the last one of one byte. */
-const evidence = randomBytes(2 * SEGMENT_BYTES - 84 - 2 * 16 + 1);
+const evidence = randomBytes(2 * segmentBytes - 84 - 2 * 16 + 1);
 const name = 'Vertrag über „Nüsse“ 🥜.pdf';
 const mediaType = 'application/pdf';
 

@@ -2,8 +2,7 @@ import type { ExecutionContext } from 'ava';
 import type { z } from 'zod';
 import type { Credentials } from '../../client/accounts/accounts.ts';
 import type { TestVault } from '../support/vault/vault.ts';
-import { runPython } from './python.ts';
-import type { PythonRun } from './python.ts';
+import { runPython, type PythonRun } from './python.ts';
 
 /** Such as `{ 'page-size': '1' }`; of an array each value is given by itself. */
 export type Options = Readonly<Record<string, string | readonly string[]>>;

@@ -122,7 +122,7 @@ export async function startKeysVault(
       return until(
         async () => {
           const key = await find(keyId);
-          return key?.record != null && key;
+          return key !== undefined && key.record !== null && key;
         },
         { what: 'the record of the key', timeoutMs: 15_000 },
       );

@@ -2,8 +2,7 @@ import test from 'ava';
 import { startOwnSigner } from '../support/vault/own-signer.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
-import { startVault } from '../support/vault/vault.ts';
+import { startReadyVault, startVault } from '../support/vault/vault.ts';
 import { createAccount, inventAccount, register } from '../support/accounts/test-account.ts';
 
 test('before the signer is there, known and unknown addresses are answered alike', async (t) => {

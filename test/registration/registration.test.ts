@@ -1,10 +1,9 @@
 import test from 'ava';
-import { RFC5054_3072 } from '../../client/srp/group.ts';
+import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { postJson } from '../support/http/send.ts';
-import type { TestVault } from '../support/vault/vault.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { mailsTo, validationMails } from '../support/accounts/mails.ts';
 import {
@@ -147,7 +146,7 @@ for (const email of noEmails) {
   });
 }
 
-const { N } = RFC5054_3072;
+const { N } = rfc5054Group3072;
 const refused: Record<string, object> = {
   'a salt of 15 bytes': { salt: '0'.repeat(30) },
   'a salt of 65 bytes': { salt: '0'.repeat(130) },

@@ -3,9 +3,8 @@ import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { postJson } from '../support/http/send.ts';
-import type { TestVault } from '../support/vault/vault.ts';
 import { validationMails } from '../support/accounts/mails.ts';
 import { inventAccount, logIn, register, validate } from '../support/accounts/test-account.ts';
 

@@ -1,8 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import test from 'ava';
-import { createTokenFixture } from '../support/audit/token-fixture.ts';
-import type { TokenFixture } from '../support/audit/token-fixture.ts';
+import { createTokenFixture, type TokenFixture } from '../support/audit/token-fixture.ts';
 
 type Failure = { code: number; stdout: string; stderr: string };
 

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import test from 'ava';
 import { createLocalJWKSet, exportJWK, importSPKI, jwtVerify } from 'jose';
 import { SignerRefused } from '../../signer/protocol/signer-error.ts';
-import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../support/audit/token-fixture.ts';
+import {
+  createTokenFixture,
+  startSigner,
+  type RunningSigner,
+  type TokenFixture,
+} from '../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 let signer: RunningSigner;

@@ -4,11 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { MAX_BATCH_ENTRIES, MAX_ENTRY_BYTES } from '../../signer/protocol/protocol.ts';
-import type { SealResult } from '../../signer/protocol/protocol.ts';
+import { maxBatchEntries, maxEntryBytes, type SealResult } from '../../signer/protocol/protocol.ts';
 import { canonicalText, sampleText } from './sample-entry.ts';
-import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../support/audit/token-fixture.ts';
+import {
+  createTokenFixture,
+  startSigner,
+  type RunningSigner,
+  type TokenFixture,
+} from '../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 let signer: RunningSigner;
@@ -30,7 +33,7 @@ function sealOf(result: SealResult | undefined) {
 }
 
 test('a full batch is sealed, in order, with signatures that node:crypto verifies', async (t) => {
-  const entries = Array.from({ length: MAX_BATCH_ENTRIES }, () => sampleText());
+  const entries = Array.from({ length: maxBatchEntries }, () => sampleText());
   const keyId = await signer.keyId('audit');
   const key = (await signer.client.listKeys()).find((key) => key.keyId === keyId);
   const spki = Buffer.from(key?.publicKey ?? '', 'base64');
@@ -71,7 +74,7 @@ test('a poison entry gets its fault in its own place and fails nobody else', asy
     { id: 'a', text: 'not JSON' },
     { id: 'b', text: canonicalText({ transfer: 'all' }) },
     { id: 'c', text: other.text },
-    { id: 'd', text: 'x'.repeat(MAX_ENTRY_BYTES + 1) },
+    { id: 'd', text: 'x'.repeat(maxEntryBytes + 1) },
     { id: other.id, text: ` ${other.text}` },
     last,
   ]);

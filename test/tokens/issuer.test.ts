@@ -1,10 +1,9 @@
 import test from 'ava';
 import { createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { RFC5054_3072 } from '../../client/srp/group.ts';
+import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { createAccount, logIn, type TestAccount } from '../support/accounts/test-account.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { getJson } from '../support/http/send.ts';
-import type { TestVault } from '../support/vault/vault.ts';
 
 let vault: TestVault;
 let account: TestAccount;
@@ -88,7 +87,7 @@ test('the SRP parameters are the contract’s and may be cached', async (t) => {
   const { body, headers } = await getJson(`${vault.baseUrl}/v1/auth/srp-params`);
   t.deepEqual(body, {
     group: 'rfc5054-3072',
-    N: RFC5054_3072.N.toString(16),
+    N: rfc5054Group3072.N.toString(16),
     g: 2,
     hash: 'SHA3-256',
     kdf: {

@@ -1,4 +1,4 @@
-import { MAX_BATCH_ENTRIES } from '../../../signer/protocol/protocol.ts';
+import { maxBatchEntries } from '../../../signer/protocol/protocol.ts';
 
 /** A batch is to end well before the signer's client gives up and its lease ends. */
 const targetMs = 2_000;
@@ -15,7 +15,7 @@ interface BatchSize {
  * that fails halves the next, and one that takes too long shrinks it to what fits.
  */
 export function createBatchSize(): BatchSize {
-  let current = MAX_BATCH_ENTRIES;
+  let current = maxBatchEntries;
   return {
     get current() {
       return current;
@@ -23,7 +23,7 @@ export function createBatchSize(): BatchSize {
     succeeded(entries, ms) {
       const fitting = Math.floor((entries * targetMs) / Math.max(ms, 1));
       // No faster than doubled: one quick batch of few entries says little.
-      current = Math.min(MAX_BATCH_ENTRIES, Math.max(1, Math.min(fitting, current * 2)));
+      current = Math.min(maxBatchEntries, Math.max(1, Math.min(fitting, current * 2)));
     },
     failed() {
       current = Math.max(1, Math.floor(current / 2));

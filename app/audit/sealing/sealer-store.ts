@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { MAX_ENTRY_BYTES, type Seal } from '../../../signer/protocol/protocol.ts';
+import { maxEntryBytes, type Seal } from '../../../signer/protocol/protocol.ts';
 import type { Database } from '../../db/database.ts';
 import type { ClaimedEntry, SealFault } from './entry-signing.ts';
 import { storeSeals } from './stored-seals.ts';
@@ -10,7 +10,7 @@ const stepAsideSeconds = 5;
 
 /** The text as long as the signer takes it. */
 export const sendableText: RawBuilder<string | null> = sql`
-  case when octet_length(canonical) <= ${MAX_ENTRY_BYTES} then canonical end`;
+  case when octet_length(canonical) <= ${maxEntryBytes} then canonical end`;
 
 /** The sealer's statements. Each is a transaction of its own; none is open while the HSM works. */
 export interface SealerStore {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { forEachLine } from './log-lines.ts';
 import type { ProcessExit, ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
 
-const WATCHDOG = fileURLToPath(new URL('watchdog.ts', import.meta.url));
+const watchdogProgram = fileURLToPath(new URL('watchdog.ts', import.meta.url));
 
 /** Where standard output and error go: appended to a file, or line by line to a function. */
 export type ProcessOutput = { file: string } | { onLine: (line: string) => void };
@@ -106,7 +106,7 @@ export function describeExit({ code, signal }: ProcessExit): string {
 
 function spawnWatchdog(output: ProcessOutput): ChildProcess {
   const sink = 'file' in output ? openSync(output.file, 'a', 0o600) : 'pipe';
-  const watchdog = spawn(process.execPath, [WATCHDOG], {
+  const watchdog = spawn(process.execPath, [watchdogProgram], {
     detached: true,
     cwd: '/',
     env: {},

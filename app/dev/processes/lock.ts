@@ -24,6 +24,6 @@ export function acquireLock(path: string, waitMs = 0): Lock | undefined {
 }
 
 function isBusy(error: unknown): boolean {
-  const SQLITE_BUSY = 5;
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+  const sqliteBusy = 5;
+  return error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
 }

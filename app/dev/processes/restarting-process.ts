@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeExit, type GuardedProcess } from './guarded-process.ts';
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
+const firstPauseMs = 250;
+const longestPauseMs = 10_000;
 /** A process that lived this long is healthy: its next end starts with the first pause again. */
-const HEALTHY_AFTER_MS = 30_000;
+const healthyAfterMs = 30_000;
 
 export interface RestartingProcess {
   /** Of the one that runs now, or ran last. */
@@ -26,15 +26,15 @@ export async function keepRunning(
   let current = await start(startSignal ?? stopping.signal);
 
   const watch = async () => {
-    let pauseMs = FIRST_PAUSE_MS;
+    let pauseMs = firstPauseMs;
     let startedAt = performance.now();
     while (!stopping.signal.aborted) {
       const exit = await current.exited;
       if (stopping.signal.aborted) return;
-      if (performance.now() - startedAt > HEALTHY_AFTER_MS) pauseMs = FIRST_PAUSE_MS;
+      if (performance.now() - startedAt > healthyAfterMs) pauseMs = firstPauseMs;
       onEvent(`ended by itself (${describeExit(exit)}); starting it again in ${pauseMs} ms`);
       await delay(pauseMs, undefined, { signal: stopping.signal });
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       startedAt = performance.now();
       try {
         current = await start(stopping.signal);

@@ -2,8 +2,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
-const PREFIX = 'probatio-';
-const SHORT_ENOUGH = 60;
+const prefix = 'probatio-';
+const shortEnough = 60;
 
 /**
  * Makes a directory for what lives only while the stack runs: its path is short, because a Unix
@@ -13,8 +13,8 @@ const SHORT_ENOUGH = 60;
  */
 export async function createRuntimeDirectory(noteFile: string): Promise<string> {
   const previous = await readFile(noteFile, 'utf8').catch(() => '');
-  if (basename(previous).startsWith(PREFIX)) await rm(previous, { recursive: true, force: true });
-  const directory = await mkdtemp(join(parentDirectory(), PREFIX));
+  if (basename(previous).startsWith(prefix)) await rm(previous, { recursive: true, force: true });
+  const directory = await mkdtemp(join(parentDirectory(), prefix));
   await chmod(directory, 0o711);
   await writeFile(noteFile, directory);
   return directory;
@@ -22,7 +22,7 @@ export async function createRuntimeDirectory(noteFile: string): Promise<string> 
 
 /** Root's own TMPDIR may be closed to the user that Postgres runs as. */
 function parentDirectory(): string {
-  return process.getuid?.() === 0 || tmpdir().length > SHORT_ENOUGH ? '/tmp' : tmpdir();
+  return process.getuid?.() === 0 || tmpdir().length > shortEnough ? '/tmp' : tmpdir();
 }
 
 export async function removeRuntimeDirectory(directory: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** A signal of the terminal comes twice under npm, which also passes its own copy on. */
-const SAME_KEYSTROKE_MS = 1_000;
+const sameKeystrokeMs = 1_000;
 
 /**
  * Aborted by the first SIGINT, SIGTERM or SIGHUP. A later one ends this process at once, and the
@@ -11,7 +11,7 @@ export function stopSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (!stop.signal.aborted) firstAt = performance.now();
-      else if (performance.now() - firstAt > SAME_KEYSTROKE_MS) process.exit(1);
+      else if (performance.now() - firstAt > sameKeystrokeMs) process.exit(1);
       stop.abort(new Error(`stopped by ${name}`));
     });
   }

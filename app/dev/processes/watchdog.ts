@@ -9,10 +9,10 @@ import type { Readable, Writable } from 'node:stream';
 import { acquireLock, type Lock } from './lock.ts';
 import type { ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
 
-const ORPHAN_GRACE_MS = 6_000;
+const orphanGraceMs = 6_000;
 /** How long output may keep coming after the process, from a child of its own. */
-const LAST_OUTPUT_MS = 1_000;
-const PREDECESSOR_WAIT_MS = 15_000;
+const lastOutputMs = 1_000;
+const predecessorWaitMs = 15_000;
 
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals = 'SIGTERM';
@@ -29,12 +29,12 @@ process.on('message', (command: WatchdogCommand) => {
 process.on('disconnect', () => {
   if (!child) process.exit();
   child.kill(stopSignal);
-  setTimeout(() => child?.kill('SIGKILL'), ORPHAN_GRACE_MS);
+  setTimeout(() => child?.kill('SIGKILL'), orphanGraceMs);
 });
 
 function start(spec: ProcessSpec, relayOutput: boolean): void {
   if (spec.lockFile) {
-    const lock = acquireLock(spec.lockFile, PREDECESSOR_WAIT_MS);
+    const lock = acquireLock(spec.lockFile, predecessorWaitMs);
     if (!lock) return end({ type: 'failed', reason: 'an earlier one is still running' });
     locks.push(lock);
   }
@@ -54,7 +54,7 @@ function start(spec: ProcessSpec, relayOutput: boolean): void {
   child.on('exit', (code, signal) => {
     const finish = () => end({ type: 'exited', code, signal });
     child?.on('close', finish);
-    setTimeout(finish, LAST_OUTPUT_MS);
+    setTimeout(finish, lastOutputMs);
   });
   if (child.pid === undefined) return;
   relay(child.stdout, process.stdout);

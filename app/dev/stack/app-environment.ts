@@ -2,7 +2,7 @@ import { databaseUrls } from '../postgres/database.ts';
 import { internalKeyFiles } from './internal-key.ts';
 import type { Services } from './services.ts';
 
-export const DATABASE = 'probatio';
+export const databaseName = 'probatio';
 
 export interface Listen {
   host: string;
@@ -17,7 +17,7 @@ export function localUrl({ host, port }: Listen): string {
 
 /** Where the app listens and the embedded services are: these win over the user's own. */
 export function fixedVariables(services: Services, listen: Listen): Record<string, string> {
-  const urls = databaseUrls(services.postgres.access, DATABASE);
+  const urls = databaseUrls(services.postgres.access, databaseName);
   return {
     HOST: listen.host,
     PORT: String(listen.port),

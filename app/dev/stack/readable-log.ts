@@ -8,7 +8,7 @@ const Entry = z.looseObject({
   msg: z.string().default(''),
   err: z.looseObject({ stack: z.string() }).optional(),
 });
-const NOISE = new Set(['pid', 'hostname', 'name']);
+const noise = new Set(['pid', 'hostname', 'name']);
 
 /** One line of a process for the terminal: pino's JSON becomes text, all else stays as it is. */
 export function readableLine(source: string, line: string): string {
@@ -18,7 +18,7 @@ export function readableLine(source: string, line: string): string {
   const { level, time, msg, err, ...fields } = entry;
   const clock = new Date(time).toTimeString().slice(0, 8);
   const details = Object.entries(fields)
-    .filter(([key]) => !NOISE.has(key))
+    .filter(([key]) => !noise.has(key))
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const text = [prefix, clock, level, msg, ...details].join(' ');
   return err ? `${text}\n${err.stack}` : text;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  DATABASE,
+  databaseName,
   defaultVariables,
   fixedVariables,
   localUrl,
@@ -18,7 +18,7 @@ import { keepRunning } from '../processes/restarting-process.ts';
 import { startServices, type Services } from './services.ts';
 
 /** Longer than the app's own drain takes. */
-const APP_GRACE_MS = 60_000;
+const appGraceMs = 60_000;
 
 interface StackOptions {
   /** Where the data goes; made if missing. */
@@ -54,7 +54,7 @@ export async function runStack(options: StackOptions): Promise<void> {
       signal,
     );
     running.defer(async () => {
-      await app.stop({ graceMs: APP_GRACE_MS });
+      await app.stop({ graceMs: appGraceMs });
       log('app', 'stopped');
     });
 
@@ -83,12 +83,12 @@ async function prepareDatabase(
   listen: Listen,
   signal: AbortSignal,
 ): Promise<void> {
-  await createDatabase(services.postgres.access, DATABASE);
-  await migrate(services.postgres.access, DATABASE, signal);
+  await createDatabase(services.postgres.access, databaseName);
+  await migrate(services.postgres.access, databaseName, signal);
   await writeEnvironmentFile(join(directory, 'environment'), {
     ...defaultVariables(services, listen),
     ...fixedVariables(services, listen),
-    DATABASE_OWNER_URL: databaseUrls(services.postgres.access, DATABASE).owner,
+    DATABASE_OWNER_URL: databaseUrls(services.postgres.access, databaseName).owner,
     ...services.signerEnvironment,
     MAINTENANCE_URL: localUrl(listen),
     INTERNAL_API_KEY_FILE: internalKeyFiles(services.layout).key,

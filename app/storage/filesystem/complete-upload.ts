@@ -5,8 +5,14 @@ import type { StoredPart } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
 import { moveDurably, syncDirectory, writeDurably } from './durable.ts';
 import { hasErrno } from './file-error.ts';
-import { createManifest, findJson, manifestName, removeUnlisted, versionOf } from './manifest.ts';
-import type { Manifest } from './manifest.ts';
+import {
+  createManifest,
+  findJson,
+  manifestName,
+  removeUnlisted,
+  versionOf,
+  type Manifest,
+} from './manifest.ts';
 
 async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   const partial = join(directory, `${randomUUID()}.partial`);

@@ -1,5 +1,4 @@
-import { StorageError } from '../interface/storage-error.ts';
-import type { StorageErrorCode } from '../interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 
 export function hasErrno(error: unknown, ...errnos: string[]): boolean {
   return error instanceof Error && 'code' in error && errnos.includes(String(error.code));

@@ -4,16 +4,20 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertObjectKey } from '../interface/object-key.ts';
 import type { GetOptions, ObjectStore, OpenObject } from '../interface/object-store.ts';
-import { StorageError } from '../interface/storage-error.ts';
-import type { StorageErrorCode } from '../interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 import { completeUpload } from './complete-upload.ts';
 import { writeDurably } from './durable.ts';
 import { toStorageError } from './file-error.ts';
 import { createLayout } from './layout.ts';
-import { listObjects, listUploads } from './list-directories.ts';
-import type { UploadRecord } from './list-directories.ts';
-import { findJson, findLostParts, manifestName, storedSize, uploadName } from './manifest.ts';
-import type { Manifest } from './manifest.ts';
+import { listObjects, listUploads, type UploadRecord } from './list-directories.ts';
+import {
+  findJson,
+  findLostParts,
+  manifestName,
+  storedSize,
+  uploadName,
+  type Manifest,
+} from './manifest.ts';
 import { readParts } from './read-parts.ts';
 import { publishDirectory, removeDirectory, removeLeftovers } from './scratch.ts';
 import { createStoreIdentity } from './store-identity.ts';

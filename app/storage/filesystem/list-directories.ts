@@ -2,8 +2,7 @@ import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ListedObject, OpenUpload } from '../interface/object-store.ts';
 import { toStorageError } from './file-error.ts';
-import { findJson, manifestName, uploadName } from './manifest.ts';
-import type { Manifest } from './manifest.ts';
+import { findJson, manifestName, uploadName, type Manifest } from './manifest.ts';
 
 /** `upload.json`. */
 export interface UploadRecord {

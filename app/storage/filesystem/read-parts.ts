@@ -4,8 +4,7 @@ import { Readable } from 'node:stream';
 import { clipRange } from '../interface/byte-range.ts';
 import { objectBody } from '../interface/object-body.ts';
 import type { ByteRange, GetOptions, OpenObject } from '../interface/object-store.ts';
-import { StorageError } from '../interface/storage-error.ts';
-import type { StorageErrorCode } from '../interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 import type { Manifest } from './manifest.ts';
 
 const bufferBytes = 256 * 1024;

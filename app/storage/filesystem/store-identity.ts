@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { StorageError } from '../interface/storage-error.ts';
 import { syncDirectory, writeDurably } from './durable.ts';
 import { hasErrno } from './file-error.ts';
-import { identityName } from './layout.ts';
-import type { Layout } from './layout.ts';
+import { identityName, type Layout } from './layout.ts';
 import { findJson } from './manifest.ts';
 import { publishDirectory } from './scratch.ts';
 

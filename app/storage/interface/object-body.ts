@@ -1,5 +1,4 @@
-import { Transform, finished } from 'node:stream';
-import type { Readable } from 'node:stream';
+import { Transform, finished, type Readable } from 'node:stream';
 import { StorageError } from './storage-error.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { HeadBucketCommand } from '@aws-sdk/client-s3';
-import type { S3Client } from '@aws-sdk/client-s3';
+import { HeadBucketCommand, type S3Client } from '@aws-sdk/client-s3';
 import { StorageError } from '../interface/storage-error.ts';
 
 const limitMs = 3_000;

@@ -1,6 +1,5 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
-import { StorageError } from '../interface/storage-error.ts';
-import type { StorageErrorCode } from '../interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 
 /** By S3's error code, or by HTTP status where a server has a code of its own or an answer has no body. */
 type ErrorMeanings = Record<string, StorageErrorCode>;

@@ -1,9 +1,10 @@
-import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
-import type {
-  ListMultipartUploadsCommandInput,
-  ListMultipartUploadsCommandOutput,
-  ListObjectsV2CommandOutput,
-  S3Client,
+import {
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  type ListMultipartUploadsCommandInput,
+  type ListMultipartUploadsCommandOutput,
+  type ListObjectsV2CommandOutput,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import type { ListedObject, OpenUpload } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';

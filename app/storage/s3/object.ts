@@ -1,6 +1,10 @@
 import type { Readable } from 'node:stream';
-import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  type GetObjectCommandOutput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { clipRange } from '../interface/byte-range.ts';
 import { objectBody } from '../interface/object-body.ts';
 import type { ByteRange, GetOptions, ObjectStat, OpenObject } from '../interface/object-store.ts';

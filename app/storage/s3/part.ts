@@ -1,14 +1,12 @@
 import type { Readable } from 'node:stream';
-import { UploadPartCommand } from '@aws-sdk/client-s3';
-import type { S3Client } from '@aws-sdk/client-s3';
+import { UploadPartCommand, type S3Client } from '@aws-sdk/client-s3';
 import { ExactBody } from '../interface/exact-body.ts';
 import type { PutPartOptions, SentPart } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toPartEtag } from './part-etag.ts';
 import { withoutAnswerLimit } from './client.ts';
-import { explainUpload, isUploadOpen } from './upload.ts';
-import type { UploadTarget } from './upload.ts';
+import { explainUpload, isUploadOpen, type UploadTarget } from './upload.ts';
 
 /** `size` in bytes. */
 interface PartToSend {

@@ -1,12 +1,15 @@
-import { CompleteMultipartUploadCommand, ListPartsCommand } from '@aws-sdk/client-s3';
-import type { Part, S3Client } from '@aws-sdk/client-s3';
+import {
+  CompleteMultipartUploadCommand,
+  ListPartsCommand,
+  type Part,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import type { StoredPart } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
 import { assertBucket } from './bucket.ts';
 import { withoutAnswerLimit } from './client.ts';
 import { toStorageError } from './error.ts';
-import { statObject } from './object.ts';
-import type { ObjectTarget } from './object.ts';
+import { statObject, type ObjectTarget } from './object.ts';
 import { isSamePart, toCompletedPart } from './part-etag.ts';
 
 export interface UploadTarget extends ObjectTarget {

@@ -20,8 +20,12 @@ import {
   type RecordedPart,
 } from './claims.ts';
 import type { StoredPart } from '../sessions/schema.ts';
-import { closedIfGone, countParts, lockOpenSession } from '../sessions/session-rows.ts';
-import type { SessionRow } from '../sessions/session-rows.ts';
+import {
+  closedIfGone,
+  countParts,
+  lockOpenSession,
+  type SessionRow,
+} from '../sessions/session-rows.ts';
 
 export interface Parts {
   /**

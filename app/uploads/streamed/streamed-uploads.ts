@@ -11,8 +11,12 @@ import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import type { Completion } from '../completion/completion.ts';
 import { cutParts } from './cut-parts.ts';
 import type { CompletedUpload } from '../sessions/schema.ts';
-import { closedIfGone, loadSession, lockOpenSession } from '../sessions/session-rows.ts';
-import type { SessionRow } from '../sessions/session-rows.ts';
+import {
+  closedIfGone,
+  loadSession,
+  lockOpenSession,
+  type SessionRow,
+} from '../sessions/session-rows.ts';
 import type { UploadSessions } from '../sessions/sessions.ts';
 
 /** Of every upload two such parts are in memory: one on its way to the store, one being read. */

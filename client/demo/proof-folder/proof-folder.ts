@@ -1,15 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeBase64 } from '../../bytes/base64.ts';
-import { OPENSSL_ARGUMENTS, verifyWithOpenssl } from '../../node/openssl.ts';
+import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
 import { readKeyFile, readProofFiles, writeProofFiles } from '../../node/proof-files.ts';
 import { AuditProof } from '../../proofs/audit-proof.ts';
-import { keyFingerprint, verifyProof } from '../../proofs/proof.ts';
-import type { ProofDefect } from '../../proofs/proof.ts';
+import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/proof.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 import { describeFolder } from './folder-readme.ts';
 
-export const OPENSSL_COMMAND = ['openssl', ...OPENSSL_ARGUMENTS].join(' ');
+export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
 
 export interface FolderVerdict {
   /** The first thing that the client library finds wrong. */
@@ -22,7 +21,7 @@ export async function writeProofFolder(proof: AuditProof, directory: string): Pr
   await writeProofFiles(proof, directory);
   await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
   const fingerprint = keyFingerprint(decodeBase64(proof.publicKey));
-  const readme = describeFolder({ command: OPENSSL_COMMAND, fingerprint });
+  const readme = describeFolder({ command: opensslCommand, fingerprint });
   await writeFile(join(directory, 'README.txt'), readme);
 }
 

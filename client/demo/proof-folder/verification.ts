@@ -1,6 +1,6 @@
 import { findOpenssl, isOpenssl3 } from '../../node/openssl.ts';
 import { DemoError } from '../terminal/demo-error.ts';
-import { OPENSSL_COMMAND, verifyFolder } from './proof-folder.ts';
+import { opensslCommand, verifyFolder } from './proof-folder.ts';
 import type { Say } from '../terminal/say.ts';
 
 /** Throws DemoError unless OpenSSL 3 is here. */
@@ -19,7 +19,7 @@ export async function verifyTwice(
 ): Promise<void> {
   const { defect, opensslAgrees } = await verifyFolder(directory, trustedKeys);
   say(`client library: ${defect === undefined ? 'valid' : `NOT VALID (${defect})`}`);
-  say(`${OPENSSL_COMMAND}: ${opensslAgrees ? 'Verified OK' : 'NOT VERIFIED'}`);
+  say(`${opensslCommand}: ${opensslAgrees ? 'Verified OK' : 'NOT VERIFIED'}`);
   if (defect !== undefined || !opensslAgrees) {
     throw new DemoError(`the proof in ${directory} does not hold`);
   }

@@ -3,7 +3,7 @@ import type { ByteSource } from '../../files/byte-source.ts';
 import { openFileSource } from '../../node/file-source.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 
-const REASONS: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = {
   EACCES: 'may not be read',
   ENOENT: 'does not exist',
 };
@@ -16,7 +16,7 @@ export async function openEvidence(path: string): Promise<ByteSource & AsyncDisp
     return await openFileSource(path);
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw new DemoError(`${path} ${REASONS[String(error.code)] ?? 'cannot be read'}`, {
+    throw new DemoError(`${path} ${reasons[String(error.code)] ?? 'cannot be read'}`, {
       cause: error,
     });
   }

@@ -3,13 +3,11 @@ import { searchDocuments } from '../../documents/search-documents.ts';
 import { downloadFile } from '../../downloads/download.ts';
 import { createNodeFileHash } from '../../node/file-hash.ts';
 import type { VaultClient } from '../../vault.ts';
-import { openAccount } from './account.ts';
-import type { OpenAccount } from './account.ts';
+import { openAccount, type OpenAccount } from './account.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 import { formatBytes } from '../terminal/progress.ts';
 import { requireSame } from './same-bytes.ts';
-import { KEYWORD } from './store-evidence.ts';
-import type { StoredEvidence } from './store-evidence.ts';
+import { sampleKeyword, type StoredEvidence } from './store-evidence.ts';
 
 /** A second login, as on another machine: the password alone finds and opens everything. */
 export async function readBack(
@@ -22,9 +20,12 @@ export async function readBack(
   const { masterKey, session } = account;
 
   const ids: string[] = [];
-  for await (const { id } of searchDocuments(session, { masterKey, all: [KEYWORD] })) ids.push(id);
+  for await (const { id } of searchDocuments(session, { masterKey, all: [sampleKeyword] }))
+    ids.push(id);
   if (!ids.includes(document.id)) throw new DemoError('the search did not find the document');
-  say(`a second login finds it by the keyword "${KEYWORD}", of which the vault knows a hash alone`);
+  say(
+    `a second login finds it by the keyword "${sampleKeyword}", of which the vault knows a hash alone`,
+  );
 
   const file = await openDocument(session, { id: document.id, masterKey });
   const { name, size } = file.metadata;

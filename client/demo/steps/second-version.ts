@@ -1,7 +1,6 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { addVersion } from '../../documents/add-version.ts';
-import { blobSource } from '../../files/byte-source.ts';
-import type { ByteSource } from '../../files/byte-source.ts';
+import { blobSource, type ByteSource } from '../../files/byte-source.ts';
 import { createNodeFileHash } from '../../node/file-hash.ts';
 import { verifyProof } from '../../proofs/proof.ts';
 import type { OpenAccount } from './account.ts';

@@ -1,13 +1,12 @@
 import type { Document } from '../../documents/documents.ts';
 import type { ByteSource } from '../../files/byte-source.ts';
-import { replayRecords } from '../../uploads/resume.ts';
-import type { ResumeStore } from '../../uploads/resume.ts';
+import { replayRecords, type ResumeStore } from '../../uploads/resume.ts';
 import type { OpenAccount } from './account.ts';
 import { createProgress } from '../terminal/progress.ts';
 import type { Say } from '../terminal/say.ts';
 
 /** What the document is found by. */
-export const KEYWORD = 'evidence of the demo';
+export const sampleKeyword = 'evidence of the demo';
 
 export interface Evidence {
   readonly name: string;
@@ -34,7 +33,7 @@ export async function storeEvidence(
     const document = await session.storeDocument({
       name,
       mediaType: 'application/octet-stream',
-      keywords: [KEYWORD],
+      keywords: [sampleKeyword],
       source,
       masterKey,
       resume: journal,

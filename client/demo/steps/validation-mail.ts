@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { DemoError } from '../terminal/demo-error.ts';
 
-const WAIT_SECONDS = 30;
-const POLL_MS = 100;
+const waitSeconds = 30;
+const pollMs = 100;
 
 export interface ValidationMail {
   readonly token: string;
@@ -33,14 +33,14 @@ export async function openMailbox(directory: string): Promise<Mailbox> {
 
   return {
     async receive(email) {
-      const deadline = performance.now() + WAIT_SECONDS * 1000;
+      const deadline = performance.now() + waitSeconds * 1000;
       while (performance.now() < deadline) {
         const mail = await takeNew(email);
         if (mail !== undefined) return mail;
-        await setTimeout(POLL_MS);
+        await setTimeout(pollMs);
       }
       throw new DemoError(
-        `no mail came to ${directory} in ${WAIT_SECONDS} s: ` +
+        `no mail came to ${directory} in ${waitSeconds} s: ` +
           'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
       );
     },

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.ts';
 
-export const USAGE = `Stores a file in a running vault (npm start), finds and shares it, and checks its proof:
+export const usageText = `Stores a file in a running vault (npm start), finds and shares it, and checks its proof:
 
   npm run demo -- FILE [--out DIR]
 
@@ -38,7 +38,7 @@ export function parseArguments(args: readonly string[], directory: string): Demo
     return { mode: 'verify', directory: resolve(directory, verify), fingerprint };
   }
   if (key !== undefined) throw new DemoError('--key goes with --verify');
-  if (file === undefined) throw new DemoError(`which FILE?\n\n${USAGE}`);
+  if (file === undefined) throw new DemoError(`which FILE?\n\n${usageText}`);
   if (rest.length > 0) throw new DemoError('one FILE at a time');
   return {
     mode: 'store',

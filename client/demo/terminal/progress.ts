@@ -1,6 +1,6 @@
-const BAR_CELLS = 30;
-const REDRAW_MS = 100;
-const LINE_EVERY_PERCENT = 10;
+const barCells = 30;
+const redrawMs = 100;
+const lineEveryPercent = 10;
 
 export interface Progress {
   update(doneBytes: number, totalBytes: number): void;
@@ -20,11 +20,11 @@ function drawBar(output: NodeJS.WriteStream): Progress {
   return {
     update(doneBytes, totalBytes) {
       const now = performance.now();
-      if (now - drawnAt < REDRAW_MS && doneBytes < totalBytes) return;
+      if (now - drawnAt < redrawMs && doneBytes < totalBytes) return;
       drawnAt = now;
       drawn = true;
-      const cells = Math.floor((doneBytes / totalBytes) * BAR_CELLS);
-      const bar = '█'.repeat(cells).padEnd(BAR_CELLS, '░');
+      const cells = Math.floor((doneBytes / totalBytes) * barCells);
+      const bar = '█'.repeat(cells).padEnd(barCells, '░');
       const speed = formatBytes((doneBytes / (now - startedAt)) * 1000);
       output.write(`\r\u001b[2K  ${bar} ${describe(doneBytes, totalBytes)}, ${speed}/s`);
     },
@@ -41,7 +41,7 @@ function writeLines(output: NodeJS.WriteStream): Progress {
     update(doneBytes, totalBytes) {
       const percent = (doneBytes / totalBytes) * 100;
       if (percent < next) return;
-      next = (Math.floor(percent / LINE_EVERY_PERCENT) + 1) * LINE_EVERY_PERCENT;
+      next = (Math.floor(percent / lineEveryPercent) + 1) * lineEveryPercent;
       output.write(`  ${describe(doneBytes, totalBytes)}\n`);
     },
     end() {},

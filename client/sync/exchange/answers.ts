@@ -1,13 +1,16 @@
 import { ClientError } from '../../errors/client-error.ts';
-import { hasCode } from '../../errors/vault-error.ts';
-import type { VaultError } from '../../errors/vault-error.ts';
+import { hasCode, type VaultError } from '../../errors/vault-error.ts';
 import { settleConflict } from './conflict.ts';
 import { settleDeletion } from './deletion.ts';
 import type { Exchange } from './exchange.ts';
 import { joinRefused, rebaseQueue } from '../stores/offline-queue.ts';
 import type { ServerClock } from './server-clock.ts';
-import { asUnsent, withServer } from '../stores/stored-object.ts';
-import type { QueuedWrite, ServerState } from '../stores/stored-object.ts';
+import {
+  asUnsent,
+  withServer,
+  type QueuedWrite,
+  type ServerState,
+} from '../stores/stored-object.ts';
 import type { Conflicted, Outcome, SentWrite } from './requests.ts';
 
 export interface Answered {

@@ -3,11 +3,9 @@ import { isWithin } from '../objects/json-pointer.ts';
 import { partOf, patchBetween } from '../objects/merge-patch.ts';
 import { parseObjectData } from '../objects/object-data.ts';
 import type { ObjectEncryption, OpenObject, SealedObject } from '../objects/object-encryption.ts';
-import { chosen } from '../objects/resolver.ts';
-import type { Conflict, Resolver } from '../objects/resolver.ts';
+import { chosen, type Conflict, type Resolver } from '../objects/resolver.ts';
 import { mergeThreeWay } from '../objects/three-way.ts';
-import { afterWrite, asUnsent } from '../stores/stored-object.ts';
-import type { QueuedWrite, Revision } from '../stores/stored-object.ts';
+import { afterWrite, asUnsent, type QueuedWrite, type Revision } from '../stores/stored-object.ts';
 
 interface SettleOptions {
   readonly encryption: ObjectEncryption;

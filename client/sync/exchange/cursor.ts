@@ -7,11 +7,11 @@ import { z } from 'zod';
 export const Cursor = z.string().regex(/^(?:[0-9a-f]{16}\.)?(?:0|[1-9][0-9]{0,14})$/);
 
 /** Before every change. */
-export const START = '0';
+export const firstCursor = '0';
 
 /** Whether the vault has lost what it had told by `known`, as by a backup that was restored. */
 export function hasGoneBack(cursor: string, known: string): boolean {
-  if (known === START) return false;
+  if (known === firstCursor) return false;
   const [now, before] = [parse(cursor), parse(known)];
   return now.epoch !== before.epoch || now.change < before.change;
 }

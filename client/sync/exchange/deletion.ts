@@ -1,11 +1,10 @@
 import { ClientError } from '../../errors/client-error.ts';
 import type { Exchange } from './exchange.ts';
 import type { ObjectEncryption, OpenObject } from '../objects/object-encryption.ts';
-import { asUnsent, viewOf } from '../stores/stored-object.ts';
-import type { QueuedWrite, StoredObject } from '../stores/stored-object.ts';
+import { asUnsent, viewOf, type QueuedWrite, type StoredObject } from '../stores/stored-object.ts';
 
 /** The code under which changes of a deleted object are kept. */
-const REFUSAL = {
+const refusal = {
   code: 'deleted_on_server',
   message: 'Another device deleted the object before these changes were sent.',
 };
@@ -27,7 +26,7 @@ export async function settleDeletion(
   const drop = (object: StoredObject) => ({ ...object, queue: [] });
   const keep = (object: StoredObject) => ({
     ...object,
-    queue: object.queue.map((write) => asUnsent(write, REFUSAL)),
+    queue: object.queue.map((write) => asUnsent(write, refusal)),
   });
 
   await commit((object) => [{ ...object, server: { version, data: null } }]);

@@ -2,18 +2,16 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import type { Bytes } from '../../bytes/bytes.ts';
 import { ClientError } from '../../errors/client-error.ts';
-import { parseAnswer } from '../../http/http.ts';
-import type { Http } from '../../http/http.ts';
-import { retryDelaySeconds } from '../../http/retry.ts';
-import type { RetryPolicy } from '../../http/retry.ts';
+import { parseAnswer, type Http } from '../../http/http.ts';
+import { retryDelaySeconds, type RetryPolicy } from '../../http/retry.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 
 /** Two heartbeats of the vault: a connection that is quiet for longer is dead. */
-const QUIET_SECONDS = 45;
+const quietSeconds = 45;
 /** A connection that lasted this long was a good one. */
-const GOOD_SECONDS = 10;
-const MAX_EVENT_LENGTH = 64 * 1024;
+const goodSeconds = 10;
+const maxEventLength = 64 * 1024;
 
 const Change = z.object({
   objectId: z.guid(),
@@ -78,7 +76,7 @@ export async function* syncEvents(
       failure = error;
     }
     if (isAborted(signal)) return;
-    const isGood = performance.now() - startedAt > GOOD_SECONDS * 1000;
+    const isGood = performance.now() - startedAt > goodSeconds * 1000;
     failures = isGood ? 1 : failures + 1;
     refusals = isRefusal(failure) ? refusals + 1 : 0;
     const passing = isFault(failure) ? new ClientError('network_error') : failure;
@@ -101,7 +99,7 @@ async function* connect(
       'x-device-id': deviceId,
       ...(since === undefined ? {} : { 'last-event-id': since }),
     },
-    timeoutSeconds: QUIET_SECONDS,
+    timeoutSeconds: quietSeconds,
     repeatable: false,
     signal,
   });
@@ -111,7 +109,7 @@ async function* connect(
 async function* parseEvents(pieces: AsyncIterable<Bytes>): AsyncGenerator<SyncEvent, void, void> {
   let parsed: SyncEvent[] = [];
   const parser = createParser({
-    maxBufferSize: MAX_EVENT_LENGTH,
+    maxBufferSize: maxEventLength,
     onEvent({ event, id, data }) {
       if (event === 'ready') parsed.push({ type: event, cursor: parseAnswer(Cursor, id) });
       if (event !== 'change') return;

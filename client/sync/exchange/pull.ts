@@ -1,12 +1,12 @@
 import { ClientError } from '../../errors/client-error.ts';
 import { createTaskPool } from '../../http/task-pool.ts';
-import { hasGoneBack, START } from './cursor.ts';
+import { hasGoneBack, firstCursor } from './cursor.ts';
 import type { LocalObjects } from '../stores/local-objects.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';
 import type { ServerState, StoredObject } from '../stores/stored-object.ts';
 import type { Page, SyncRequests } from './requests.ts';
 
-const READS_AT_ONCE = 4;
+const readsAtOnce = 4;
 
 interface PullOptions {
   readonly local: LocalObjects;
@@ -29,7 +29,7 @@ export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
   let restored = 0;
   let isAgain = false;
   for (;;) {
-    const since = local.cursor() ?? START;
+    const since = local.cursor() ?? firstCursor;
     const page = await requests.list(since);
     if (hasGoneBack(page.nextCursor, since)) {
       if (isAgain) throw new ClientError('invalid_response');
@@ -64,7 +64,7 @@ async function readStates(
   { objects }: Page,
 ): Promise<Map<string, ServerState>> {
   const states = new Map<string, ServerState>();
-  const pool = createTaskPool(READS_AT_ONCE);
+  const pool = createTaskPool(readsAtOnce);
   for (const { objectId, version, lastModifiedAt, deleted } of objects) {
     const object = local.find(objectId);
     if (object === undefined ? deleted : isKnown(object, { version, lastModifiedAt })) continue;

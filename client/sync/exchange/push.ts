@@ -7,9 +7,9 @@ import type { Exchange } from './exchange.ts';
 import { rebaseQueue } from '../stores/offline-queue.ts';
 import type { SentWrite } from './requests.ts';
 
-const OBJECTS_AT_ONCE = 4;
+const objectsAtOnce = 4;
 /** What cannot be settled after so many answers is left to the next synchronisation. */
-const MAX_WRITES = 20;
+const maxWrites = 20;
 
 /**
  * Sends what the queues hold, several objects at once. Throws what `SyncRequests` throws at once; what
@@ -28,7 +28,7 @@ export async function pushAll(exchange: Exchange): Promise<void> {
     }
   }
 
-  const pool = createTaskPool(OBJECTS_AT_ONCE);
+  const pool = createTaskPool(objectsAtOnce);
   try {
     const waiting = local.ids().filter((objectId) => local.find(objectId)?.queue.length);
     for (const objectId of waiting) await pool.start(() => pushApart(objectId));
@@ -51,7 +51,7 @@ function isOfOne(error: unknown): boolean {
 
 /** Sends what an object's queue holds, one write after the other, until one is refused. */
 async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
-  for (let writes = 0; writes < MAX_WRITES; writes += 1) {
+  for (let writes = 0; writes < maxWrites; writes += 1) {
     const write = await fixRequest(exchange, objectId);
     if (write === undefined) return;
     const outcome = await exchange.requests.write(objectId, write);

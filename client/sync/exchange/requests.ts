@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { parseAnswer } from '../../http/http.ts';
-import type { Http, HttpAnswer } from '../../http/http.ts';
+import { parseAnswer, type Http, type HttpAnswer } from '../../http/http.ts';
 import type { HttpRequest } from '../../http/request.ts';
 import { readBodies } from '../../http/pages.ts';
 import { isPassing } from '../../http/retry.ts';
@@ -9,7 +8,7 @@ import { Cursor } from './cursor.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { QueuedWrite } from '../stores/stored-object.ts';
 
-const PATH = '/v1/sync';
+const routePath = '/v1/sync';
 const Data = z.record(z.string(), z.unknown());
 /** What is stored must be one: the store could not be read again, nor a write be based on it. */
 const Version = z
@@ -104,13 +103,13 @@ export function createSyncRequests({
 
   return {
     async list(since) {
-      const { body } = await send({ method: 'GET', path: PATH, query: { since } });
+      const { body } = await send({ method: 'GET', path: routePath, query: { since } });
       return parseAnswer(Page, body);
     },
 
     async get(objectId) {
       try {
-        return await read(View, `${PATH}/${objectId}`);
+        return await read(View, `${routePath}/${objectId}`);
       } catch (error) {
         if (hasCode(error, 'not_found')) return undefined;
         throw error;
@@ -122,7 +121,7 @@ export function createSyncRequests({
         'x-schema-version': String(schemaVersion),
         'x-sync-request-id': write.request.id,
       };
-      const path = write.kind === 'create' ? `${PATH}/create` : PATH;
+      const path = write.kind === 'create' ? `${routePath}/create` : routePath;
       const json = bodyOf(objectId, write);
       try {
         const { body } = await send({ method: 'POST', path, headers, json, repeatable: true });
@@ -134,13 +133,13 @@ export function createSyncRequests({
 
     async *history(objectId) {
       const History = z.object({ history: z.array(HistoryEntry) });
-      const path = `${PATH}/${objectId}/history`;
+      const path = `${routePath}/${objectId}/history`;
       for await (const body of readBodies({ send }, { method: 'GET', path })) {
         yield* parseAnswer(History, body).history;
       }
     },
 
-    export: (objectId) => read(Export, `${PATH}/${objectId}/export`),
+    export: (objectId) => read(Export, `${routePath}/${objectId}/export`),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Less than the vault's clock shows in whole seconds, and a request takes. */
-const TRIFLE_MS = 2_000;
+const trifleMs = 2_000;
 /** Beyond it a time has no form that the vault takes. */
-const LATEST_MS = Date.UTC(9999);
+const latestMs = Date.UTC(9999);
 
 /** How far the vault's clock is from this device's. */
 export interface ServerClock {
@@ -21,9 +21,9 @@ export function createServerClock(deviceNow: () => Date): ServerClock {
     now: () => at(deviceNow().getTime()),
     learn(serverTime) {
       const server = Date.parse(serverTime ?? '');
-      if (!(server >= 0 && server < LATEST_MS)) return;
+      if (!(server >= 0 && server < latestMs)) return;
       const difference = server - deviceNow().getTime();
-      aheadMs = Math.abs(difference) < TRIFLE_MS ? 0 : difference;
+      aheadMs = Math.abs(difference) < trifleMs ? 0 : difference;
     },
   };
 }

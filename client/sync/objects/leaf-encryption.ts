@@ -7,19 +7,18 @@ import {
   decryptGcm,
   deriveGcmKey,
   encryptGcm,
-  NONCE_BYTES,
-  TAG_BYTES,
+  nonceBytes,
+  tagBytes,
+  type GcmKey,
 } from '../../crypto/aes-gcm.ts';
-import type { GcmKey } from '../../crypto/aes-gcm.ts';
-import { openWithAny } from '../../keys/master-keys.ts';
-import type { MasterKeys } from '../../keys/master-keys.ts';
+import { openWithAny, type MasterKeys } from '../../keys/master-keys.ts';
 
-const LEAF_LABEL = 'Service_Sync_Leaf_v1';
-const VERSION = 1;
-const SMALLEST_BYTES = 32;
-const BLOCK_BYTES = 1024;
+const leafLabel = 'Service_Sync_Leaf_v1';
+const formatVersion = 1;
+const smallestBytes = 32;
+const blockBytes = 1024;
 /** Keys of more objects are derived anew: objects come and go for as long as a device runs. */
-const MAX_KEYS = 1_000;
+const maxKeys = 1_000;
 
 export interface LeafCipher {
   /**
@@ -45,7 +44,7 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
     ofMaster.delete(objectId);
     ofMaster.set(objectId, key);
     const [oldest = objectId] = ofMaster.keys();
-    if (ofMaster.size > MAX_KEYS) ofMaster.delete(oldest);
+    if (ofMaster.size > maxKeys) ofMaster.delete(oldest);
     return key;
   }
 
@@ -55,7 +54,7 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
       const text = padJson(json, paddedBytes(json.length));
       const key = await leafKeyOf(masterKeys.masterKey, objectId);
       const sealed = await encryptGcm(key, text, placeOf(objectId, pointer));
-      return encodeBase64(concatBytes(Uint8Array.of(VERSION), sealed));
+      return encodeBase64(concatBytes(Uint8Array.of(formatVersion), sealed));
     },
 
     open: (objectId, pointer, text) =>
@@ -74,7 +73,7 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
 function decode(text: unknown): Bytes {
   if (typeof text !== 'string') throw new TypeError('a leaf in the clear');
   const bytes = decodeBase64(text);
-  if (bytes[0] !== VERSION || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) {
+  if (bytes[0] !== formatVersion || bytes.length < 1 + nonceBytes + tagBytes) {
     throw new RangeError('unknown version or too short');
   }
   return bytes;
@@ -82,17 +81,17 @@ function decode(text: unknown): Bytes {
 
 /** The id has 36 characters, so that no two places have the same bytes. */
 function placeOf(objectId: string, pointer: string): Bytes {
-  return concatBytes(Uint8Array.of(VERSION), utf8ToBytes(objectId), utf8ToBytes(pointer));
+  return concatBytes(Uint8Array.of(formatVersion), utf8ToBytes(objectId), utf8ToBytes(pointer));
 }
 
 function deriveLeafKey(masterKey: Bytes, objectId: string): LeafKey {
-  return deriveGcmKey(masterKey, LEAF_LABEL, utf8ToBytes(objectId));
+  return deriveGcmKey(masterKey, leafLabel, utf8ToBytes(objectId));
 }
 
 /** The next power of two from 32 to 1024, then the next multiple of 1024. */
 function paddedBytes(length: number): number {
-  if (length > BLOCK_BYTES) return Math.ceil(length / BLOCK_BYTES) * BLOCK_BYTES;
-  let bytes = SMALLEST_BYTES;
+  if (length > blockBytes) return Math.ceil(length / blockBytes) * blockBytes;
+  let bytes = smallestBytes;
   while (bytes < length) bytes *= 2;
   return bytes;
 }

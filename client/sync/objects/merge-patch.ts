@@ -1,5 +1,4 @@
-import { isBranch, isObject, isSame, keysOf, memberOf } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isBranch, isObject, isSame, keysOf, memberOf, type JsonObject } from './json.ts';
 import { childOf, isWithin } from './json-pointer.ts';
 
 /** What a JSON Merge Patch (RFC 7396 §2) makes of a value; neither is changed. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { JsonObject } from './json.ts';
-import { TYPE_MEMBER } from './object-encryption.ts';
+import { typeMember } from './object-encryption.ts';
 
 /** As the vault counts them: the data itself is the first. */
-const MAX_LEVELS = 32;
+const maxLevels = 32;
 
 const Json = z.record(z.string(), z.json());
 
@@ -16,7 +16,7 @@ export function parseObjectData(data: unknown): JsonObject {
   assertStorable(data);
   const parsed = Json.safeParse(data);
   if (!parsed.success) throw new TypeError('the data of an object must be a JSON object');
-  if (Object.hasOwn(parsed.data, TYPE_MEMBER)) throw new TypeError(`${TYPE_MEMBER} is taken`);
+  if (Object.hasOwn(parsed.data, typeMember)) throw new TypeError(`${typeMember} is taken`);
   return parsed.data;
 }
 
@@ -29,7 +29,7 @@ export function parseObjectType(objectType: string | undefined): string | undefi
 /** Arrays are looked into as well, though the vault sees them as ciphertext: another field may be public. */
 function assertStorable(value: unknown, level = 1): void {
   if (typeof value !== 'object' || value === null) return;
-  if (level > MAX_LEVELS) throw new TypeError('the data of an object has too many levels');
+  if (level > maxLevels) throw new TypeError('the data of an object has too many levels');
   for (const [key, member] of Object.entries(value)) {
     if (key === '__proto__' || key.includes('\0') || !key.isWellFormed()) {
       throw new TypeError('the vault takes no such name of a field');

@@ -1,7 +1,6 @@
 import { ClientError } from '../../errors/client-error.ts';
 import type { MasterKeys } from '../../keys/master-keys.ts';
-import { isBranch, isObject, isSame, memberOf } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isBranch, isObject, isSame, memberOf, type JsonObject } from './json.ts';
 import { childOf, isWithin, valueAt } from './json-pointer.ts';
 import { createLeafCipher } from './leaf-encryption.ts';
 
@@ -35,7 +34,7 @@ export interface ObjectEncryption {
  * The vault tells no reader the type of an object, so it is a leaf itself, which nobody can forge; null
  * for none, so that nobody can leave it out.
  */
-export const TYPE_MEMBER = '$type';
+export const typeMember = '$type';
 
 export function createObjectEncryption({
   publicFields,
@@ -49,8 +48,8 @@ export function createObjectEncryption({
   }
 
   async function openType(objectId: string, sealed: SealedObject): Promise<string | undefined> {
-    const leaf = memberOf(sealed, TYPE_MEMBER);
-    const objectType = await cipher.open(objectId, childOf('', TYPE_MEMBER), leaf);
+    const leaf = memberOf(sealed, typeMember);
+    const objectType = await cipher.open(objectId, childOf('', typeMember), leaf);
     if (objectType === null) return undefined;
     if (typeof objectType !== 'string') throw new ClientError('invalid_leaf');
     return objectType;
@@ -59,7 +58,7 @@ export function createObjectEncryption({
   return {
     async open(objectId, sealed) {
       const objectType = await openType(objectId, sealed);
-      const { [TYPE_MEMBER]: _, ...fields } = sealed;
+      const { [typeMember]: _, ...fields } = sealed;
       const data = await mapLeaves(fields, (pointer, leaf) =>
         isPublic(objectType, pointer) ? leaf : cipher.open(objectId, pointer, leaf),
       );
@@ -80,9 +79,9 @@ export function createObjectEncryption({
       });
       const present = known.find((other) => other.objectType === objectType)?.sealed;
       const type =
-        present?.[TYPE_MEMBER] ??
-        (await cipher.seal(objectId, childOf('', TYPE_MEMBER), objectType ?? null));
-      return { ...fields, [TYPE_MEMBER]: type };
+        present?.[typeMember] ??
+        (await cipher.seal(objectId, childOf('', typeMember), objectType ?? null));
+      return { ...fields, [typeMember]: type };
     },
   };
 }

@@ -17,7 +17,7 @@ export type Resolution = 'mine' | 'theirs' | { readonly value: unknown };
 export type Resolver = (conflict: Conflict) => Promise<Resolution> | Resolution;
 
 /** A change wins over a removal, and of two changes the one that reaches the vault later. */
-export const DEFAULT_RESOLVER: Resolver = ({ mine }) => (mine === undefined ? 'theirs' : 'mine');
+export const defaultResolver: Resolver = ({ mine }) => (mine === undefined ? 'theirs' : 'mine');
 
 export interface Deletion {
   readonly objectId: string;

@@ -1,5 +1,4 @@
-import { isObject, isSame, keysOf, memberOf } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, isSame, keysOf, memberOf, type JsonObject } from './json.ts';
 import { childOf } from './json-pointer.ts';
 
 /** A place that two sides made different of one value; undefined where it is missing. */

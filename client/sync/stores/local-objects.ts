@@ -1,5 +1,4 @@
-import { isSpent } from './stored-object.ts';
-import type { StoredObject } from './stored-object.ts';
+import { isSpent, type StoredObject } from './stored-object.ts';
 import type { SyncStore } from './store.ts';
 import { createTurns } from './turns.ts';
 

@@ -1,8 +1,13 @@
 import { isBranch, isSame } from '../objects/json.ts';
 import { isApartFrom, patchBetween } from '../objects/merge-patch.ts';
 import type { SealedObject } from '../objects/object-encryption.ts';
-import { afterWrite, viewOf } from './stored-object.ts';
-import type { QueuedWrite, Revision, StoredObject } from './stored-object.ts';
+import {
+  afterWrite,
+  viewOf,
+  type QueuedWrite,
+  type Revision,
+  type StoredObject,
+} from './stored-object.ts';
 
 /**
  * The object with one change more, which makes `after` of its view. It becomes one write with the

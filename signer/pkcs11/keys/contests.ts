@@ -1,7 +1,7 @@
 import type { StoredKey } from './key-objects.ts';
 
 /** Longer than a signer takes to settle the key it has just made, on a slow HSM too. */
-const LIVE_MS = 5_000;
+const liveMs = 5_000;
 
 /** Whether these keys, which have one label, are still being settled by those who made them. */
 export type ContestWatch = (keys: readonly StoredKey[]) => boolean;
@@ -17,6 +17,6 @@ export function watchContests(now: () => number): ContestWatch {
     const contest = ids.toSorted().join();
     const since = seenAt.get(contest) ?? now();
     seenAt.set(contest, since);
-    return keys.length > 1 && now() - since < LIVE_MS;
+    return keys.length > 1 && now() - since < liveMs;
   };
 }

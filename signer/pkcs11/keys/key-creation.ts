@@ -1,24 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SigningPurpose } from '../../protocol/protocol.ts';
 import { SignerUnavailable } from '../../protocol/signer-error.ts';
-import { watchContests } from './contests.ts';
-import type { ContestWatch } from './contests.ts';
-import { findKeysOf } from './key-objects.ts';
+import { watchContests, type ContestWatch } from './contests.ts';
+import { findKeysOf, type StoredKey } from './key-objects.ts';
 import type { KeyPurpose } from './key-label.ts';
-import type { StoredKey } from './key-objects.ts';
 import { generateKey } from './key-templates.ts';
-import { loadSigningKey } from './keyring.ts';
-import type { SigningKey } from './keyring.ts';
+import { loadSigningKey, type SigningKey } from './keyring.ts';
 import * as ck from '../library/pkcs11.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { retry } from '../library/retry.ts';
 
-const MAX_ATTEMPTS = 20;
+const maxAttempts = 20;
 /** Long enough for another to have destroyed its own key as well. */
-const PAUSE_MIN_MS = 150;
+const pauseMinMs = 150;
 
 /** A key that is made must not be left unsettled because the token is away for a moment. */
-const SETTLING = {
+const settling = {
   attempts: 8,
   pauseMs: 200,
   mayPass: (error: unknown) =>
@@ -46,7 +43,7 @@ export async function createNextKey(
   { purpose, after, rsaBits }: { purpose: SigningPurpose; after: number; rsaBits: number },
 ): Promise<SigningKey> {
   const isLive = watchContests(() => performance.now());
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const made = await token.use((session) =>
       makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
     );
@@ -129,9 +126,9 @@ async function keepUnlessShared<P extends KeyPurpose, T>(
   return retry(async () => {
     await token.renew();
     return token.use(settle);
-  }, SETTLING);
+  }, settling);
 }
 
 async function pause(attempt: number): Promise<void> {
-  await delay(PAUSE_MIN_MS * (1 + 2 * attempt * Math.random()));
+  await delay(pauseMinMs * (1 + 2 * attempt * Math.random()));
 }

@@ -1,6 +1,5 @@
 import { formatKeyLabel } from './key-label.ts';
-import { findSharedLabels } from './keyring.ts';
-import type { SigningKey } from './keyring.ts';
+import { findSharedLabels, type SigningKey } from './keyring.ts';
 import type { KeyInToken } from '../../hsm/messages.ts';
 
 /** What the signer may know of the keys: all but their handles. */

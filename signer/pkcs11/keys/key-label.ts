@@ -1,4 +1,4 @@
-import { MAX_GENERATION, SigningPurpose } from '../../protocol/protocol.ts';
+import { maxGeneration, SigningPurpose } from '../../protocol/protocol.ts';
 
 export const keyPurposes = [...SigningPurpose.options, 'mac'] as const;
 export type KeyPurpose = (typeof keyPurposes)[number];
@@ -15,5 +15,5 @@ export function findKeyLabel(
   const match = /^(?<purpose>[a-z]+)-(?<digits>[1-9]\d*)$/.exec(label);
   const purpose = keyPurposes.find((known) => known === match?.groups?.purpose);
   const generation = Number(match?.groups?.digits);
-  return purpose && generation <= MAX_GENERATION ? { purpose, generation } : undefined;
+  return purpose && generation <= maxGeneration ? { purpose, generation } : undefined;
 }

@@ -1,6 +1,5 @@
 import type { SigningPurpose } from '../../protocol/protocol.ts';
-import { findKeyLabel, formatKeyLabel } from './key-label.ts';
-import type { KeyPurpose } from './key-label.ts';
+import { findKeyLabel, formatKeyLabel, type KeyPurpose } from './key-label.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import * as ck from '../library/pkcs11.ts';
 

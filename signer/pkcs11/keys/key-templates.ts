@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { formatKeyLabel } from './key-label.ts';
-import type { KeyPurpose } from './key-label.ts';
+import { formatKeyLabel, type KeyPurpose } from './key-label.ts';
 import * as ck from '../library/pkcs11.ts';
 
 /** The DER object identifier of P-256 (prime256v1, RFC 5480). */
-const P256_OID = Buffer.from('06082a8648ce3d030107', 'hex');
-const RSA_EXPONENT = Buffer.from([1, 0, 1]);
-const MAC_KEY_BYTES = 32;
-const ID_BYTES = 16;
+const p256Oid = Buffer.from('06082a8648ce3d030107', 'hex');
+const rsaExponent = Buffer.from([1, 0, 1]);
+const macKeyBytes = 32;
+const idBytes = 16;
 
 type KeyOptions = { generation: number; rsaBits: number };
 
@@ -22,7 +21,7 @@ export const generateKey: Record<KeyPurpose, Generate> = {
     const name = nameOf('audit', generation);
     return session.generateKeyPair(
       ck.CKM_EC_KEY_PAIR_GEN,
-      [...publicKey(name, ck.CKK_EC), { type: ck.CKA_EC_PARAMS, value: P256_OID }],
+      [...publicKey(name, ck.CKK_EC), { type: ck.CKA_EC_PARAMS, value: p256Oid }],
       privateKey(name, ck.CKK_EC),
     );
   },
@@ -34,7 +33,7 @@ export const generateKey: Record<KeyPurpose, Generate> = {
       [
         ...publicKey(name, ck.CKK_RSA),
         { type: ck.CKA_MODULUS_BITS, value: rsaBits },
-        { type: ck.CKA_PUBLIC_EXPONENT, value: RSA_EXPONENT },
+        { type: ck.CKA_PUBLIC_EXPONENT, value: rsaExponent },
       ],
       privateKey(name, ck.CKK_RSA),
     );
@@ -44,7 +43,7 @@ export const generateKey: Record<KeyPurpose, Generate> = {
     return session.generateKey(ck.CKM_GENERIC_SECRET_KEY_GEN, [
       { type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY },
       { type: ck.CKA_KEY_TYPE, value: ck.CKK_GENERIC_SECRET },
-      { type: ck.CKA_VALUE_LEN, value: MAC_KEY_BYTES },
+      { type: ck.CKA_VALUE_LEN, value: macKeyBytes },
       { type: ck.CKA_VERIFY, value: false },
       { type: ck.CKA_ENCRYPT, value: false },
       { type: ck.CKA_WRAP, value: false },
@@ -91,6 +90,6 @@ function publicKey(name: ck.Template, keyType: number): ck.Template {
 function nameOf(purpose: KeyPurpose, generation: number): ck.Template {
   return [
     { type: ck.CKA_LABEL, value: formatKeyLabel(purpose, generation) },
-    { type: ck.CKA_ID, value: randomBytes(ID_BYTES) },
+    { type: ck.CKA_ID, value: randomBytes(idBytes) },
   ];
 }

@@ -1,11 +1,13 @@
 import { SigningPurpose } from '../../protocol/protocol.ts';
-import { formatKeyLabel } from './key-label.ts';
-import type { KeyPurpose } from './key-label.ts';
-import { findKeysOf, findPublicHalvesOf } from './key-objects.ts';
-import type { StoredKey } from './key-objects.ts';
+import { formatKeyLabel, type KeyPurpose } from './key-label.ts';
+import { findKeysOf, findPublicHalvesOf, type StoredKey } from './key-objects.ts';
 import type { Session } from '../library/pkcs11.ts';
-import { createPublicKeyParser, publicKeyAttributes } from './public-key.ts';
-import type { PublicKey, PublicKeyParser } from './public-key.ts';
+import {
+  createPublicKeyParser,
+  publicKeyAttributes,
+  type PublicKey,
+  type PublicKeyParser,
+} from './public-key.ts';
 
 export type SigningKey = StoredKey<SigningPurpose> & PublicKey;
 export type MacKey = StoredKey<'mac'>;

@@ -1,11 +1,10 @@
-import { createPublicKey, hash } from 'node:crypto';
-import type { JsonWebKey, KeyObject } from 'node:crypto';
+import { createPublicKey, hash, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { SigningPurpose } from '../../protocol/protocol.ts';
 import * as ck from '../library/pkcs11.ts';
 
-const P256_COORDINATE_BYTES = 32;
-const P256_POINT_BYTES = 1 + 2 * P256_COORDINATE_BYTES;
-const OCTET_STRING_HEADER_BYTES = 2;
+const p256CoordinateBytes = 32;
+const p256PointBytes = 1 + 2 * p256CoordinateBytes;
+const octetStringHeaderBytes = 2;
 
 export type PublicKey = {
   publicKey: KeyObject;
@@ -48,14 +47,14 @@ function parsePublicKey(purpose: SigningPurpose, values: readonly Buffer[]): Pub
 
 function readEcPoint([attribute = Buffer.alloc(0)]: readonly Buffer[]): JsonWebKey | undefined {
   // The standard wraps the point in an OCTET STRING; some tokens leave that out.
-  const header = attribute.length - P256_POINT_BYTES;
+  const header = attribute.length - p256PointBytes;
   const point = attribute.subarray(header);
-  if ((header !== 0 && header !== OCTET_STRING_HEADER_BYTES) || point[0] !== 4) return undefined;
+  if ((header !== 0 && header !== octetStringHeaderBytes) || point[0] !== 4) return undefined;
   return {
     kty: 'EC',
     crv: 'P-256',
-    x: point.subarray(1, 1 + P256_COORDINATE_BYTES).toString('base64url'),
-    y: point.subarray(1 + P256_COORDINATE_BYTES).toString('base64url'),
+    x: point.subarray(1, 1 + p256CoordinateBytes).toString('base64url'),
+    y: point.subarray(1 + p256CoordinateBytes).toString('base64url'),
   };
 }
 

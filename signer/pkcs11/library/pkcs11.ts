@@ -48,9 +48,9 @@ export type Slot = { id: Handle; label: string; initialized: boolean; userPinSet
 /** CKS_RO_USER_FUNCTIONS and CKS_RW_USER_FUNCTIONS: the session states of a logged-in user. */
 const userStates = new Set([1, 3]);
 
-const LABEL_BYTES = 32;
+const labelBytes = 32;
 /** Handles asked for at once: each call may be a trip over a network. */
-const FIND_BATCH = 512;
+const findBatch = 512;
 
 /**
  * The PKCS#11 functions this project uses, with typed errors. Every method throws Pkcs11Error;
@@ -93,7 +93,7 @@ export class Library {
   }
 
   initToken(slot: Slot, soPin: string, label: string): void {
-    const padded = label.padEnd(LABEL_BYTES);
+    const padded = label.padEnd(labelBytes);
     this.#api.call('C_InitToken', (ck) => ck.C_InitToken(slot.id, soPin, padded));
   }
 
@@ -149,7 +149,7 @@ export class Session {
       try {
         const found: Handle[] = [];
         for (;;) {
-          const next = ck.C_FindObjects(this.#handle, FIND_BATCH);
+          const next = ck.C_FindObjects(this.#handle, findBatch);
           if (next.length === 0) return found;
           found.push(...next);
         }

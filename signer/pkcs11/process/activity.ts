@@ -1,7 +1,7 @@
 import type { Call } from '../../hsm/messages.ts';
 import type { Observer } from '../library/pkcs11.ts';
 
-const FLUSH_AFTER_MS = 100;
+const flushAfterMs = 100;
 
 type Activity = {
   observe: Observer;
@@ -22,7 +22,7 @@ export function createActivity(report: (calls: Call[]) => void): Activity {
   return {
     observe(fn, seconds, returnValue) {
       calls.push([fn, seconds, returnValue]);
-      timer ??= setTimeout(flush, FLUSH_AFTER_MS);
+      timer ??= setTimeout(flush, flushAfterMs);
     },
     flush,
   };

@@ -1,7 +1,6 @@
 import { SignerUnavailable, unavailableCodes } from '../../protocol/signer-error.ts';
 import { createNextKey } from '../keys/key-creation.ts';
-import { KeyringError } from '../keys/keyring.ts';
-import type { Keyring, SigningKey } from '../keys/keyring.ts';
+import { KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
 import { mapInLanes } from './lanes.ts';
 import type { FromHsm, HsmRequest } from '../../hsm/messages.ts';
 import { macOf, signWith } from '../token/signatures.ts';

@@ -2,13 +2,11 @@
 // returns can be ended with it.
 import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
-import { ConfigError, EXIT_BAD_CONFIG, loadHsmConfig } from '../../config/config.ts';
-import type { HsmConfig } from '../../config/config.ts';
+import { ConfigError, exitBadConfig, loadHsmConfig, type HsmConfig } from '../../config/config.ts';
 import { createActivity } from './activity.ts';
 import { createAnswers } from './answers.ts';
 import { describeKeys } from '../keys/key-description.ts';
-import { ToHsm } from '../../hsm/messages.ts';
-import type { FromHsm } from '../../hsm/messages.ts';
+import { ToHsm, type FromHsm } from '../../hsm/messages.ts';
 import { Token } from '../token/token.ts';
 
 const config = readConfig();
@@ -57,6 +55,6 @@ function readConfig(): HsmConfig {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return process.exit(EXIT_BAD_CONFIG);
+    return process.exit(exitBadConfig);
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const RETRY_MS = 50;
+const retryMs = 50;
 
 /**
  * Runs `work` in one process of this host at a time. PKCS#11 cannot say which of two tokens made at
@@ -20,7 +20,7 @@ export async function withHostLock<T>(name: string, work: () => Promise<T> | T):
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-      await delay(RETRY_MS);
+      await delay(retryMs);
     }
   }
   try {

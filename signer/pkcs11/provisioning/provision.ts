@@ -2,8 +2,7 @@ import { withHostLock } from './host-lock.ts';
 import { createFirstKey } from '../keys/key-creation.ts';
 import { formatKeyLabel, keyPurposes } from '../keys/key-label.ts';
 import type { Library, Slot } from '../library/pkcs11.ts';
-import { loadSlot, withLibrary, workIn } from './token-access.ts';
-import type { TokenAccess } from './token-access.ts';
+import { loadSlot, withLibrary, workIn, type TokenAccess } from './token-access.ts';
 
 type ProvisionOptions = TokenAccess & {
   /** Needed only where the token or its user PIN is still to be made. */

@@ -3,19 +3,17 @@ import { encodeDerSignature } from '../../protocol/ecdsa.ts';
 import { SigningPurpose } from '../../protocol/protocol.ts';
 import { formatKeyLabel } from '../keys/key-label.ts';
 import { findKeysOf } from '../keys/key-objects.ts';
-import { findMacKey, findSharedLabels, findSigningKeys } from '../keys/keyring.ts';
-import type { SigningKey } from '../keys/keyring.ts';
+import { findMacKey, findSharedLabels, findSigningKeys, type SigningKey } from '../keys/keyring.ts';
 import type { Session } from '../library/pkcs11.ts';
-import { MAC_BYTES, macOf, signWith } from '../token/signatures.ts';
-import { withToken } from './token-access.ts';
-import type { TokenAccess } from './token-access.ts';
+import { macBytes, macOf, signWith } from '../token/signatures.ts';
+import { withToken, type TokenAccess } from './token-access.ts';
 
 /** `problem` is undefined for a check that held. */
 type Check = { name: string; problem: string | undefined };
 
-const SAMPLE_BYTES = 32;
+const sampleBytes = 32;
 /** No label that the signer answers. */
-const SAMPLE_LABEL = 'self-test';
+const sampleLabel = 'self-test';
 
 /** Logs in, signs and verifies with every audit and token key, and derives a MAC. */
 export async function testToken(access: TokenAccess): Promise<Check[]> {
@@ -58,21 +56,21 @@ async function testSignature(session: Session, key: SigningKey): Promise<void> {
 }
 
 async function signsEntry(session: Session, key: SigningKey): Promise<boolean> {
-  const text = randomBytes(SAMPLE_BYTES);
+  const text = randomBytes(sampleBytes);
   const compact = await signWith(session, key, hash('sha3-256', text, 'buffer'));
   return verify('sha3-256', text, key.publicKey, encodeDerSignature(compact));
 }
 
 async function signsToken(session: Session, key: SigningKey): Promise<boolean> {
-  const text = randomBytes(SAMPLE_BYTES);
+  const text = randomBytes(sampleBytes);
   const signature = await signWith(session, key, text);
   const options = { key: key.publicKey, padding: constants.RSA_PKCS1_PADDING };
   return verify('sha256', text, options, signature);
 }
 
 async function testMac(session: Session): Promise<void> {
-  const mac = await macOf(session, findMacKey(session), SAMPLE_LABEL);
-  if (mac.length !== MAC_BYTES) throw new Error('the MAC has another length');
+  const mac = await macOf(session, findMacKey(session), sampleLabel);
+  if (mac.length !== macBytes) throw new Error('the MAC has another length');
 }
 
 async function attempt(name: string, run: () => Promise<void>): Promise<Check> {

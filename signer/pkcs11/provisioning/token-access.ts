@@ -1,6 +1,5 @@
 import type { Workplace } from '../keys/key-creation.ts';
-import { Library } from '../library/pkcs11.ts';
-import type { Session, Slot } from '../library/pkcs11.ts';
+import { Library, type Session, type Slot } from '../library/pkcs11.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { retry } from '../library/retry.ts';
 
@@ -9,7 +8,7 @@ export type TokenAccess = { library: string; tokenLabel: string; pin: string };
 
 class TokenMissing extends Error {}
 
-const OPENING = {
+const opening = {
   attempts: 5,
   pauseMs: 100,
   mayPass: (error: unknown) =>
@@ -38,7 +37,7 @@ export async function withToken<T>(
   work: (session: Session) => Promise<T> | T,
 ): Promise<T> {
   const library = new Library(access.library);
-  const session = await retry(() => logIn(library, access), OPENING);
+  const session = await retry(() => logIn(library, access), opening);
   try {
     return await work(session);
   } finally {

@@ -1,5 +1,4 @@
-import { loadKeyring } from '../keys/keyring.ts';
-import type { Keyring } from '../keys/keyring.ts';
+import { loadKeyring, type Keyring } from '../keys/keyring.ts';
 import type { Library, Session, Slot } from '../library/pkcs11.ts';
 import type { PublicKeyParser } from '../keys/public-key.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';

@@ -1,22 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { closeConnection, openConnection, renewLogin } from './connection.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
-import { KeyringError, loadKeyring } from '../keys/keyring.ts';
-import type { Keyring, SigningKey } from '../keys/keyring.ts';
-import { Library } from '../library/pkcs11.ts';
-import type { Observer, Session } from '../library/pkcs11.ts';
-import { Pkcs11Error } from '../library/pkcs11-error.ts';
-import type { Remedy } from '../library/pkcs11-error.ts';
+import {
+  closeConnection,
+  openConnection,
+  renewLogin,
+  type Connection,
+  type ConnectionOptions,
+} from './connection.ts';
+import { KeyringError, loadKeyring, type Keyring, type SigningKey } from '../keys/keyring.ts';
+import { Library, type Observer, type Session } from '../library/pkcs11.ts';
+import { Pkcs11Error, type Remedy } from '../library/pkcs11-error.ts';
 import type { TokenState } from '../../protocol/protocol.ts';
 import { createPublicKeyParser } from '../keys/public-key.ts';
-import { PoolDrained } from './session-pool.ts';
-import type { Queue } from './session-pool.ts';
+import { PoolDrained, type Queue } from './session-pool.ts';
 import { SignerUnavailable } from '../../protocol/signer-error.ts';
 import { tokenAway } from '../../protocol/token-away.ts';
 
-const RETRY_MIN_MS = 250;
-const RETRY_MAX_MS = 10_000;
+const retryMinMs = 250;
+const retryMaxMs = 10_000;
 
 /** An operation that fails again calls for the next stronger remedy, whatever the error says. */
 const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
@@ -162,7 +163,7 @@ export class Token {
     if (!this.#connection) await this.#nextTry;
   }
 
-  #connect(retryMs = RETRY_MIN_MS): void {
+  #connect(retryMs = retryMinMs): void {
     if (this.#stop.signal.aborted) return;
     const { log, library, observe } = this.#options;
     try {
@@ -184,7 +185,7 @@ export class Token {
   async #retry(afterMs: number): Promise<void> {
     const jittered = afterMs * (0.75 + Math.random() / 2);
     await delay(jittered, undefined, { signal: this.#stop.signal }).catch(() => {});
-    this.#connect(Math.min(2 * afterMs, RETRY_MAX_MS));
+    this.#connect(Math.min(2 * afterMs, retryMaxMs));
   }
 
   #enter(state: TokenState): void {

@@ -1,8 +1,12 @@
 import type { ExecutionContext } from 'ava';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, request as send } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as send,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { testStack } from '../../support/vault/stack.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ClientError } from '../../../client/errors/client-error.ts';
-import { RFC5054_3072 } from '../../../client/srp/group.ts';
+import { rfc5054Group3072 } from '../../../client/srp/group.ts';
 import { assertError } from '../../support/http/error-body.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { postJson } from '../../support/http/send.ts';
 import {
   beginLogin,
@@ -13,7 +13,6 @@ import {
   register,
   type TestAccount,
 } from '../../support/accounts/test-account.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
 
 let vault: TestVault;
 let account: TestAccount;
@@ -31,7 +30,7 @@ const expired = { status: 401, code: 'srp_session_expired' };
 const invalidProof = { status: 401, code: 'invalid_proof' };
 const invalidPublicValue = { status: 400, code: 'invalid_public_value' };
 
-const { N } = RFC5054_3072;
+const { N } = rfc5054Group3072;
 const badPublicValues = {
   'the number 0': '0',
   'an empty string': '',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { computeX, SERVICE_SRP } from '../../../client/srp/srp.ts';
+import { computeX, serviceSrp } from '../../../client/srp/srp.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { startOwnSigner } from '../../support/vault/own-signer.ts';
 import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
@@ -70,7 +70,7 @@ test('a password leaves no trace in logs, errors or headers, whatever happens', 
     'wrong password': wrong,
     'K_auth, hex': Buffer.from(user.authKey).toString('hex'),
     'K_auth, base64': Buffer.from(user.authKey).toString('base64'),
-    x: computeX(SERVICE_SRP, user.salt, user.authKey).toString(16),
+    x: computeX(serviceSrp, user.salt, user.authKey).toString(16),
     verifier: user.verifierHex,
     ...Object.fromEntries(
       issued.map(({ body }, index) => [

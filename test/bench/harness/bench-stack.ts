@@ -6,7 +6,7 @@ import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { startServices } from '../../../app/dev/stack/services.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
 
-const TEMPLATE = 'probatio_template';
+const templateName = 'probatio_template';
 
 /** The services as in production: what is written survives a crash. */
 export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
@@ -15,12 +15,12 @@ export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
   resources.defer(() => rm(directory, { recursive: true, force: true }));
   const services = await startServices({ directory, durable: true, log: () => undefined });
   resources.defer(() => services.stop());
-  await createDatabase(services.postgres.access, TEMPLATE);
-  await migrate(services.postgres.access, TEMPLATE);
+  await createDatabase(services.postgres.access, templateName);
+  await migrate(services.postgres.access, templateName);
   const running = resources.move();
   return {
     postgres: services.postgres.access,
-    templateDatabase: TEMPLATE,
+    templateDatabase: templateName,
     redisUrl: services.redis.url,
     signerSocketPath: services.signerSocketPath,
     signerEnvironment: services.signerEnvironment,

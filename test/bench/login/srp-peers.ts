@@ -10,7 +10,7 @@ import {
 } from 'tssrp6a';
 import { startSrpLogin } from '../../../client/srp/login.ts';
 import { createRegistration } from '../../../client/accounts/registration.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
+import { derivePasswordKey, srpAuthLabel } from '../../../client/login/password.ts';
 import { generator, pad, prime } from '../../../app/srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../../app/srp/srp.ts';
 import type { CpuMeter } from './cpu-meter.ts';
@@ -26,7 +26,7 @@ export async function createOwnLogin(): Promise<MeasuredLogin> {
   const salt = new Uint8Array(randomBytes(32));
   const registration = await createRegistration(password, salt);
   const verifier = BigInt(`0x${registration.verifier}`);
-  const authKey = await derivePasswordKey(password, salt, SRP_AUTH_LABEL);
+  const authKey = await derivePasswordKey(password, salt, srpAuthLabel);
   return async (meter) => {
     const client = startSrpLogin();
     const session = await meter.run(() => createChallenge(parseClientPublic(client.A), verifier));

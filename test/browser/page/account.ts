@@ -1,23 +1,21 @@
 import type { Credentials, LoginOptions } from '../../../client/accounts/accounts.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
 import { ClientError } from '../../../client/errors/client-error.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
-import type { RetryPolicy } from '../../../client/http/retry.ts';
+import { defaultRetry, type RetryPolicy } from '../../../client/http/retry.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
-import { createVaultClient } from '../../../client/vault.ts';
-import type { RecoverOptions } from '../../../client/vault.ts';
+import { createVaultClient, type RecoverOptions } from '../../../client/vault.ts';
 
 /** Written into the bundle by the page's server. */
 declare const VAULT_URL: string;
 
 /** Tries again unless the browser knows that it is offline. */
 const retry: RetryPolicy = {
-  ...DEFAULT_RETRY,
+  ...defaultRetry,
   async sleep(seconds, signal) {
     const { onLine } = navigator as unknown as { onLine: boolean };
     if (!onLine) throw new ClientError('network_error');
-    await DEFAULT_RETRY.sleep(seconds, signal);
+    await defaultRetry.sleep(seconds, signal);
   },
 };
 

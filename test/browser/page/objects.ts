@@ -5,7 +5,7 @@ import type { SyncEvent } from '../../../client/sync/exchange/events.ts';
 import { present } from './account.ts';
 
 /** For machines that are slow; in the client it is shorter. */
-const PATIENCE_MS = 30_000;
+const patienceLimitMs = 30_000;
 
 interface OfStore {
   /** Of the database. */
@@ -27,7 +27,7 @@ let events: AsyncGenerator<SyncEvent, void, void> | undefined;
 
 export const objectSteps = {
   /** @param clockAheadMs by which the device's clock is wrong. */
-  async openObjects({ name, deviceId, clockAheadMs = 0, patienceMs = PATIENCE_MS }: Opening) {
+  async openObjects({ name, deviceId, clockAheadMs = 0, patienceMs = patienceLimitMs }: Opening) {
     const { session, masterKey } = present();
     const signal = AbortSignal.timeout(patienceMs);
     const store = await openSyncDatabase({ name, masterKey, signal });
@@ -36,7 +36,8 @@ export const objectSteps = {
     opened = await session.sync(options);
   },
 
-  forgetObjects: ({ name }: OfStore) => forgetSyncDatabase(name, AbortSignal.timeout(PATIENCE_MS)),
+  forgetObjects: ({ name }: OfStore) =>
+    forgetSyncDatabase(name, AbortSignal.timeout(patienceLimitMs)),
 
   createObject: ({ data }: { data: JsonObject }) => objects().create({ data }),
 

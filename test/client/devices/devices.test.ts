@@ -2,7 +2,7 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import anyTest from 'ava';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import type { DeviceFinding } from '../../../client/devices/device-log.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createTamperedLine } from '../../sharing/tampering.ts';
@@ -105,7 +105,7 @@ test('a device that is renamed by two at once is named by one of them, and keeps
 
 test('a device whose answers are lost is added once', async (t) => {
   const broken = createBreakingLine();
-  const retry = { ...DEFAULT_RETRY, baseDelaySeconds: 0.01 };
+  const retry = { ...defaultRetry, baseDelaySeconds: 0.01 };
   const lossy = await connect(vault, broken.fetch, { retry }).login(credentials);
   const device = createDeviceKey();
   broken.loseFirstAnswers(/./);

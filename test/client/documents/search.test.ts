@@ -1,6 +1,5 @@
 import test from 'ava';
-import { searchDocuments } from '../../../client/documents/search-documents.ts';
-import type { KeywordSearch } from '../../../client/documents/search-documents.ts';
+import { searchDocuments, type KeywordSearch } from '../../../client/documents/search-documents.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { gather } from '../../support/client/collect.ts';
 import { recordingFetch } from '../../support/client/recording-fetch.ts';

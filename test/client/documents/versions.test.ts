@@ -32,7 +32,7 @@ const tools = toolsOf(session);
 test.after.always(() => vault.stop());
 
 /** Three parts. */
-const LONG_BYTES = 36 * 2 ** 20;
+const longBytes = 36 * 2 ** 20;
 
 async function listVersions(id: string): Promise<DocumentVersion[]> {
   return gather(session.documents.versions(id, { pageSize: 1 }));
@@ -104,7 +104,7 @@ test.serial('a version whose upload was interrupted goes on, for its document al
   const { id } = document;
   const path = join(await temporaryDirectory(t), 'evidence.resume');
   await using journal = await openResumeFile(path);
-  const bytes = randomBytes(LONG_BYTES);
+  const bytes = randomBytes(longBytes);
   const storing = { masterKey, source: sourceOf(bytes), resume: journal };
   const interrupt = async () => {
     const leaving = new AbortController();

@@ -4,7 +4,7 @@ import { ClientError } from '../../../client/errors/client-error.ts';
 import { addVersion } from '../../../client/documents/add-version.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { downloadDocument, downloadFile } from '../../../client/downloads/download.ts';
-import { HEADER_BYTES } from '../../../client/files/header.ts';
+import { headerBytes } from '../../../client/files/header.ts';
 import type { Http } from '../../../client/http/http.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
 import { trustKey } from '../../support/accounts/trusted-key.ts';
@@ -24,7 +24,7 @@ const { masterKey, session } = user;
 const tools = toolsOf(session);
 test.after.always(() => vault.stop());
 
-const SEGMENT_BYTES = 2 ** 20;
+const segmentBytes = 2 ** 20;
 
 // One after another: all that hashing and encrypting keeps the processors busy.
 
@@ -46,7 +46,7 @@ async function* cutOff(pieces: AsyncIterable<Bytes>) {
 }
 
 test.serial('a downloaded file is the one that was stored, whatever its size', async (t) => {
-  for (const size of [0, 1, SEGMENT_BYTES - 100, 2 * SEGMENT_BYTES + 7]) {
+  for (const size of [0, 1, segmentBytes - 100, 2 * segmentBytes + 7]) {
     const { document, bytes } = await storeBytes(user, size);
     const downloaded = await collect(downloadDocument(tools, { id: document.id, masterKey }));
     t.deepEqual(downloaded, new Uint8Array(bytes), String(size));
@@ -112,14 +112,14 @@ test.serial(
 );
 
 test.serial('bytes that were changed in the store are refused, wherever they are', async (t) => {
-  const size = SEGMENT_BYTES + 10;
+  const size = segmentBytes + 10;
   const places: [offset: number, code: string][] = [
     [0, 'invalid_file'],
     [13, 'wrong_key'],
     [45, 'authentication_failed'],
-    [HEADER_BYTES, 'authentication_failed'],
-    [SEGMENT_BYTES - 1, 'authentication_failed'],
-    [size + HEADER_BYTES + 2 * 16 - 1, 'file_hash_mismatch'],
+    [headerBytes, 'authentication_failed'],
+    [segmentBytes - 1, 'authentication_failed'],
+    [size + headerBytes + 2 * 16 - 1, 'file_hash_mismatch'],
   ];
   for (const [offset, code] of places) {
     const { document } = await storeBytes(user, size);
@@ -130,8 +130,8 @@ test.serial('bytes that were changed in the store are refused, wherever they are
 });
 
 test.serial('an answer that ends early is refused, also at the end of a segment', async (t) => {
-  const { document } = await storeBytes(user, 2 * SEGMENT_BYTES);
-  for (const kept of [0, 1, HEADER_BYTES, SEGMENT_BYTES, 2 * SEGMENT_BYTES]) {
+  const { document } = await storeBytes(user, 2 * segmentBytes);
+  for (const kept of [0, 1, headerBytes, segmentBytes, 2 * segmentBytes]) {
     const short = behind(async (request) => {
       const { status, pieces } = await session.http.open(request);
       return { status, pieces: first(kept, pieces) };
@@ -177,10 +177,10 @@ test.serial('a version that is current no more is not mixed with the one that is
 });
 
 test.serial('a range of a file is what lies there, up to its end', async (t) => {
-  const size = 3 * SEGMENT_BYTES - 50;
+  const size = 3 * segmentBytes - 50;
   const { document, bytes } = await storeBytes(user, size);
-  const first = SEGMENT_BYTES - HEADER_BYTES - 16;
-  const second = first + SEGMENT_BYTES - 16;
+  const first = segmentBytes - headerBytes - 16;
+  const second = first + segmentBytes - 16;
   const ranges: [offset: number, length: number][] = [
     [0, 1],
     [0, first],
@@ -202,7 +202,7 @@ test.serial('a range of a file is what lies there, up to its end', async (t) => 
       String([offset, length]),
     );
   }
-  const beyond = { offset: 4 * SEGMENT_BYTES, length: 1 };
+  const beyond = { offset: 4 * segmentBytes, length: 1 };
   const reading = collect(downloadDocument(tools, { id: document.id, masterKey, range: beyond }));
   await t.throwsAsync(reading, { name: 'VaultError', code: 'range_not_satisfiable' });
 });
@@ -210,17 +210,17 @@ test.serial('a range of a file is what lies there, up to its end', async (t) => 
 test.serial(
   'a range of changed bytes, or of a file that seems to end there, is refused',
   async (t) => {
-    const { document } = await storeBytes(user, 2 * SEGMENT_BYTES);
+    const { document } = await storeBytes(user, 2 * segmentBytes);
     const { id } = document;
-    const range = { offset: SEGMENT_BYTES, length: 10 };
+    const range = { offset: segmentBytes, length: 10 };
     const short = behind(async (request) => {
       const { status, pieces } = await session.http.open(request);
-      return { status, pieces: first(SEGMENT_BYTES, pieces) };
+      return { status, pieces: first(segmentBytes, pieces) };
     });
     const cut = collect(downloadDocument(short, { id, masterKey, range }));
     await t.throwsAsync(cut, { code: 'authentication_failed' });
 
-    await damageFile(vault, id, SEGMENT_BYTES + 5);
+    await damageFile(vault, id, segmentBytes + 5);
     const changed = collect(downloadDocument(tools, { id, masterKey, range }));
     await t.throwsAsync(changed, { code: 'authentication_failed' });
   },

@@ -2,25 +2,24 @@ import { concatBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import * as fc from 'fast-check';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import type { ByteSource } from '../../../client/files/byte-source.ts';
-import { blobSource } from '../../../client/files/byte-source.ts';
+import { type ByteSource, blobSource } from '../../../client/files/byte-source.ts';
 import { decryptStream } from '../../../client/files/decryption.ts';
 import { encryptFile } from '../../../client/files/encryption.ts';
 import { createFileHash } from '../../../client/files/hash.ts';
-import { createFileHeader, HEADER_BYTES, parseFileHeader } from '../../../client/files/header.ts';
+import { createFileHeader, headerBytes, parseFileHeader } from '../../../client/files/header.ts';
 import { encryptedSize } from '../../../client/files/layout.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
 import { createNodeFileHash } from '../../../client/node/file-hash.ts';
 import { collect } from '../../support/client/collect.ts';
 import { streamVectors } from '../../support/client/stream-vectors.ts';
 
-const SEGMENT = 128;
+const segmentSize = 128;
 const documentKey = createDocumentKey();
 
 const source = (plaintext: Bytes): ByteSource => blobSource(new Blob([plaintext]));
 
 async function encrypt(plaintext: Bytes): Promise<Bytes> {
-  const header = await createFileHeader(documentKey, SEGMENT);
+  const header = await createFileHeader(documentKey, segmentSize);
   return collect(encryptFile(documentKey, header, source(plaintext)));
 }
 
@@ -41,14 +40,16 @@ const longPlaintexts = fc
 
 /** Cuts at the segment boundaries; the first piece holds the header. */
 function cut(encrypted: Bytes): Bytes[] {
-  const count = Math.ceil(encrypted.length / SEGMENT);
-  return Array.from({ length: count }, (_, i) => encrypted.slice(i * SEGMENT, (i + 1) * SEGMENT));
+  const count = Math.ceil(encrypted.length / segmentSize);
+  return Array.from({ length: count }, (_, i) =>
+    encrypted.slice(i * segmentSize, (i + 1) * segmentSize),
+  );
 }
 
 for (const vector of streamVectors.files) {
   test(`a file encrypts and decrypts as the format says: ${vector.name}`, async (t) => {
     const key = streamVectors.documentKey;
-    const header = parseFileHeader(vector.encrypted.slice(0, HEADER_BYTES));
+    const header = parseFileHeader(vector.encrypted.slice(0, headerBytes));
     const encrypted = await collect(encryptFile(key, header, source(vector.plaintext)));
     t.deepEqual(encrypted, vector.encrypted);
 
@@ -67,7 +68,7 @@ test('what is encrypted decrypts again, whatever pieces it arrives in', async (t
   await fc.assert(
     fc.asyncProperty(plaintexts, fc.integer({ min: 1, max: 300 }), async (plaintext, pieceSize) => {
       const encrypted = await encrypt(plaintext);
-      t.is(encrypted.length, encryptedSize(plaintext.length, SEGMENT));
+      t.is(encrypted.length, encryptedSize(plaintext.length, segmentSize));
       t.deepEqual(await decrypt(encrypted, pieceSize), plaintext);
     }),
   );
@@ -85,7 +86,7 @@ test('a file with any bit changed is refused', async (t) => {
 
 test('every bit of the header is authenticated', async (t) => {
   const encrypted = await encrypt(new Uint8Array(200));
-  for (let index = 0; index < HEADER_BYTES; index += 1) {
+  for (let index = 0; index < headerBytes; index += 1) {
     await t.throwsAsync(decrypt(encrypted.with(index, (encrypted[index] ?? 0) ^ 1)));
   }
 });
@@ -158,13 +159,13 @@ test('another document key is named as such, since the header commits to one', a
 });
 
 test('what is no file of the vault is refused', async (t) => {
-  for (const length of [0, 1, HEADER_BYTES, HEADER_BYTES + 1, 4096]) {
+  for (const length of [0, 1, headerBytes, headerBytes + 1, 4096]) {
     await t.throwsAsync(decrypt(new Uint8Array(length)), { code: 'invalid_file' });
   }
 });
 
 test('a file that shrinks while it is read is not encrypted', async (t) => {
-  const header = await createFileHeader(documentKey, SEGMENT);
+  const header = await createFileHeader(documentKey, segmentSize);
   const shrunk = { ...source(new Uint8Array(200)), size: 201 };
   await t.throwsAsync(collect(encryptFile(documentKey, header, shrunk)), {
     code: 'source_changed',

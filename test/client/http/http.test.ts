@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import test from 'ava';
 import { z } from 'zod';
 import { createHttp } from '../../../client/http/http.ts';
 import { nextCursor } from '../../../client/http/pages.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { collect } from '../../support/client/collect.ts';
 
 type Answer = (response: ServerResponse) => void;
@@ -26,7 +25,7 @@ async function connect(answers: readonly Answer[]) {
     baseUrl: `http://127.0.0.1:${port}/base/`,
     fetch,
     now: () => new Date(),
-    retry: { ...DEFAULT_RETRY, random: () => 1, sleep: async (s) => void delays.push(s) },
+    retry: { ...defaultRetry, random: () => 1, sleep: async (s) => void delays.push(s) },
   });
   return {
     http,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { ClientError } from '../../../client/errors/client-error.ts';
-import { DEFAULT_RETRY, retryDelaySeconds, withRetries } from '../../../client/http/retry.ts';
+import { defaultRetry, retryDelaySeconds, withRetries } from '../../../client/http/retry.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 
 function answer(status: number, code: string, retryAfter?: string): VaultError {
@@ -8,7 +8,7 @@ function answer(status: number, code: string, retryAfter?: string): VaultError {
   return new VaultError(status, headers, { message: '', code }, new Date('2026-01-01T00:00:00Z'));
 }
 
-const policy = { ...DEFAULT_RETRY, random: () => 1 };
+const policy = { ...defaultRetry, random: () => 1 };
 
 test('waits double from try to try, up to a limit, with jitter of a half', (t) => {
   const error = new ClientError('network_error');
@@ -26,7 +26,7 @@ test('nothing is sent before Retry-After, be it seconds or a date', (t) => {
 });
 
 test('what a dead server was about is waited for, the minute that it may take', (t) => {
-  const hasty = { ...DEFAULT_RETRY, random: () => 0 };
+  const hasty = { ...defaultRetry, random: () => 0 };
   let seconds = 0;
   for (let failures = 1; failures < hasty.attempts; failures += 1) {
     seconds += retryDelaySeconds(hasty, failures, answer(409, 'idempotency_in_progress', '2')) ?? 0;
@@ -58,7 +58,7 @@ test('only what passes by itself is tried again', (t) => {
 test('waiting ends at once when the caller gives up', async (t) => {
   const caller = new AbortController();
   const reason = new Error('the user left');
-  const waiting = withRetries(DEFAULT_RETRY, caller.signal, async () => {
+  const waiting = withRetries(defaultRetry, caller.signal, async () => {
     setImmediate(() => caller.abort(reason));
     throw answer(503, 'service_unavailable', '60');
   });

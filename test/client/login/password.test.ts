@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
 import { findNodeArgon2id, portableArgon2id } from '../../../client/login/argon2id.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
+import { derivePasswordKey, srpAuthLabel } from '../../../client/login/password.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
 const Vectors = z.array(
@@ -29,14 +29,14 @@ test('without Node’s own Argon2id the keys are the same', async (t) => {
 
 test('the ways to type one password give one key', async (t) => {
   const salt = new Uint8Array(32);
-  const composed = await derivePasswordKey('\u00c5\ufb01', salt, SRP_AUTH_LABEL);
-  const decomposed = await derivePasswordKey('A\u030afi', salt, SRP_AUTH_LABEL);
+  const composed = await derivePasswordKey('\u00c5\ufb01', salt, srpAuthLabel);
+  const decomposed = await derivePasswordKey('A\u030afi', salt, srpAuthLabel);
   t.deepEqual(composed, decomposed);
 });
 
 test('a password that is empty, has no UTF-8 form or an unassigned character is refused', async (t) => {
   for (const password of ['', '\ud800', 'jam\u0378']) {
-    await t.throwsAsync(derivePasswordKey(password, new Uint8Array(32), SRP_AUTH_LABEL), {
+    await t.throwsAsync(derivePasswordKey(password, new Uint8Array(32), srpAuthLabel), {
       instanceOf: TypeError,
     });
   }

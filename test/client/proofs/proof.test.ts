@@ -10,13 +10,13 @@ import { keyFingerprint, verifyProof } from '../../../client/proofs/proof.ts';
 import { isOpenssl3, verifyWithOpenssl } from '../../../client/node/openssl.ts';
 import { readProofFiles, writeProofFiles } from '../../../client/node/proof-files.ts';
 
-const ID = '01890a5d-ac96-774b-bcce-b302099a8057';
+const entryId = '01890a5d-ac96-774b-bcce-b302099a8057';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const spki = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }));
 const fingerprint = keyFingerprint(spki);
 const trustedKeys = [fingerprint];
 
-function prove(entryCanonical: string, id = ID): AuditProof {
+function prove(entryCanonical: string, id = entryId): AuditProof {
   return {
     id,
     entryCanonical,
@@ -27,7 +27,12 @@ function prove(entryCanonical: string, id = ID): AuditProof {
   };
 }
 
-const entry = { v: 1, id: ID, action: 'document.certify', data: { name: 'Größe €', size: 1e21 } };
+const entry = {
+  v: 1,
+  id: entryId,
+  action: 'document.certify',
+  data: { name: 'Größe €', size: 1e21 },
+};
 const proof = prove(canonicalize(entry) ?? '');
 
 async function writeFiles(proof: AuditProof): Promise<string> {
@@ -110,9 +115,9 @@ test('a trusted key’s id does not lend trust to another key', (t) => {
 test('an entry that is signed but not canonical is refused', (t) => {
   const texts = [
     JSON.stringify(entry, null, 1),
-    `{"id":"${ID}","id":"${ID}"}`,
-    `{"v":1,"id":"${ID}"}`,
-    `{"id":"${ID}","v":1.0}`,
+    `{"id":"${entryId}","id":"${entryId}"}`,
+    `{"v":1,"id":"${entryId}"}`,
+    `{"id":"${entryId}","v":1.0}`,
     'no json',
   ];
   for (const text of texts) {
@@ -126,14 +131,21 @@ test('an entry that is signed but not canonical is refused', (t) => {
 });
 
 test('what is signed and canonical, yet no entry of a known version, is refused', (t) => {
-  for (const value of [null, [ID], { id: ID }, { v: 2, id: ID }, { v: 1 }, { v: '1', id: ID }]) {
+  for (const value of [
+    null,
+    [entryId],
+    { id: entryId },
+    { v: 2, id: entryId },
+    { v: 1 },
+    { v: '1', id: entryId },
+  ]) {
     const text = canonicalize(value) ?? '';
     t.like(verifyProof(prove(text), { trustedKeys }), { valid: false, reason: 'not_an_entry' });
   }
 });
 
 test('a proof under another id than its entry’s is refused', (t) => {
-  const other = prove(proof.entryCanonical, ID.replace('0', '1'));
+  const other = prove(proof.entryCanonical, entryId.replace('0', '1'));
   t.like(verifyProof(other, { trustedKeys }), { valid: false, reason: 'id_mismatch' });
 });
 
@@ -161,7 +173,7 @@ test('anything else than a proof is malformed, and no error', (t) => {
     'proof',
     {},
     { ...proof, id: 7 },
-    { ...proof, id: ID.toUpperCase() },
+    { ...proof, id: entryId.toUpperCase() },
     { ...proof, valid: true },
     { ...proof, entryHash: entryHash.toUpperCase() },
     { ...proof, entryHash: entryHash.slice(2) },

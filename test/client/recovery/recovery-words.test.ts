@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
 import { createCredential } from '../../../client/accounts/credential.ts';
-import { RECOVERY_WORDS } from '../../../client/login/login-method.ts';
+import { recoveryWords } from '../../../client/login/login-method.ts';
 import { derivePasswordKey } from '../../../client/login/password.ts';
 import { RecoveryWordsError } from '../../../client/recovery/recovery-words-error.ts';
 import {
@@ -78,9 +78,9 @@ test('a rehearsal passes with the words that were shown alone', (t) => {
 
 test('what is made of the words is as the format says', async (t) => {
   const { words, recoverySalt, authKey, recoveryVerifier, wrappingKey } = recovery;
-  const { authLabel } = RECOVERY_WORDS;
+  const { authLabel } = recoveryWords;
   t.is(bytesToHex(await derivePasswordKey(words, recoverySalt, authLabel)), authKey);
-  t.deepEqual(await createCredential(RECOVERY_WORDS, words, masterKey, recoverySalt), {
+  t.deepEqual(await createCredential(recoveryWords, words, masterKey, recoverySalt), {
     salt: bytesToHex(recoverySalt),
     verifier: recoveryVerifier,
     encryptedEnvelope: recovery.encryptedEnvelope,

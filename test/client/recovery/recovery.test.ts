@@ -2,7 +2,7 @@ import { randomBytes } from '@noble/hashes/utils.js';
 import anyTest from 'ava';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import { downloadDocument } from '../../../client/downloads/download.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import { RecoveryWordsError } from '../../../client/recovery/recovery-words-error.ts';
 import { createRecoveryWords } from '../../../client/recovery/recovery-words.ts';
@@ -21,9 +21,9 @@ const test = anyTest.serial;
 const vault = await startReadyVault({ LIMITS_PROOF_ACCOUNT: '3/15m' });
 const sql = createSql(vault);
 const line = createBreakingLine();
-const impatient = { ...DEFAULT_RETRY, attempts: 1 };
+const impatient = { ...defaultRetry, attempts: 1 };
 const client = connect(vault, line.fetch, { retry: impatient });
-const patient = connect(vault, line.fetch, { retry: { ...DEFAULT_RETRY, baseDelaySeconds: 0.01 } });
+const patient = connect(vault, line.fetch, { retry: { ...defaultRetry, baseDelaySeconds: 0.01 } });
 
 async function setWords(session: VaultSession, password: string): Promise<string> {
   const draft = session.recovery.draft();

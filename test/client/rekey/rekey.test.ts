@@ -1,16 +1,14 @@
 import { randomBytes } from '@noble/hashes/utils.js';
-import anyTest from 'ava';
-import type { ExecutionContext } from 'ava';
+import anyTest, { type ExecutionContext } from 'ava';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import { encryptDeviceInfo } from '../../../client/devices/device-info.ts';
 import { changeMetadata } from '../../../client/documents/change-metadata.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadDocument, downloadFile } from '../../../client/downloads/download.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { createDeviceKey, deriveDeviceKeyPair } from '../../../client/keys/device-key.ts';
-import { listMasterKeys } from '../../../client/keys/master-keys.ts';
-import type { MasterKeys } from '../../../client/keys/master-keys.ts';
+import { listMasterKeys, type MasterKeys } from '../../../client/keys/master-keys.ts';
 import type { RekeyOptions } from '../../../client/rekey/rekey.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
@@ -26,9 +24,9 @@ const test = anyTest.serial;
 const vault = await startReadyVault();
 const line = createBreakingLine();
 /** Gives up before any answer comes twice. */
-const impatient = { ...DEFAULT_RETRY, attempts: 1 };
+const impatient = { ...defaultRetry, attempts: 1 };
 const client = connect(vault, line.fetch, { retry: impatient });
-const patient = connect(vault, line.fetch, { retry: { ...DEFAULT_RETRY, baseDelaySeconds: 0.01 } });
+const patient = connect(vault, line.fetch, { retry: { ...defaultRetry, baseDelaySeconds: 0.01 } });
 /** What must be in no request. */
 const secrets: string[] = [];
 

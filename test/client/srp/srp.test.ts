@@ -2,14 +2,14 @@ import { sha1 } from '@noble/hashes/legacy.js';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { z } from 'zod';
-import { RFC5054_3072 } from '../../../client/srp/group.ts';
+import { rfc5054Group3072 } from '../../../client/srp/group.ts';
 import {
   computeMultiplier,
   computePremasterSecret,
   computePublicValue,
   computeScrambler,
   computeVerifier,
-  SERVICE_SRP,
+  serviceSrp,
 } from '../../../client/srp/srp.ts';
 import { readVectors } from '../../support/client/vectors.ts';
 
@@ -39,16 +39,16 @@ test('the core computes what RFC 5054 appendix B prints', async (t) => {
 });
 
 test('a server value that is 0 modulo N is refused', (t) => {
-  const { N } = RFC5054_3072;
+  const { N } = rfc5054Group3072;
   for (const B of [0n, N, 2n * N, N + 1n]) {
-    t.throws(() => computePremasterSecret(SERVICE_SRP, { a: 3n, A: 8n, B, x: 5n }), {
+    t.throws(() => computePremasterSecret(serviceSrp, { a: 3n, A: 8n, B, x: 5n }), {
       code: 'invalid_public_value',
     });
   }
 });
 
 test('a scrambling parameter of 0 is refused', (t) => {
-  const parameters = { group: RFC5054_3072, hash: () => hexToBytes('00'.repeat(32)) };
+  const parameters = { group: rfc5054Group3072, hash: () => hexToBytes('00'.repeat(32)) };
   t.throws(() => computePremasterSecret(parameters, { a: 3n, A: 8n, B: 9n, x: 5n }), {
     code: 'invalid_public_value',
   });

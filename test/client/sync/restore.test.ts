@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { createHttp } from '../../../client/http/http.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { createSessionHttp } from '../../../client/sessions/session-http.ts';
 import { hasGoneBack } from '../../../client/sync/exchange/cursor.ts';
 import { syncEvents } from '../../../client/sync/exchange/events.ts';
@@ -82,7 +82,7 @@ test.serial(
 
 function eventsOf({ baseUrl }: TestVault, { raw }: TestDevice, since: string, signal: AbortSignal) {
   const tokens = { current: async () => raw.api.token, renew: async () => raw.api.token, end() {} };
-  const retry = DEFAULT_RETRY;
+  const retry = defaultRetry;
   const inner = createHttp({ baseUrl, fetch, retry, now: () => new Date() });
   const http = createSessionHttp({ http: inner, tokens });
   return syncEvents({ http, retry }, { deviceId: raw.deviceId, since, signal });

@@ -18,7 +18,7 @@ const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
 /** Three parts. */
-const FILE_BYTES = 36 * 2 ** 20;
+const fileBytes = 36 * 2 ** 20;
 
 async function createFixture() {
   const { fetch, sent } = recordingFetch();
@@ -62,7 +62,7 @@ async function countDocuments(session: VaultSession): Promise<number> {
 test('an upload that was interrupted goes on, and no part is stored twice', async (t) => {
   const fixture = await createFixture();
   const { sent, session, journal, store } = fixture;
-  const bytes = randomBytes(FILE_BYTES);
+  const bytes = randomBytes(fileBytes);
   t.true(await interrupt(fixture, bytes));
   const before = storedParts(sent);
   t.true(before.length > 0 && before.length < 3);
@@ -78,7 +78,7 @@ test('an upload that was interrupted goes on, and no part is stored twice', asyn
 test('a file that changed since the interruption gets a new key and a new session', async (t) => {
   const fixture = await createFixture();
   const { sent, session, journal, store } = fixture;
-  const bytes = randomBytes(FILE_BYTES);
+  const bytes = randomBytes(fileBytes);
   t.true(await interrupt(fixture, bytes));
   const first = replayRecords(await journal.load()) ?? t.fail();
 
@@ -100,7 +100,7 @@ test('a file that changed since the interruption gets a new key and a new sessio
 });
 
 test('a part that the store lost is sent again, and the file is whole', async (t) => {
-  const bytes = randomBytes(FILE_BYTES);
+  const bytes = randomBytes(fileBytes);
   let hasLost = false;
   const losing: typeof globalThis.fetch = async (input, init) => {
     const [, sessionId] = /uploads\/([\w-]+)\/complete$/.exec(pathOf(input)) ?? [];

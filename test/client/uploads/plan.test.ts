@@ -1,18 +1,18 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { DEFAULT_SEGMENT_BYTES, HEADER_BYTES } from '../../../client/files/header.ts';
-import { TAG_BYTES } from '../../../client/crypto/aes-gcm.ts';
+import { defaultSegmentBytes, headerBytes } from '../../../client/files/header.ts';
+import { tagBytes } from '../../../client/crypto/aes-gcm.ts';
 import { chunkRange, countSegments, encryptedSize } from '../../../client/files/layout.ts';
 import { planUpload } from '../../../client/uploads/plan.ts';
 
-const MIB = 1_048_576;
+const mebibyte = 1_048_576;
 const limits = {
-  maxFileSize: 5120 * MIB,
-  minPartSize: 5 * MIB,
-  maxPartSize: 100 * MIB,
+  maxFileSize: 5120 * mebibyte,
+  minPartSize: 5 * mebibyte,
+  maxPartSize: 100 * mebibyte,
   maxParts: 1000,
 };
-const largest = limits.maxFileSize - HEADER_BYTES - TAG_BYTES * 5121;
+const largest = limits.maxFileSize - headerBytes - tagBytes * 5121;
 
 test('every file that the vault takes fits its limits, in whole segments', (t) => {
   fc.assert(
@@ -23,7 +23,7 @@ test('every file that the vault takes fits its limits, in whole segments', (t) =
         const plan = planUpload(plaintextSize, { ...limits, maxParts });
         t.true(plan.totalParts <= maxParts);
         t.true(plan.partSize >= limits.minPartSize && plan.partSize <= limits.maxPartSize);
-        t.is(plan.partSize % DEFAULT_SEGMENT_BYTES, 0);
+        t.is(plan.partSize % defaultSegmentBytes, 0);
         t.true((plan.totalParts - 1) * plan.partSize < plan.encryptedSize);
         t.true(plan.totalParts * plan.partSize >= plan.encryptedSize);
       },
@@ -32,13 +32,13 @@ test('every file that the vault takes fits its limits, in whole segments', (t) =
 });
 
 test('parts are 16 MiB unless there would be too many', (t) => {
-  t.is(planUpload(0, limits).partSize, 16 * MIB);
-  t.is(planUpload(largest, limits).partSize, 16 * MIB);
-  t.is(planUpload(largest, { ...limits, maxParts: 100 }).partSize, 52 * MIB);
+  t.is(planUpload(0, limits).partSize, 16 * mebibyte);
+  t.is(planUpload(largest, limits).partSize, 16 * mebibyte);
+  t.is(planUpload(largest, { ...limits, maxParts: 100 }).partSize, 52 * mebibyte);
 });
 
 test('an empty file is one part', (t) => {
-  t.like(planUpload(0, limits), { totalParts: 1, encryptedSize: HEADER_BYTES + TAG_BYTES });
+  t.like(planUpload(0, limits), { totalParts: 1, encryptedSize: headerBytes + tagBytes });
 });
 
 test('a file over the limits is refused before anything is sent', (t) => {

@@ -4,8 +4,11 @@ import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import { ClientError } from '../../../client/errors/client-error.ts';
 import { createFileHeader } from '../../../client/files/header.ts';
 import { createDocumentKey, wrapDocumentKey } from '../../../client/keys/document-key.ts';
-import { replayRecords } from '../../../client/uploads/resume.ts';
-import type { ResumeRecord, StartRecord } from '../../../client/uploads/resume.ts';
+import {
+  replayRecords,
+  type ResumeRecord,
+  type StartRecord,
+} from '../../../client/uploads/resume.ts';
 import { isResumable, isStale, openSavedUpload } from '../../../client/uploads/saved-upload.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 

@@ -7,7 +7,7 @@ import { createVaultClient } from '../../../client/vault.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 import { violations } from '../vault/violations.ts';
 
-const SEAL_LIMIT_MS = 60_000;
+const sealLimitMs = 60_000;
 
 /** As the superuser, whom no row-level security binds. */
 export async function query<Row extends object>(
@@ -28,7 +28,7 @@ export async function untilSealed(vault: VaultProcesses): Promise<number> {
   const pending = "select id from audit_entries where state = 'PENDING' limit 1";
   await until(async () => (await query(vault, pending)).length === 0, {
     what: 'every entry to be sealed',
-    timeoutMs: SEAL_LIMIT_MS,
+    timeoutMs: sealLimitMs,
     intervalMs: 100,
   });
   const [row] = await query<{ count: string }>(vault, 'select count(*) from audit_entries');

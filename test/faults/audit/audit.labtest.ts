@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { DEFAULT_RETRY, type RetryPolicy } from '../../../client/http/retry.ts';
+import { defaultRetry, type RetryPolicy } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { createAnsweredActions, type AnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
@@ -24,7 +24,7 @@ const roundsOfLoad = 10;
 const roundsOfKey = 2;
 const users = 2;
 /** Nobody waits for the lease of a dead process: there is other work. */
-const retry: RetryPolicy = { ...DEFAULT_RETRY, attempts: 20, sleep: () => delay(100) };
+const retry: RetryPolicy = { ...defaultRetry, attempts: 20, sleep: () => delay(100) };
 const random = seededRandom(seed);
 
 test('whatever is killed, each action has one entry that one key sealed in its time', async (t) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createHttp, type Http } from '../../../client/http/http.ts';
-import { DEFAULT_RETRY, isPassing } from '../../../client/http/retry.ts';
+import { defaultRetry, isPassing } from '../../../client/http/retry.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 import type { ReplicatedVault } from '../vault/replicated-vault.ts';
 
@@ -13,7 +13,7 @@ export async function rotateAuditKey(
   { baseUrl, internalKey }: ReplicatedVault,
   fetch: typeof globalThis.fetch,
 ): Promise<void> {
-  const retry = { ...DEFAULT_RETRY, attempts: 1 };
+  const retry = { ...defaultRetry, attempts: 1 };
   const http = createHttp({ baseUrl, fetch, retry, now: () => new Date() });
   const headers = { 'x-internal-api-key': internalKey };
   const create = () =>

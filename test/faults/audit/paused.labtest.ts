@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { DEFAULT_RETRY, type RetryPolicy } from '../../../client/http/retry.ts';
+import { defaultRetry, type RetryPolicy } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { createAnsweredActions } from './answered-actions.ts';
 import { untilSealed } from './audit-check.ts';
@@ -15,7 +15,7 @@ import { createAccount, logIn } from '../vault/user.ts';
 const rounds = Number(process.env['ROUNDS'] || 3);
 /** Longer than the lease of a batch, and than Postgres leaves a transaction idle. */
 const pauseMs = 36_000;
-const retry: RetryPolicy = { ...DEFAULT_RETRY, attempts: 20, sleep: () => delay(100) };
+const retry: RetryPolicy = { ...defaultRetry, attempts: 20, sleep: () => delay(100) };
 const random = seededRandom(seed);
 
 interface Victim {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
 import { startLoad, type Action, type LoadReport } from '../vault/load.ts';
@@ -17,7 +17,7 @@ const outageMs = Number(process.env['OUTAGE_SECONDS'] || 2) * 1000;
 /** A certification waits this long for its signature. */
 const certificationWaitMs = 5_000;
 /** So that every refusal is seen. */
-const retry = { ...DEFAULT_RETRY, attempts: 1 };
+const retry = { ...defaultRetry, attempts: 1 };
 const random = seededRandom(seed);
 
 test('a killed signer loses no entry, doubles none, and stops only logins and certifications', async (t) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { until } from '../../../app/dev/processes/until.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { send } from '../../support/http/send.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
 import { createTokenServer } from '../../support/processes/p11-kit.ts';
@@ -19,7 +19,7 @@ import {
 
 const users = 2;
 /** So that every refusal is seen. */
-const retry = { ...DEFAULT_RETRY, attempts: 1 };
+const retry = { ...defaultRetry, attempts: 1 };
 const random = seededRandom(seed);
 const Alerts = z.object({ alerts: z.array(z.object({ code: z.string() })) });
 

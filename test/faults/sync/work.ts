@@ -1,11 +1,10 @@
-import type { JsonObject } from '../../../client/sync/objects/json.ts';
-import { isObject } from '../../../client/sync/objects/json.ts';
+import { type JsonObject, isObject } from '../../../client/sync/objects/json.ts';
 import { keysTo } from '../../../client/sync/objects/json-pointer.ts';
 import type { SimulatedDevice } from './device.ts';
 import type { SyncRecord } from './record.ts';
 
 const places = ['/title', '/body', '/a/x', '/a/y', '/b/c/z', '/b/c/w', '/a', '/b/c', '/d~1e'];
-const MAX_OBJECTS = 25;
+const maxObjects = 25;
 
 export interface Work {
   readonly device: SimulatedDevice;
@@ -21,7 +20,7 @@ export async function act(work: Work): Promise<void> {
   const ids = device.sync.list();
   const chance = random();
   const objectId = ids[Math.floor(random() * ids.length)];
-  if (objectId === undefined || (chance < 0.1 && ids.length < MAX_OBJECTS)) return create(work);
+  if (objectId === undefined || (chance < 0.1 && ids.length < maxObjects)) return create(work);
   if (chance < 0.14) return remove(work, objectId);
   return change(work, objectId);
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { createHttp } from '../../../client/http/http.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
+import { derivePasswordKey, srpAuthLabel } from '../../../client/login/password.ts';
 import { startSrpLogin } from '../../../client/srp/login.ts';
 
 const Challenge = z.object({ sessionId: z.string(), salt: z.string(), B: z.string() });
@@ -19,7 +19,7 @@ export function createRepeatedLogin(
   const http = createHttp({
     baseUrl,
     fetch: globalThis.fetch,
-    retry: { ...DEFAULT_RETRY, attempts: 1 },
+    retry: { ...defaultRetry, attempts: 1 },
     now: () => new Date(),
   });
   let authKey: ReturnType<typeof derivePasswordKey> | undefined;
@@ -32,7 +32,7 @@ export function createRepeatedLogin(
       path: `${path}/challenge`,
       json: { email, A: srp.A },
     });
-    authKey ??= derivePasswordKey(password, hexToBytes(salt), SRP_AUTH_LABEL);
+    authKey ??= derivePasswordKey(password, hexToBytes(salt), srpAuthLabel);
     const proof = srp.prove({ salt: hexToBytes(salt), B, authKey: await authKey });
     const { accessToken, M2 } = await http.json(LoggedIn, {
       method: 'POST',

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createHttp } from '../../../client/http/http.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import { startSrpLogin } from '../../../client/srp/login.ts';
 import { VaultError } from '../../../client/errors/vault-error.ts';
 import { inventAccount } from '../../support/accounts/test-account.ts';
@@ -26,7 +26,7 @@ export async function logInNewcomer(
   { baseUrl, mailDirectory }: VaultProcesses,
   fetch: typeof globalThis.fetch,
 ): Promise<Newcomer> {
-  const http = createHttp({ baseUrl, fetch, retry: DEFAULT_RETRY, now: () => new Date() });
+  const http = createHttp({ baseUrl, fetch, retry: defaultRetry, now: () => new Date() });
   const post = (path: string, json: unknown) =>
     http.send({ method: 'POST', path, repeatable: true, json });
   const { email, salt, authKey, saltHex, verifierHex } = inventAccount(

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { assertError } from '../../support/http/error-body.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
 import { send, type SendOptions } from '../../support/http/send.ts';
 
 let vault: TestVault;

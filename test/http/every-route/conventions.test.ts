@@ -1,9 +1,8 @@
 import test from 'ava';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { assertError, assertSecurityHeaders } from '../../support/http/error-body.ts';
 import { exchange } from '../../support/http/raw-http.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
 import { send } from '../../support/http/send.ts';
 
 let vault: TestVault;

@@ -1,8 +1,7 @@
 import test from 'ava';
-import type { TestVault } from '../../support/vault/vault.ts';
+import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { assertError, assertSecurityHeaders } from '../../support/http/error-body.ts';
 import { exchange } from '../../support/http/raw-http.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
 
 let vault: TestVault;
 

@@ -4,9 +4,8 @@ import { SignJWT, UnsecuredJWT } from 'jose';
 import { listRoutes } from '../../../app/app.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { trustKey, type TrustedKey } from '../../support/accounts/trusted-key.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { assertError, assertSecurityHeaders } from '../../support/http/error-body.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
 import { send } from '../../support/http/send.ts';
 
 let vault: TestVault;

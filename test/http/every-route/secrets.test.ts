@@ -16,8 +16,7 @@ import { startProxiedDatabase } from '../../support/network/proxied-database.ts'
 import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { startVault, type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { send, type JsonAnswer, type SendOptions } from '../../support/http/send.ts';
 
 /** Everything that anyone but the caller might get to see. */

@@ -3,8 +3,13 @@ import test from 'ava';
 import { SignerRefused, SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 import { sampleText } from '../sample-entry.ts';
 import { countOf } from '../signer-metrics.ts';
-import { createTokenFixture, startSigner, until } from '../../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../../support/audit/token-fixture.ts';
+import {
+  createTokenFixture,
+  startSigner,
+  until,
+  type RunningSigner,
+  type TokenFixture,
+} from '../../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 /** Two signers on one token, as two pods have. */

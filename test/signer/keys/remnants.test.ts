@@ -1,8 +1,13 @@
 import test from 'ava';
 import { sampleText } from '../sample-entry.ts';
 import { countOf } from '../signer-metrics.ts';
-import { createTokenFixture, startSigner, until } from '../../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../../support/audit/token-fixture.ts';
+import {
+  createTokenFixture,
+  startSigner,
+  until,
+  type RunningSigner,
+  type TokenFixture,
+} from '../../support/audit/token-fixture.ts';
 
 /** What signers that were killed at the worst moment leave in a token, and what grows with its age. */
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {

@@ -10,8 +10,8 @@ import {
   hsmProcess,
   startSigner,
   until,
+  type TokenFixture,
 } from '../../support/audit/token-fixture.ts';
-import type { TokenFixture } from '../../support/audit/token-fixture.ts';
 
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();

@@ -1,9 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
-import { createTokenServer } from '../../support/processes/p11-kit.ts';
-import type { TokenServer } from '../../support/processes/p11-kit.ts';
+import { createTokenServer, type TokenServer } from '../../support/processes/p11-kit.ts';
 import { sampleText } from '../sample-entry.ts';
 import { countOf } from '../signer-metrics.ts';
 import {
@@ -11,11 +9,12 @@ import {
   hsmProcess,
   startSigner,
   until,
+  type RunningSigner,
+  type TokenFixture,
 } from '../../support/audit/token-fixture.ts';
-import type { RunningSigner, TokenFixture } from '../../support/audit/token-fixture.ts';
 
 /** Short, so that a hanging token is given up soon, and long enough for a machine at work. */
-const OPERATION_TIMEOUT_MS = 3_000;
+const operationTimeoutMs = 3_000;
 
 type Stage = { fixture: TokenFixture; server: TokenServer; start(): Promise<RunningSigner> };
 
@@ -33,7 +32,7 @@ async function withServer(use: (stage: Stage) => Promise<void>): Promise<void> {
       async start() {
         const signer = await startSigner(fixture, {
           ...server.environment,
-          SIGNER_OPERATION_TIMEOUT_MS: String(OPERATION_TIMEOUT_MS),
+          SIGNER_OPERATION_TIMEOUT_MS: String(operationTimeoutMs),
         });
         signers.push(signer);
         return signer;

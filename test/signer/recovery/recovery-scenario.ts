@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { Keyring } from '../../../signer/pkcs11/keys/keyring.ts';
-import { Library } from '../../../signer/pkcs11/library/pkcs11.ts';
-import type { Session } from '../../../signer/pkcs11/library/pkcs11.ts';
+import { Library, type Session } from '../../../signer/pkcs11/library/pkcs11.ts';
 import { signWith } from '../../../signer/pkcs11/token/signatures.ts';
 import { Token } from '../../../signer/pkcs11/token/token.ts';
 

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { createTokenFixture } from '../../support/audit/token-fixture.ts';
-import type { TokenFixture } from '../../support/audit/token-fixture.ts';
+import { createTokenFixture, type TokenFixture } from '../../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
 

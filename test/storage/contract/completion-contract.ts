@@ -1,7 +1,12 @@
 import type { StoredPart } from '../../../app/storage/interface/object-store.ts';
 import { partBytes, testBytes } from '../../support/documents/bytes.ts';
-import { openUpload, putBytes, readObject, throwsCode } from '../../support/documents/stored.ts';
-import type { Guarantee } from '../../support/documents/stored.ts';
+import {
+  openUpload,
+  putBytes,
+  readObject,
+  throwsCode,
+  type Guarantee,
+} from '../../support/documents/stored.ts';
 
 /** How an upload ends: completion and abortion. */
 export function completionContract(guarantee: Guarantee): void {

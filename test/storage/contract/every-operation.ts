@@ -1,7 +1,9 @@
 import type { ExecutionContext } from 'ava';
 import type { ObjectStore, StoredPart } from '../../../app/storage/interface/object-store.ts';
-import type { StorageErrorCode } from '../../../app/storage/interface/storage-error.ts';
-import { StorageError } from '../../../app/storage/interface/storage-error.ts';
+import {
+  type StorageErrorCode,
+  StorageError,
+} from '../../../app/storage/interface/storage-error.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 import {
   collect,

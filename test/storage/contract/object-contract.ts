@@ -6,8 +6,8 @@ import {
   readObject,
   storeObject,
   throwsCode,
+  type Guarantee,
 } from '../../support/documents/stored.ts';
-import type { Guarantee } from '../../support/documents/stored.ts';
 
 /** Keys, deletion and lists. */
 export function objectContract(guarantee: Guarantee): void {

@@ -8,8 +8,8 @@ import {
   putBytes,
   readObject,
   throwsCode,
+  type Guarantee,
 } from '../../support/documents/stored.ts';
-import type { Guarantee } from '../../support/documents/stored.ts';
 
 /** Parts as they arrive. */
 export function partContract(guarantee: Guarantee): void {

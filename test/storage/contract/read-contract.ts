@@ -1,8 +1,13 @@
 import type { ByteRange } from '../../../app/storage/interface/object-store.ts';
 import { StorageError } from '../../../app/storage/interface/storage-error.ts';
 import { partBytes, readAll, testBytes } from '../../support/documents/bytes.ts';
-import { newKey, readObject, storeObject, throwsCode } from '../../support/documents/stored.ts';
-import type { Guarantee } from '../../support/documents/stored.ts';
+import {
+  newKey,
+  readObject,
+  storeObject,
+  throwsCode,
+  type Guarantee,
+} from '../../support/documents/stored.ts';
 
 const contents = () => [testBytes(partBytes, 1), testBytes(partBytes, 2), testBytes(1_000, 3)];
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
-import { crashParts } from './crash-parts.ts';
-import type { CrashEvent } from './crash-parts.ts';
+import { crashParts, type CrashEvent } from './crash-parts.ts';
 import { putBytes } from '../../support/documents/stored.ts';
 
 // Works on the store in argv[2] until it is killed, and tells what the store has acknowledged.

@@ -4,13 +4,11 @@ import { mkdir, mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { createLayout } from '../../../app/storage/filesystem/layout.ts';
 import type { ObjectStore } from '../../../app/storage/interface/object-store.ts';
-import { crashParts } from './crash-parts.ts';
-import type { CrashEvent } from './crash-parts.ts';
+import { crashParts, type CrashEvent } from './crash-parts.ts';
 import { collect, putBytes, readObject } from '../../support/documents/stored.ts';
 
 const rounds = Number(process.env['ROUNDS'] ?? 5);

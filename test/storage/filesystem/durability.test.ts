@@ -1,8 +1,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { partBytes, testBytes } from '../../support/documents/bytes.ts';
 import { judgeDurability, traceFileCalls } from './file-trace.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { runProgram, temporaryDirectory } from '../../support/processes/processes.ts';
 import { createAuthority } from './servers/authority.ts';
 import { createLabBucket, labConfig } from './servers/lab-bucket.ts';

@@ -1,7 +1,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { decodeJwt } from 'jose';
-import { derivePasswordKey, SRP_AUTH_LABEL } from '../../../client/login/password.ts';
-import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../../client/srp/srp.ts';
+import { derivePasswordKey, srpAuthLabel } from '../../../client/login/password.ts';
+import { computeVerifier, computeX, pad, serviceSrp } from '../../../client/srp/srp.ts';
 import { validationMails } from './mails.ts';
 import {
   beginLogin,
@@ -26,9 +26,9 @@ export async function createPasswordUser(
   password: string,
 ): Promise<PasswordUser> {
   const invented = inventAccount();
-  const authKey = await derivePasswordKey(password, invented.salt, SRP_AUTH_LABEL);
-  const verifier = computeVerifier(SERVICE_SRP, computeX(SERVICE_SRP, invented.salt, authKey));
-  const verifierHex = bytesToHex(pad(SERVICE_SRP.group, verifier));
+  const authKey = await derivePasswordKey(password, invented.salt, srpAuthLabel);
+  const verifier = computeVerifier(serviceSrp, computeX(serviceSrp, invented.salt, authKey));
+  const verifierHex = bytesToHex(pad(serviceSrp.group, verifier));
   const account = { ...invented, authKey, verifierHex };
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { startSrpLogin } from '../../../client/srp/login.ts';
-import { computeVerifier, computeX, pad, SERVICE_SRP } from '../../../client/srp/srp.ts';
+import { computeVerifier, computeX, pad, serviceSrp } from '../../../client/srp/srp.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
 import type { TestVault } from '../vault/vault.ts';
 import { postJson } from '../http/send.ts';
@@ -21,13 +21,13 @@ export interface TestAccount {
 export function inventAccount(email = `${randomUUID()}@example.org`): TestAccount {
   const salt = new Uint8Array(randomBytes(32));
   const authKey = new Uint8Array(randomBytes(32));
-  const verifier = computeVerifier(SERVICE_SRP, computeX(SERVICE_SRP, salt, authKey));
+  const verifier = computeVerifier(serviceSrp, computeX(serviceSrp, salt, authKey));
   return {
     email,
     salt,
     authKey,
     saltHex: bytesToHex(salt),
-    verifierHex: bytesToHex(pad(SERVICE_SRP.group, verifier)),
+    verifierHex: bytesToHex(pad(serviceSrp.group, verifier)),
   };
 }
 

@@ -1,19 +1,16 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createSignerClient } from '../../../signer/protocol/client.ts';
-import type { SignerClient } from '../../../signer/protocol/client.ts';
+import { createSignerClient, type SignerClient } from '../../../signer/protocol/client.ts';
 import type {
   EntryToSeal,
   PublicKey,
@@ -27,8 +24,8 @@ const libraries = [
   '/opt/homebrew/lib/softhsm/libsofthsm2.so',
 ];
 const sources = fileURLToPath(new URL('../../../signer/', import.meta.url));
-const POLL_MS = 20;
-const POLL_LIMIT_MS = 60_000;
+const pollMs = 20;
+const pollLimitMs = 60_000;
 
 export type TokenFixture = {
   directory: string;
@@ -157,10 +154,10 @@ export async function startSigner(
 
 /** Polls until the condition holds; throws when it never does. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = Date.now() + POLL_LIMIT_MS;
+  const deadline = Date.now() + pollLimitMs;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('the condition was never met');
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }
 

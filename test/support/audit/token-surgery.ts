@@ -3,8 +3,7 @@
 //   contest <purpose>               the next key, while another makes one of the same number
 //   destroy <class> <label>         the public, private or secret half of a key
 import { readFileSync } from 'node:fs';
-import { createNextKey } from '../../../signer/pkcs11/keys/key-creation.ts';
-import type { Workplace } from '../../../signer/pkcs11/keys/key-creation.ts';
+import { createNextKey, type Workplace } from '../../../signer/pkcs11/keys/key-creation.ts';
 import { generateKey } from '../../../signer/pkcs11/keys/key-templates.ts';
 import { keyPurposes } from '../../../signer/pkcs11/keys/key-label.ts';
 import * as ck from '../../../signer/pkcs11/library/pkcs11.ts';

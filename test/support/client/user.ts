@@ -1,8 +1,10 @@
-import { createAccount } from '../../../client/demo/steps/account.ts';
-import type { OpenAccount } from '../../../client/demo/steps/account.ts';
+import { createAccount, type OpenAccount } from '../../../client/demo/steps/account.ts';
 import { createNodeFileHash } from '../../../client/node/file-hash.ts';
-import { createVaultClient } from '../../../client/vault.ts';
-import type { VaultClient, VaultClientOptions } from '../../../client/vault.ts';
+import {
+  createVaultClient,
+  type VaultClient,
+  type VaultClientOptions,
+} from '../../../client/vault.ts';
 import type { TestVault } from '../vault/vault.ts';
 
 /** @param fetch sends the requests in place of the real one. */

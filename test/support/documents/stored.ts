@@ -5,8 +5,10 @@ import type {
   ObjectStore,
   StoredPart,
 } from '../../../app/storage/interface/object-store.ts';
-import { StorageError } from '../../../app/storage/interface/storage-error.ts';
-import type { StorageErrorCode } from '../../../app/storage/interface/storage-error.ts';
+import {
+  StorageError,
+  type StorageErrorCode,
+} from '../../../app/storage/interface/storage-error.ts';
 import { bodyOf, readAll } from './bytes.ts';
 
 /** Declares a test of what every store guarantees. */

@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { once } from 'node:events';
-import { createServer, request as send } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { createServer, request as send, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 
 /**

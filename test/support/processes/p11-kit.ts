@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { until } from '../audit/token-fixture.ts';
-import type { TokenFixture } from '../audit/token-fixture.ts';
+import { until, type TokenFixture } from '../audit/token-fixture.ts';
 
 const clientLibrary = [
   '/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-client.so',

@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import { runProgram } from './processes.ts';
-import type { Program } from './processes.ts';
+import { runProgram, type Program } from './processes.ts';
 import type { TestVault } from '../vault/vault.ts';
 
 export interface DemoOptions {

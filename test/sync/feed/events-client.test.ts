@@ -3,7 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { ClientError } from '../../../client/errors/client-error.ts';
 import type { Http } from '../../../client/http/http.ts';
-import { DEFAULT_RETRY } from '../../../client/http/retry.ts';
+import { defaultRetry } from '../../../client/http/retry.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import {
   syncEvents,
@@ -25,7 +25,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-const retry = { ...DEFAULT_RETRY, attempts: 3, baseDelaySeconds: 0.05, maxDelaySeconds: 60 };
+const retry = { ...defaultRetry, attempts: 3, baseDelaySeconds: 0.05, maxDelaySeconds: 60 };
 
 /** A user with a device, whose requests go through a proxy that can break them. */
 async function createListener(t: ExecutionContext<{ vault: TestVault; key: TrustedKey }>) {

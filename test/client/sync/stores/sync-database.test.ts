@@ -5,8 +5,11 @@ import test from 'ava';
 import { forceCloseDatabase } from 'fake-indexeddb';
 import { deleteDB, openDB } from 'idb';
 import { until } from '../../../../app/dev/processes/until.ts';
-import { forgetSyncDatabase, openSyncDatabase } from '../../../../client/browser/sync-database.ts';
-import type { SyncDatabaseOptions } from '../../../../client/browser/sync-database.ts';
+import {
+  forgetSyncDatabase,
+  openSyncDatabase,
+  type SyncDatabaseOptions,
+} from '../../../../client/browser/sync-database.ts';
 import type { StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 import { failSecondPut, faults, watchTransactions } from './faulty-indexeddb.ts';
 import { objectOf } from './stored-objects.ts';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A way to a server on which bytes can be under way for any time, whatever becomes of who sent them. */
 export interface HoldingLine extends AsyncDisposable {

@@ -2,8 +2,7 @@ import { CreateBucketCommand, PutBucketVersioningCommand } from '@aws-sdk/client
 import { until } from '../../../../app/dev/processes/until.ts';
 import type { StoreConfig } from '../../../../app/storage/create-store.ts';
 import { assertBucket } from '../../../../app/storage/s3/bucket.ts';
-import { createS3Client } from '../../../../app/storage/s3/client.ts';
-import type { S3Config } from '../../../../app/storage/s3/client.ts';
+import { createS3Client, type S3Config } from '../../../../app/storage/s3/client.ts';
 
 function environment(name: string): string {
   const value = process.env[name];

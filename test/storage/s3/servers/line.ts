@@ -1,9 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
-import type { TlsOptions } from 'node:tls';
 
 export interface Line extends AsyncDisposable {
   /** `127.0.0.1:<port>`, which leads to the server. */

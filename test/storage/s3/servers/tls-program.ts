@@ -1,5 +1,4 @@
-import { createObjectStore } from '../../../../app/storage/create-store.ts';
-import type { StoreConfig } from '../../../../app/storage/create-store.ts';
+import { createObjectStore, type StoreConfig } from '../../../../app/storage/create-store.ts';
 import { createObjectHasher } from '../../../../app/storage/object-hash.ts';
 import { StorageError } from '../../../../app/storage/interface/storage-error.ts';
 import { partBytes, testBytes } from '../../../support/documents/bytes.ts';
