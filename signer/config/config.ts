@@ -129,7 +129,7 @@ function load<Schema extends z.ZodType>(
   const issues = result.success ? [] : result.error.issues;
   const problems = [
     ...foundProblems,
-    ...issues.map((issue) => `${issue.path.join('..')}: ${issue.message}`),
+    ...issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   ];
   if (!result.success || problems.length > 0) throw new ConfigError(problems);
   return result.data;

@@ -40,7 +40,7 @@ export function checkClaims(typ: string, claims: unknown, now: Date): TokenType 
   if (!isTokenType(typ)) throw refuse('this typ is not signed');
   const result = tokenTypes[typ].claims.safeParse(claims);
   if (!result.success) {
-    const names = result.error.issues.map((issue) => issue.path.join('..'));
+    const names = result.error.issues.map((issue) => issue.path.join('.'));
     throw refuse(`claims missing or malformed: ${names.join(', ')}`);
   }
   const { iat, exp } = result.data;

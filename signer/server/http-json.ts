@@ -11,7 +11,7 @@ export async function readBody<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const result = schema.safeParse(parseJson(await readText(req)));
   if (result.success) return result.data;
-  const fields = result.error.issues.map((issue) => `${issue.path.join('..')}: ${issue.code}`);
+  const fields = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.code}`);
   throw new SignerRefused('invalid_request', `the body is not valid: ${fields.join(', ')}`);
 }
 

@@ -35,7 +35,7 @@ function sign(claims: Record<string, unknown> = {}, header: Record<string, unkno
 }
 
 async function confused(): Promise<string> {
-  const [, payload = ''] = (await sign()).split('../auth');
+  const [, payload = ''] = (await sign()).split('.');
   const header = JSON.stringify({ alg: 'HS256', typ: 'reauth+jwt', kid: key.keyId });
   const input = `${Buffer.from(header).toString('base64url')}.${payload}`;
   const secret = key.publicKey.export({ type: 'spki', format: 'pem' });
@@ -43,7 +43,7 @@ async function confused(): Promise<string> {
 }
 
 function claimsOf(token: string): Record<string, unknown> {
-  const [, payload = ''] = token.split('../auth');
+  const [, payload = ''] = token.split('.');
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
 }
 
@@ -59,8 +59,8 @@ async function byStranger(): Promise<string> {
 }
 
 async function tampered(): Promise<string> {
-  const [header, , signature] = (await sign()).split('../auth');
-  const [, payload] = (await sign({ exp: now() + 900 })).split('../auth');
+  const [header, , signature] = (await sign()).split('.');
+  const [, payload] = (await sign({ exp: now() + 900 })).split('.');
   return `${header}.${payload}.${signature}`;
 }
 

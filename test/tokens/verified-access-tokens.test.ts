@@ -89,18 +89,16 @@ test('of a token that was verified nothing may be changed', async (t) => {
   const { verify } = createVerifier();
   const token = await sign();
   await verify(token);
-  const [header = '', payload = '', signature = ''] = token.split('../auth');
+  const [header = '', payload = '', signature = ''] = token.split('.');
   const flipped = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1);
-  const [, other = ''] = (await sign({ sub: '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a09' })).split(
-    '../auth',
-  );
+  const [, other = ''] = (await sign({ sub: '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a09' })).split('.');
   for (const changed of [
     [header, payload, flipped],
     [header, payload, ''],
     [header, other, signature],
     [header, payload, `${signature}=`],
   ]) {
-    await t.throwsAsync(verify(changed.join('../auth')), { code: 'invalid_token' });
+    await t.throwsAsync(verify(changed.join('.')), { code: 'invalid_token' });
   }
 });
 

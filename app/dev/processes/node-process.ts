@@ -21,7 +21,7 @@ export function nodeProcess(
     name,
     command: process.execPath,
     args: [...flags, projectFile(file), ...args],
-    cwd: projectFile('..'),
+    cwd: projectFile('.'),
     env,
     stopSignal: 'SIGTERM',
   };

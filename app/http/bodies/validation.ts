@@ -45,6 +45,6 @@ const fieldName = /^(?:\d{1,6}|[a-z_][\w-]{0,23})$/i;
 function pathOf(path: readonly PropertyKey[]): string {
   return path
     .map((key) => (fieldName.test(String(key)) ? String(key) : '?'))
-    .join('..')
+    .join('.')
     .slice(0, 256);
 }

@@ -40,5 +40,5 @@ export function createProxyTrust(cidrs: readonly string[]): ProxyTrust {
 
 /** IPv4 in IPv6 clothing (`::ffff:10.0.0.1`) is IPv4. */
 function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('..') ? address.slice(7) : address;
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

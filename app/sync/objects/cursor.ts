@@ -16,7 +16,7 @@ export const Cursor = z
   .transform(parseCursor);
 
 function parseCursor(text: string): Cursor {
-  const dot = text.indexOf('..');
+  const dot = text.indexOf('.');
   return { epoch: text.slice(0, Math.max(dot, 0)), change: Number(text.slice(dot + 1)) };
 }
 

@@ -5,9 +5,7 @@ import { isSafeString } from '../../http/bodies/safe-text.ts';
 /** Names of claims, one within the other, joined by dots; a dot within a name is written `\.`. */
 export const ClaimPath = z
   .string()
-  .transform((path) =>
-    path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '../../auth/issuers')),
-  )
+  .transform((path) => path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.')))
   .refine((names) => names.every((name) => name !== ''), 'has an empty name');
 
 export type ClaimPath = z.output<typeof ClaimPath>;

@@ -91,9 +91,7 @@ export function readIssuers(file: string, ownIssuer: string): IssuersFile {
   const { json } = read;
   const parsed = z.array(IssuerConfig).safeParse(json);
   const problems = [
-    ...(parsed.error?.issues ?? []).map(
-      ({ path, message }) => `${path.join('../../auth/issuers')}: ${message}`,
-    ),
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`),
     ...repeatedIssuers(json, ownIssuer),
   ];
   return { issuers: problems.length === 0 ? (parsed.data ?? []) : [], problems };

@@ -31,5 +31,5 @@ function failed(problems: readonly string[]): PlansFile {
 
 function describe({ code, path, message }: z.core.$ZodIssue): string {
   const what = code === 'invalid_key' ? 'must be 1 to 64 letters, digits, . _ or -' : message;
-  return path.length === 0 ? what : `${path.map(String).join('..')}: ${what}`;
+  return path.length === 0 ? what : `${path.map(String).join('.')}: ${what}`;
 }

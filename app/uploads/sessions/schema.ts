@@ -11,14 +11,14 @@ export const UploadConfig = z.strictObject({
   allowedMimeTypes: z.array(z.string()),
 });
 
-/** NFC, at most 255 bytes of UTF-8, no control character, no separator, no `..` or `../..`. */
+/** NFC, at most 255 bytes of UTF-8, no control character, no separator, no `.` or `..`. */
 const FileName = z
   .string()
   .min(1)
   .transform((name) => name.normalize('NFC'))
   .refine((name) => Buffer.byteLength(name) <= 255, 'must be at most 255 bytes')
   .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}/\\]/u.test(name), 'has a control character or separator')
-  .refine((name) => name !== '..' && name !== '../..', 'is no file name');
+  .refine((name) => name !== '.' && name !== '..', 'is no file name');
 
 export const CreateUpload = z.strictObject({
   fileName: FileName,

@@ -17,6 +17,6 @@ export function hasGoneBack(cursor: string, known: string): boolean {
 }
 
 function parse(cursor: string): { epoch: string; change: number } {
-  const [change = '', epoch = ''] = cursor.split('..').toReversed();
+  const [change = '', epoch = ''] = cursor.split('.').toReversed();
   return { epoch, change: Number(change) };
 }

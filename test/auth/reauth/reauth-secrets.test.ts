@@ -75,7 +75,7 @@ test('a password leaves no trace in logs, errors or headers, whatever happens', 
     ...Object.fromEntries(
       issued.map(({ body }, index) => [
         `reauth token ${index}`,
-        (body as { reauthToken: string }).reauthToken.split('..')[2] ?? '',
+        (body as { reauthToken: string }).reauthToken.split('.')[2] ?? '',
       ]),
     ),
   };

@@ -211,8 +211,8 @@ for (const [url, refusal] of Object.entries(parts)) {
 
 const fileNames = [
   '../a',
-  '../..',
   '..',
+  '.',
   'a/b',
   'a\\b',
   '/etc/passwd',

@@ -106,7 +106,7 @@ async function liveWell(vault: TestVault, account: TestAccount, traces: Traces):
   >;
   secrets.set('refresh token', refreshToken);
   secrets.set('A', A).set('B', B).set('M1', M1).set('M2', M2).set('access token', accessToken);
-  secrets.set('signature of the access token', accessToken.split('..')[2] ?? '');
+  secrets.set('signature of the access token', accessToken.split('.')[2] ?? '');
 
   const encryptedEnvelope = randomBytes(40).toString('base64');
   const encryptedMetadata = randomBytes(60).toString('base64');
@@ -199,7 +199,7 @@ async function failInEveryWay(
   await request('GET', '/v1/documents', { token: token.slice(0, -20) });
   await request('GET', '/v1/documents', { token });
   await request('GET', `/v1/documents?token=${token}`, { token });
-  await request('GET', `/v1/documents`, { token: token.replace('..', '../..') });
+  await request('GET', `/v1/documents`, { token: token.replace('.', '..') });
   await request('GET', '/v1/crypto/keys/master-envelope', { token });
   await request('GET', '/v1/documents/00000000-0000-7000-8000-000000000000', { token });
   await request('POST', '/v1/crypto/keys/master-envelope', {

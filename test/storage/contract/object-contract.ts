@@ -48,7 +48,7 @@ export function objectContract(guarantee: Guarantee): void {
     const keys = [
       '',
       '/',
-      '../..',
+      '..',
       '../x',
       'x/..',
       'x/./y',

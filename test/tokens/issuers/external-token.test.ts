@@ -235,20 +235,12 @@ test('a token that another key signed, or that was changed, is refused', async (
   await throwsCode(t, verify(named), 'invalid_token', 'our key’s name');
   const shown = await stranger.sign(claims(), { kid: stranger.kid, jwk: stranger.jwk });
   await throwsCode(t, verify(shown), 'invalid_token', 'with its key in the token');
-  const [header, , signature] = (await key.sign(claims())).split('../../auth/issuers');
+  const [header, , signature] = (await key.sign(claims())).split('.');
   const changed = `${header}.${encode(claims({ sub: 'other' }))}.${signature}`;
   await throwsCode(t, verify(changed), 'invalid_token', 'changed');
 });
 
-for (const token of [
-  '',
-  'a',
-  'a.b',
-  'a.b.c',
-  '../../auth',
-  `${encode({ alg: 'RS256' })}..`,
-  'e30.e30.',
-]) {
+for (const token of ['', 'a', 'a.b', 'a.b.c', '..', `${encode({ alg: 'RS256' })}..`, 'e30.e30.']) {
   test(`what is no token is invalid_token: ${JSON.stringify(token)}`, async (t) => {
     const { verify } = await startVerifier(t);
     await throwsCode(t, verify(token), 'invalid_token');

@@ -99,5 +99,5 @@ test('no token reaches the log', async (t) => {
   for (const token of tokens) await getJson(`${vault.baseUrl}/v1/documents`, token);
   const log = vault.logLines.join('\n');
   t.true(vault.logLines.length > 0);
-  for (const token of tokens) t.false(log.includes(token.split('../../auth/issuers')[2] ?? ''));
+  for (const token of tokens) t.false(log.includes(token.split('.')[2] ?? ''));
 });
