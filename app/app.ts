@@ -22,7 +22,7 @@ import { createDocumentRoutes } from './documents/routes.ts';
 import { createSearchRoutes } from './documents/search/routes.ts';
 import { createVersionRoutes } from './documents/versions/routes.ts';
 import { createEnvelopeRoutes } from './envelopes/routes.ts';
-import { AppError } from './errors/errors.ts';
+import { AppError } from './errors/app-error.ts';
 import { createHealthRoutes } from './health/routes.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
 import type { Access } from './http/requests/caller.ts';

@@ -1,5 +1,5 @@
 import { UsageError, type Command } from './cli/command.ts';
-import { AppError } from './errors/errors.ts';
+import { AppError } from './errors/app-error.ts';
 
 const usage = `usage: probatio <command> [options]
 

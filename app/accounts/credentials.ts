@@ -1,5 +1,5 @@
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
 
 /** Hex. */

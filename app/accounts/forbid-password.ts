@@ -1,4 +1,4 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 const passwordNames: ReadonlySet<string> = new Set(['password', 'passwd', 'pwd']);
 

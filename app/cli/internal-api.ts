@@ -85,7 +85,11 @@ async function send(
   url: URL,
   { method, json }: InternalRequest,
   key: string,
-): Promise<{ status: number; body: string; retryAfter: string | undefined }> {
+): Promise<{
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter: string | undefined;
+}> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = {
     'X-Internal-Api-Key': key,

@@ -1,7 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql, type Kysely, type KyselyPlugin } from 'kysely';
 import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
 import { entities, type Schema } from './schema.ts';

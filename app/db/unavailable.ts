@@ -1,4 +1,4 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 /** Of the system, where no connection comes about or one breaks. */
 const systemCodes: ReadonlySet<string> = new Set([

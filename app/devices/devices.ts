@@ -6,7 +6,7 @@ import type { Revocations } from '../sessions/revocations.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import { holdActive } from '../sessions/active-device.ts';

@@ -7,7 +7,7 @@ import type { Database, Tx } from '../db/database.ts';
 import type { KeyForm, ToEnvelope } from '../envelopes/key-form.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { insertEnvelope, selectEnvelope, toStored } from '../envelopes/rows.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { loadActive, touch } from '../sessions/active-device.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';

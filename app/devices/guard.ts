@@ -1,6 +1,6 @@
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Route } from '../http/routing/route.ts';
 import { Uuid } from '../http/bodies/wire.ts';

@@ -1,7 +1,7 @@
 import { sql, type AliasableExpression } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 
 /** Which device a session is for: of our own sessions, and of other issuers' by their `sid`. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { ownerOf, type VersionRow } from './records/document-rows.ts';
 
 export interface DocumentExpiry {

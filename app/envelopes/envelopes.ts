@@ -8,7 +8,7 @@ import { assertFreshLogin } from '../sessions/fresh-login.ts';
 import { endRecoverySessions } from '../sessions/login-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import type { KeyForm, ToEnvelope } from './key-form.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { wrapKey } from './aes-kw.ts';
 
 /** The master key as a client sends it: wrapped, or in the raw beside the key to wrap it with. Base64. */

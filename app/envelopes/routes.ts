@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ReauthTokens } from '../tokens/reauth-token.ts';
-import type { ErrorCode } from '../errors/errors.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
 import type { RequestInfo } from '../http/requests/request.ts';

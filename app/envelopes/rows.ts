@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../db/database.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 export type EnvelopeRow = Selectable<Schema['key_envelopes']>;
 

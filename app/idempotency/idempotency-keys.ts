@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/routing/idempotency.ts';
 import { isOld } from './old-keys.ts';
 

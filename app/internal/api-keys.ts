@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { Log } from '../telemetry/log.ts';
 import { hashApiKey, type ApiKey } from './api-key.ts';

@@ -1,6 +1,6 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import { MacLabel } from '../../signer/protocol/protocol.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { fingerprintOf } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';

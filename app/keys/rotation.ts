@@ -3,7 +3,7 @@ import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import { keyEvent, type KeyActor } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { RequestInfo } from '../http/requests/request.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createBreaker } from './breaker.ts';
 import { createCounter } from './counter.ts';

@@ -3,7 +3,7 @@ import { nobody, type AuditEvent } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { sumOf, type Counts, type MaintenanceTask, type RunRequest } from './task.ts';
 import type { TaskLock } from './task-lock.ts';
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 export interface TaskLock {
   /**

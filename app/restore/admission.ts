@@ -1,7 +1,7 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../async/wake-signal.ts';
 import { checkMarks, type Checked } from './check.ts';

@@ -1,5 +1,6 @@
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError, type ErrorCode } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
 
 /** Its use is written down again after this long. */
 const touchEveryMs = 60_000;

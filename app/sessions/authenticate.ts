@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Identified } from '../http/requests/caller.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import type { Issuers } from '../tokens/issuers/issuers.ts';

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
 

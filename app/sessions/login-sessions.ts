@@ -7,11 +7,11 @@ import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { holdActive, touch } from './active-device.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';
-import type { SessionView } from '../auth/login/schema.ts';
+import type { SessionView } from './schema.ts';
 import { recoveryTokenSeconds } from '../tokens/token-lifetime.ts';
 
 type View = z.input<typeof SessionView>;

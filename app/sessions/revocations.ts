@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';
 

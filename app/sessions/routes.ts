@@ -1,15 +1,9 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import { Uuid } from '../http/bodies/wire.ts';
 import type { LoginSessions } from './login-sessions.ts';
-import {
-  RefreshRequest,
-  SessionId,
-  SessionList,
-  SessionPage,
-  TokenPair,
-} from '../auth/login/schema.ts';
+import { RefreshRequest, SessionId, SessionList, SessionPage, TokenPair } from './schema.ts';
 import type { TokenRefresh } from './token-refresh.ts';
 
 const tag = 'Sessions';

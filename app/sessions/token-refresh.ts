@@ -3,7 +3,7 @@ import { byOwner } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import { hashRefreshToken, issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';

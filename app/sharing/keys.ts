@@ -3,7 +3,7 @@ import { byOwner } from '../trail/event.ts';
 import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import { fingerprintOf } from './public-key.ts';

@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { Permissions, type ShareView } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { exponentKey, generateEphemeral, importExponent, power } from './modular-power.ts';
 import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './group.ts';
 

@@ -1,5 +1,5 @@
 import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/guard.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
 import type { RequestInfo } from '../http/requests/request.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Route } from '../http/routing/route.ts';
 import type { SchemaVersions } from './schema-versions.ts';
 

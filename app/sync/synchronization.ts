@@ -4,7 +4,7 @@ import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Database, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import {
   appendEntry,

@@ -3,7 +3,7 @@ import { jwtVerify, type JWTPayload } from 'jose';
 import { z } from 'zod';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { expiryOf } from './expiry.ts';
 import { toTokenError } from './token-error.ts';

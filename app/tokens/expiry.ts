@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 /** Throws invalid_token without an `exp` that is a time. */
 export function expiryOf({ exp }: JWTPayload): Date {

@@ -1,10 +1,10 @@
 import type { Clock } from '../async/clock.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import { route, type Route } from '../http/routing/route.ts';
 import { servesTokens } from './own-keys.ts';
-import { Discovery, JsonWebKeySet } from '../auth/login/schema.ts';
+import { Discovery, JsonWebKeySet } from './schema.ts';
 
 const tag = 'Issuer';
 const cacheable = 'public, max-age=300';

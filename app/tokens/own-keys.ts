@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../async/clock.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';

@@ -3,7 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';

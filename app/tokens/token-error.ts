@@ -1,5 +1,5 @@
 import { errors } from 'jose';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 
 /** The API's code for what jose refuses; any other error as it is. */
 export function toTokenError(error: unknown): unknown {

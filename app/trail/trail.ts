@@ -6,7 +6,7 @@ import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
-import { AppError } from '../errors/errors.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { AuditEvent } from './event.ts';
 
 export interface AuditTrail {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
 import { leaseSeconds, sendableText } from '../sealing/sealer-store.ts';

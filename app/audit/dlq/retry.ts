@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SignerRefused } from '../../../signer/protocol/signer-error.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import {
   assertWaiting,

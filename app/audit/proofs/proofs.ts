@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import type { Sealer } from '../sealing/sealer.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';

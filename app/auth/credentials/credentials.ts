@@ -9,7 +9,7 @@ import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { isRecovery, type Caller } from '../../http/requests/caller.ts';
 import type { CredentialsChange } from './schema.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';

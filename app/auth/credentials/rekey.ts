@@ -10,7 +10,7 @@ import {
   selectEnvelope,
   type EnvelopeName,
 } from '../../envelopes/rows.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { CredentialsChange } from './schema.ts';
 
 type Change = z.output<typeof CredentialsChange>;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/errors.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import { originOf } from '../../http/requests/request.ts';
 import { route, type Route } from '../../http/routing/route.ts';
 import type { Login } from './login.ts';

@@ -1,7 +1,7 @@
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import type { Accounts, ActiveAccount } from '../../accounts/accounts.ts';
 import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { pad } from '../../srp/group.ts';

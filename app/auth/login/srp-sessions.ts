@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { pad } from '../../srp/group.ts';
 import type { ServerSession } from '../../srp/srp.ts';
 

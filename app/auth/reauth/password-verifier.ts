@@ -1,6 +1,6 @@
 import { argon2, createHash, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { generator } from '../../srp/group.ts';
 import { exponentKey, powerBytes } from '../../srp/modular-power.ts';
 import { srpParams } from '../login/srp-params.ts';

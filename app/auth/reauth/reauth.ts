@@ -3,7 +3,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { byOwner } from '../../trail/event.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { Origin } from '../../http/requests/request.ts';
 import type { LoginFailures } from '../login/login-failures.ts';

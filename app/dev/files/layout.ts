@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path';
 
 /** Where the stack keeps its data: absolute paths below one directory. */
 export interface Layout {
-  postgres: string;
-  redis: string;
-  objects: string;
-  softhsm: string;
-  mail: string;
-  secrets: string;
-  locks: string;
-  log: string;
+  readonly postgres: string;
+  readonly redis: string;
+  readonly objects: string;
+  readonly softhsm: string;
+  readonly mail: string;
+  readonly secrets: string;
+  readonly locks: string;
+  readonly log: string;
 }
 
 /** Makes the directories that are missing, all closed to other users. */

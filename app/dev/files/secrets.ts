@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /** One secret, and the file (mode 0600) that keeps it. */
 interface Secret {
-  value: string;
-  file: string;
+  readonly value: string;
+  readonly file: string;
 }
 
 /**

@@ -6,13 +6,13 @@ import type { PostgresBinaries } from './binaries.ts';
 import type { UnprivilegedUser } from './user.ts';
 
 interface ClusterOptions {
-  layout: Layout;
+  readonly layout: Layout;
   /** Short-lived, and open to `user`. */
-  runtimeDirectory: string;
-  binaries: PostgresBinaries;
-  user: UnprivilegedUser | undefined;
-  durable: boolean;
-  signal?: AbortSignal | undefined;
+  readonly runtimeDirectory: string;
+  readonly binaries: PostgresBinaries;
+  readonly user: UnprivilegedUser | undefined;
+  readonly durable: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Makes the data directory unless there is one. An interrupted attempt leaves none behind. */
@@ -70,7 +70,7 @@ export async function createCluster(options: ClusterOptions, adminPassword: stri
 export function dataDirectory(
   path: string,
   user: UnprivilegedUser | undefined,
-): { argument: string; directories: string[] } {
+): { readonly argument: string; readonly directories: string[] } {
   return user
     ? { argument: '/dev/fd/3', directories: [path] }
     : { argument: path, directories: [] };

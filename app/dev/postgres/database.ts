@@ -3,25 +3,25 @@ import { loadSecret } from '../files/secrets.ts';
 
 /** Everything needed to log in to the embedded Postgres in any role. Plain JSON. */
 export interface DatabaseAccess {
-  host: string;
-  port: number;
+  readonly host: string;
+  readonly port: number;
   /** The superuser `postgres`. */
-  adminPassword: string;
+  readonly adminPassword: string;
   /** `probatio_owner` owns databases and migrates. */
-  ownerPassword: string;
+  readonly ownerPassword: string;
   /** `probatio_app` serves users, under row-level security. */
-  appPassword: string;
+  readonly appPassword: string;
   /** `probatio_service` is for workers and maintenance. */
-  servicePassword: string;
+  readonly servicePassword: string;
 }
 
 type DatabasePasswords = Omit<DatabaseAccess, 'host' | 'port'>;
 
 export interface DatabaseUrls {
-  admin: string;
-  owner: string;
-  app: string;
-  service: string;
+  readonly admin: string;
+  readonly owner: string;
+  readonly app: string;
+  readonly service: string;
 }
 
 export async function loadDatabasePasswords(directory: string): Promise<DatabasePasswords> {
@@ -70,7 +70,9 @@ export async function createLogins(access: DatabaseAccess): Promise<void> {
     probatio_service: access.servicePassword,
   };
   await asAdmin(access, async (client) => {
-    const { rows } = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
+    const { rows } = await client.query<{ readonly rolname: string }>(
+      'SELECT rolname FROM pg_roles',
+    );
     const existing = new Set(rows.map((row) => row.rolname));
     for (const [name, password] of Object.entries(logins)) {
       const verb = existing.has(name) ? 'ALTER' : 'CREATE';

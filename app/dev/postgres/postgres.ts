@@ -8,16 +8,16 @@ import { postgresUser } from './user.ts';
 import { untilReady } from '../processes/ready.ts';
 
 interface PostgresOptions {
-  layout: Layout;
+  readonly layout: Layout;
   /** Short-lived, and open to the user Postgres runs as. */
-  runtimeDirectory: string;
+  readonly runtimeDirectory: string;
   /** False trades every guarantee against a crash for speed. */
-  durable: boolean;
-  signal?: AbortSignal | undefined;
+  readonly durable: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface PostgresServer extends GuardedProcess {
-  access: DatabaseAccess;
+  readonly access: DatabaseAccess;
 }
 
 /** Starts Postgres on a free port of 127.0.0.1; makes the data directory and the logins if missing. */

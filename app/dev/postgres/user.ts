@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 
 export interface UnprivilegedUser {
-  uid: number;
-  gid: number;
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /**

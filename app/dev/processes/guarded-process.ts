@@ -8,7 +8,9 @@ import type { ProcessExit, ProcessSpec, WatchdogCommand, WatchdogReport } from '
 const watchdogProgram = fileURLToPath(new URL('watchdog.ts', import.meta.url));
 
 /** Where standard output and error go: appended to a file, or line by line to a function. */
-export type ProcessOutput = { file: string } | { onLine: (line: string) => void };
+XX
+  readonly file: string } | { onLine: (line: string) => void;
+}
 
 export interface GuardedProcess extends AsyncDisposable {
   readonly name: string;

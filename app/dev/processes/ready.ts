@@ -3,11 +3,11 @@ import { describeExit, type GuardedProcess } from './guarded-process.ts';
 import { until } from './until.ts';
 
 interface ReadyOptions {
-  timeoutMs: number;
-  intervalMs?: number;
-  signal?: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly intervalMs?: number;
+  readonly signal?: AbortSignal | undefined;
   /** Its last lines explain a failure. */
-  logFile?: string;
+  readonly logFile?: string;
 }
 
 /**

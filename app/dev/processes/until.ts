@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 interface UntilOptions {
   /** Ends the sentence "gave up waiting for …". */
-  what: string;
-  timeoutMs: number;
+  readonly what: string;
+  readonly timeoutMs: number;
   /** 25 ms unless told. */
-  intervalMs?: number | undefined;
-  signal?: AbortSignal | undefined;
+  readonly intervalMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

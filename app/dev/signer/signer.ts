@@ -12,12 +12,12 @@ import { keepRunning, type RestartingProcess } from '../processes/restarting-pro
 import { initialiseToken } from './token.ts';
 
 interface KeepSignerOptions {
-  layout: Layout;
-  signerSocketPath: string;
+  readonly layout: Layout;
+  readonly signerSocketPath: string;
   /** Of tokenEnvironment. */
-  signerEnvironment: Record<string, string>;
-  log: (source: string, line: string) => void;
-  signal: AbortSignal;
+  readonly signerEnvironment: Record<string, string>;
+  readonly log: (source: string, line: string) => void;
+  readonly signal: AbortSignal;
 }
 
 /** Makes the token's keys if missing, starts the signer, and starts it again whenever it ends. */
@@ -35,10 +35,10 @@ export async function keepSigner(options: KeepSignerOptions): Promise<Restarting
 
 interface SignerOptions {
   /** Of tokenEnvironment, and SIGNER_SOCKET_PATH. */
-  environment: Record<string, string> & { SIGNER_SOCKET_PATH: string };
-  output: ProcessOutput;
-  lockFile?: string;
-  signal?: AbortSignal | undefined;
+  readonly environment: Record<string, string> & { SIGNER_SOCKET_PATH: string };
+  readonly output: ProcessOutput;
+  readonly lockFile?: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Resolves once the signer listens on its socket. */

@@ -5,8 +5,8 @@ import type { Services } from './services.ts';
 export const databaseName = 'probatio';
 
 export interface Listen {
-  host: string;
-  port: number;
+  readonly host: string;
+  readonly port: number;
 }
 
 /** The base URL under which this machine reaches the API. */

@@ -6,9 +6,9 @@ import type { Layout } from '../files/layout.ts';
 /** Both closed to other users. */
 interface InternalKeyFiles {
   /** The developer's key, for the header X-Internal-Api-Key. */
-  key: string;
+  readonly key: string;
   /** What the app knows of it. */
-  hashes: string;
+  readonly hashes: string;
 }
 
 export function internalKeyFiles({ secrets }: Pick<Layout, 'secrets'>): InternalKeyFiles {

@@ -6,16 +6,16 @@ import { untilReady } from '../processes/ready.ts';
 import { loadSecret } from '../files/secrets.ts';
 
 interface RedisOptions {
-  layout: Layout;
+  readonly layout: Layout;
   /** Path of redis-server or valkey-server. */
-  command: string;
+  readonly command: string;
   /** False keeps everything in memory only. */
-  durable: boolean;
-  signal?: AbortSignal | undefined;
+  readonly durable: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RedisServer extends GuardedProcess {
-  url: string;
+  readonly url: string;
 }
 
 /** Starts Redis or Valkey on a free port of 127.0.0.1, with a password. */

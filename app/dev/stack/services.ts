@@ -11,26 +11,26 @@ import { loadTools } from '../files/tools.ts';
 
 interface ServicesOptions {
   /** Where the data goes; made if missing. */
-  directory: string;
+  readonly directory: string;
   /** False for tests: faster, and lost in a crash. */
-  durable: boolean;
+  readonly durable: boolean;
   /** Gets the signer's output and what happens to the services, line by line. */
-  log: (source: string, line: string) => void;
+  readonly log: (source: string, line: string) => void;
   /** Gives the start up. */
-  signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Postgres, Redis and the signer, ready to be used by an app or by tests. */
 export interface Services {
-  layout: Layout;
-  postgres: PostgresServer;
-  redis: RedisServer;
-  signer: RestartingProcess;
-  signerSocketPath: string;
+  readonly layout: Layout;
+  readonly postgres: PostgresServer;
+  readonly redis: RedisServer;
+  readonly signer: RestartingProcess;
+  readonly signerSocketPath: string;
   /** Everything a signer of a test's own needs but SIGNER_SOCKET_PATH. */
-  signerEnvironment: Record<string, string>;
+  readonly signerEnvironment: Record<string, string>;
   /** Resolves with a message if Postgres or Redis ends by itself. The signer is started again. */
-  failed: Promise<string>;
+  readonly failed: Promise<string>;
   /** Stops the signer, then Redis, then Postgres. */
   stop(): Promise<void>;
 }

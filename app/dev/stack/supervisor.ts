@@ -22,13 +22,13 @@ const appGraceMs = 60_000;
 
 interface StackOptions {
   /** Where the data goes; made if missing. */
-  directory: string;
-  listen: Listen;
-  log: (source: string, line: string) => void;
+  readonly directory: string;
+  readonly listen: Listen;
+  readonly log: (source: string, line: string) => void;
   /** Called once everything is up. */
-  onReady: (services: Services) => void;
+  readonly onReady: (services: Services) => void;
   /** Ends the stack. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { parseIfMatch } from '../../http/answers/precondition.ts';
 import { parseRange, type FileRange } from './range.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Database, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { route, type Route } from '../../http/routing/route.ts';
 import { StreamedAnswer } from '../../http/answers/streamed-answer.ts';
 import { mayRead } from '../records/access.ts';

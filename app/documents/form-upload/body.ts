@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { limitIdle } from '../../http/requests/idle-clients.ts';
 
 interface FormFile {

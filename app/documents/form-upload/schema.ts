@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { assertSafeText } from '../../http/bodies/safe-text.ts';
 import { parseInput } from '../../http/bodies/validation.ts';
 import { CreateUpload } from '../../uploads/sessions/schema.ts';

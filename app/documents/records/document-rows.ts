@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { DocumentView } from './schema.ts';
 
 export type VersionRow = Selectable<Schema['document_versions']>;

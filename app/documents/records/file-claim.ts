@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../db/database.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import { unlessAborted } from '../../http/requests/hang-up.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';

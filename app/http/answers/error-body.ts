@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { AppError } from '../../errors/errors.ts';
+import type { AppError } from '../../errors/app-error.ts';
 
 /** The contract's error body. */
 export function errorBody(error: AppError, { path, id }: { path: string; id: string }): object {

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Reply } from '../requests/request.ts';
 
 /** The states in which a change is wanted (If-Match, RFC 9110 §13.1.1): any, or those of these tags. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { createKeyedTurns, createTurns } from '../../async/turns.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';

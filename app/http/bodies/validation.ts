@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError, type ErrorDetail } from '../../errors/errors.ts';
+import { AppError, type ErrorDetail } from '../../errors/app-error.ts';
 
 /** A body full of mistakes must not make an answer many times its size. */
 const maxDetails = 50;

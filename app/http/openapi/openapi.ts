@@ -4,7 +4,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { describeError, type ErrorCode } from '../../errors/errors.ts';
+import { describeError, type ErrorCode } from '../../errors/error-codes.ts';
 import { recoveryScope, type Access } from '../requests/caller.ts';
 import { EventStream } from '../answers/event-stream.ts';
 import { answerHeaders, requestHeaders } from './headers.ts';

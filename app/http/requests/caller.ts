@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/errors.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 
 /** What a verified access token says about who is calling. */
 export interface Caller {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 /**
  * Does work that may last minutes for a request that has been read. `hangUp` is aborted with

@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 /** Undefined for a request target that is neither a path nor a URL: Koa's own `ctx.path` throws. */
 export function pathOf(ctx: Context): string | undefined {

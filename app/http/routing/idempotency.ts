@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalText } from '../../json/canonical-text.ts';
 import type { Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import type { Reply, RequestInfo } from '../requests/request.ts';
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { AppError, type ErrorCode } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
 import { answerOnce, type Idempotency, type IdempotencyKeys } from './idempotency.ts';
 import type { Reply, RequestInfo } from '../requests/request.ts';

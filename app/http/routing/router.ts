@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { EventStream, sendEvents } from '../answers/event-stream.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { admit, type Guards } from './guards.ts';

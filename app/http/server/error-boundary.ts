@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorBody } from '../answers/error-body.ts';
 import { requestInfo } from '../requests/request-context.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { AppError, type ErrorCode } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import { errorBody } from '../answers/error-body.ts';
 import { securityHeaderValues } from '../answers/security-headers.ts';
 

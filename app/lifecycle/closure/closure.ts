@@ -6,7 +6,7 @@ import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { Documents } from '../../documents/documents.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';
 import type { Outbox } from '../../outbox/outbox.ts';

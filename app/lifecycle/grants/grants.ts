@@ -4,7 +4,7 @@ import type { AuditTrail } from '../../trail/trail.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Role, Scope } from '../../accounts/rights.ts';
 import { moveToTenant } from './tenant-move.ts';
 

@@ -3,7 +3,7 @@ import type { AuditTrail } from '../../trail/trail.ts';
 import { removeExpired } from '../../sessions/login-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { countPending, start, type Place } from './expired-accounts.ts';
 import { previewBatch, purgeBatch, type PurgeCounts } from './batch.ts';
 import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from './runs.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/errors.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import { formatCursor, type Cursor } from '../objects/cursor.ts';
 
 /** An object's latest change, at its place among the changes of its user. */

@@ -4,7 +4,7 @@ import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Listener } from '../../http/answers/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { EventStream } from '../../http/answers/event-stream.ts';
 import { route, type Route } from '../../http/routing/route.ts';
 import { Cursor } from '../objects/cursor.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { childOf } from './json-pointer.ts';
 

@@ -2,7 +2,7 @@ import { sql, type QueryCreator, type Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
 import type { Schema } from '../../db/schema.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { HistoryRow } from './history.ts';
 
 type Columns = Selectable<Schema['sync_objects']>;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import { canonicalText } from '../../json/canonical-text.ts';
 import type { Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { isOld } from './old-requests.ts';
 
 const keptDays = 7;

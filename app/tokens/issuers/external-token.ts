@@ -2,7 +2,7 @@ import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jo
 import { z } from 'zod';
 import { newAccount } from '../../accounts/new-account.ts';
 import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Identified } from '../../http/requests/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Identified } from '../../http/requests/caller.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { IssuerConfig } from './config.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../async/clock.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { IssuerConfig } from './config.ts';
 import { fetchSigningKeys } from './key-document.ts';

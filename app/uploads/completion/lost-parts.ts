@@ -1,5 +1,5 @@
 import type { Database, Owner } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { missingParts, type PartRow } from '../parts/recorded-parts.ts';
 import { lockSession, type SessionRow } from '../sessions/session-rows.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { idleMs, limitIdle } from '../../http/requests/idle-clients.ts';
 
 /** The declared length of a part. Throws length_required. */

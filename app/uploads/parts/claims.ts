@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import { lockOpenSession } from '../sessions/session-rows.ts';
 
 /** A dead process's claim ends within this time; a living one renews it well before. */

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 /**
  * The sha-256 of a Content-Digest header (RFC 9530), base64; undefined when the header is absent or

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 
 /** A part as recorded, as far as a completion needs it. */

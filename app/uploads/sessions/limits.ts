@@ -1,4 +1,4 @@
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 /** Limits of the specification, in bytes. */
 export const maxFileSize = 5 * 2 ** 30;

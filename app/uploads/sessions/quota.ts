@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { lockName } from '../../db/advisory-lock.ts';
 import type { Owner, Tx } from '../../db/database.ts';
-import { AppError } from '../../errors/errors.ts';
+import { AppError } from '../../errors/app-error.ts';
 
 export interface Plan {
   readonly openUploads: number;

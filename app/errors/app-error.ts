@@ -1,0 +1,35 @@
+import { describeError, type ErrorCode } from './error-codes.ts';
+
+export interface ErrorDetail {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface AppErrorOptions {
+  readonly cause?: unknown;
+  /** Overrides the table's status where the contract gives one code two (403 and 409 document_sealed). */
+  readonly status?: number;
+  readonly details?: readonly ErrorDetail[];
+  readonly retryAfterSeconds?: number;
+  /** Members added to the error body, such as `proofId`. Never secrets, never input. */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** The only error that reaches a client by its own code; anything else becomes `internal_error`. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    super(describeError(code).message, { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.status = options.status ?? describeError(code).status;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status === 503 ? 5 : undefined);
+    this.members = options.members ?? {};
+  }
+}

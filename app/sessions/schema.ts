@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
+
+export const TokenPair = z.strictObject({
+  accessToken: z.string(),
+  tokenType: z.literal('Bearer'),
+  expiresIn: z.int(),
+  refreshToken: z.string(),
+});
+
+/** Whatever is wrong with a token of a sensible length, the refusal is the same. */
+export const RefreshRequest = z.strictObject({ refreshToken: z.string().max(256) });
+
+export const SessionId = z.strictObject({ id: Uuid });
+
+export const SessionPage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
+
+export const SessionView = z.strictObject({
+  id: Uuid,
+  /** Whether the access token of the request is of this session. */
+  current: z.boolean(),
+  deviceId: Uuid.nullable(),
+  createdAt: Timestamp,
+  lastUsedAt: Timestamp,
+  expiresAt: Timestamp,
+});
+
+export const SessionList = z.array(SessionView);
