@@ -27,43 +27,63 @@ import { uploadFile, type UploadedFile } from './uploads/upload.ts';
 import { createUploads, type Uploads } from './uploads/uploads.ts';
 
 /**
- * What a user does after login. It goes on by itself until it is ended, here or by another session,
- * or nobody has used it for 30 days: from then on everything throws ClientError session_ended.
+ * The calls that a user can make after login. The session renews its tokens until it is ended, by
+ * `logout` or from another session, or until it has not been used for 30 days; from then on every
+ * method throws ClientError session_ended. Every method also throws what `Http` throws: VaultError,
+ * and ClientError network_error or invalid_response.
  */
 export interface VaultSession extends Sharing {
-  /** For what this interface does not name: requests with the session's token. */
+  /** Sends requests with the session's token, for routes that this interface does not cover. */
   readonly http: Http;
+  /** The user's master key and the envelopes that open it. */
   readonly envelopes: Envelopes;
+  /** Upload sessions, step by step; `uploadFile` and `storeDocument` do all of it. */
   readonly uploads: Uploads;
   readonly documents: Documents;
   readonly proofs: Proofs;
+  /** Encrypts and uploads a file, and resumes an interrupted upload; see `uploadFile`. */
   uploadFile(options: UploadOptions): Promise<UploadedFile>;
+  /** Encrypts and uploads a file and creates a document from it; see `storeDocument`. */
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
+  /** Seals a document and resolves with its audit proof; see `certifyDocument`. */
   certifyDocument(id: string): Promise<AuditProof>;
-  /** What the user's devices change, as it happens; see `syncEvents`. */
+  /** Yields the changes of all of the user's devices as they happen; see `syncEvents`. */
   syncEvents(options: SyncEventsOptions): AsyncGenerator<SyncEvent, void, void>;
-  /** The user's objects on this device, which its other devices share. */
+  /** Opens the user's objects on this device, which are synchronised with the other devices. */
   sync(options: SyncOptions): Promise<Sync>;
-  /** The user's logins that have not ended, newest first. */
-  listSessions(options?: { pageSize?: number }): AsyncGenerator<LoginSession, void, void>;
-  /** Ends one of them within 5 s, wherever it is used. VaultError 404 not_found. */
+  /** Lists the user's login sessions that have not ended, newest first. */
+  listSessions(options?: { readonly pageSize?: number }): AsyncGenerator<LoginSession, void, void>;
+  /**
+   * Ends a login session of the user within 5 s, wherever it is used. Throws VaultError 404
+   * not_found.
+   */
   revokeSession(id: string): Promise<void>;
-  /** Ends this session. Also succeeds if it has ended already. */
+  /** Ends this session and zeroes its keys. Idempotent. */
   logout(): Promise<void>;
-  /** For what asks for an X-Reauth-Token. VaultError invalid_proof for a wrong password. */
+  /**
+   * Proves the password once more and resolves with a reauthentication token, for routes that need
+   * the header X-Reauth-Token. Throws VaultError 401 invalid_proof for a wrong password, or 429
+   * rate_limited.
+   */
   reauthenticate(password: string): Promise<Reauthenticated>;
   readonly devices: Devices;
   readonly recovery: Recovery;
-  /** Other sessions end. Throws as `reauthenticate` does. */
+  /** Sets a new password; other login sessions end. Throws what `reauthenticate` throws. */
   changePassword(change: PasswordChange): Promise<void>;
-  /** A new master key, once its new recovery words are confirmed. Throws device_unreachable. */
+  /**
+   * Prepares a new master key, which takes effect once its recovery words are confirmed. Throws
+   * device_unreachable.
+   */
   draftRekey(options: RekeyOptions): Promise<RekeyDraft>;
   /**
-   * After a rekey that broke off at its last step: the sharing key comes under the present master key.
-   * Nothing is unreadable until then. `enableSharing` does it too.
+   * Wraps the sharing key under the present master key, for a rekey that was interrupted at this
+   * last step. Until then everything stays readable. `enableSharing` does the same. Idempotent.
    */
   finishRekey(): Promise<void>;
-  /** For ever: keys and all that is not sealed are gone. Throws as `reauthenticate` does. */
+  /**
+   * Closes the account for good: all keys and everything that is not sealed are deleted. Throws
+   * what `reauthenticate` throws.
+   */
   closeAccount(password: string): Promise<void>;
 }
 
@@ -76,14 +96,14 @@ export function createSession({
   deviceId,
   createFileHash,
 }: {
-  /** Sends the tokens along. */
-  http: Http;
-  retry: RetryPolicy;
-  tokens: SessionTokens;
-  email: Credentials['email'];
-  passwordKey: Login['passwordKey'];
-  deviceId: string | undefined;
-  createFileHash: CreateFileHash;
+  /** Sends the session's token along. */
+  readonly http: Http;
+  readonly retry: RetryPolicy;
+  readonly tokens: SessionTokens;
+  readonly email: Credentials['email'];
+  readonly passwordKey: Login['passwordKey'];
+  readonly deviceId: string | undefined;
+  readonly createFileHash: CreateFileHash;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
   const uploads = createUploads({ http });

@@ -10,35 +10,52 @@ import { createSessionHttp } from './sessions/session-http.ts';
 import { createSessionTokens } from './sessions/tokens.ts';
 
 export interface VaultClientOptions {
-  /** Such as https://vault.example, with or without a path. */
+  /** Such as https://vault.example, with or without a path; http or https. */
   readonly baseUrl: string;
+  /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
+  /** The default is `defaultRetry`. */
   readonly retry?: RetryPolicy;
-  /** By default WebAssembly; `client/node/file-hash.ts` is faster in Node. */
+  /** SHA3-256; the default runs in WebAssembly, `client/node/file-hash.ts` is faster in Node. */
   readonly createFileHash?: CreateFileHash;
+  /** The device's clock; the default is the system's. */
   readonly now?: () => Date;
 }
 
 export interface RecoverOptions extends RecoverAccount {
+  /** The device that the new session is bound to. */
   readonly deviceId?: string;
-  /** Shows the user the new words and devices, and resolves to the words as they typed them. */
+  /**
+   * Requests a rekey: shows the user the new words and devices, and resolves with the words as the
+   * user typed them.
+   */
   readonly rehearse?: (draft: RekeyDraft) => Promise<string>;
 }
 
+/**
+ * The calls that need no login. Every method also throws what `Http` throws: VaultError, and
+ * ClientError network_error or invalid_response.
+ */
 export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'> {
-  /** Throws as `Accounts.login` does. */
+  /** Logs in and resolves with a session. Throws what `Accounts.login` throws. */
   login(options: LoginOptions): Promise<VaultSession>;
   /**
-   * For a forgotten password: sets a new one by the recovery words and logs in. With `rehearse` a new
-   * master key follows, and `rehearse` gets what is to be confirmed. Throws as `recoverAccount` and
-   * `RekeyDraft.confirm` do; where it is the latter, the new password holds.
+   * Sets a new password with the recovery words and logs in. With `rehearse` a rekey follows, which
+   * `rehearse` lets the user confirm. Throws what `recoverAccount` and `RekeyDraft.confirm` throw;
+   * if the rekey fails, the new password is set nevertheless.
    */
   recover(options: RecoverOptions): Promise<VaultSession>;
-  /** The vault's registry of keys, for those who verify proofs without an account. */
+  /**
+   * Resolves with the vault's registry of keys, for anyone who verifies audit proofs without an
+   * account; see `Proofs.keys`.
+   */
   auditKeys(): Promise<AuditKey[]>;
 }
 
-/** Throws TypeError for a base URL that is none. */
+/**
+ * Creates a client of one vault; it sends nothing by itself. Throws TypeError for an invalid base
+ * URL.
+ */
 export function createVaultClient(options: VaultClientOptions): VaultClient {
   const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = defaultRetry } = options;
   const now = options.now ?? (() => new Date());

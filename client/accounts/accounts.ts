@@ -11,55 +11,74 @@ import { createRegistration } from './registration.ts';
 
 const ServerProof = z.object({ M2: z.string().regex(/^[0-9a-f]{64}$/i) });
 
-/** The answer to a login by the recovery words, which is not refreshed. */
+/** The response to a login with recovery words. Its token cannot be refreshed. */
 const RecoveryToken = z.object({ accessToken: z.string() });
 
 export interface Credentials {
+  /** The e-mail address; the client trims it and makes it lower case. */
   readonly email: string;
+  /** The password as typed; `derivePasswordKey` brings it to NFKC. */
   readonly password: string;
 }
 
 export interface LoginOptions extends Credentials {
-  /** The device that the session is for, from `devices.add`. */
+  /** The device that the login session is bound to: an id from `devices.add`. */
   readonly deviceId?: string | undefined;
 }
 
 export interface Login {
   readonly pair: TokenPair;
-  /** K_password, which wraps the master key. */
+  /** K_password, 32 bytes: the key that wraps the master key. */
   readonly passwordKey: Bytes;
 }
 
-/** Good for ten minutes, to read the recovery envelope and to set new credentials. */
+/** A login with recovery words: lets the client read the recovery envelope and set a password. */
 export interface RecoveryLogin {
+  /** Valid for ten minutes. */
   readonly accessToken: string;
-  /** K_recovery, which wraps the master key. */
+  /** K_recovery, 32 bytes: the key that wraps the master key in the recovery envelope. */
   readonly wordsKey: Bytes;
 }
 
 export interface Accounts {
-  /** Show the fingerprint: the validation mail must show the same before its token is used. */
-  register(credentials: Credentials): Promise<{ fingerprint: string }>;
-  /** Succeeds whether or not the token is good. */
+  /**
+   * Registers an account; the vault then sends a validation mail. Resolves with the fingerprint of
+   * salt and verifier, 8 hex digits. Show it to the user: the token in the mail must be used only
+   * if the mail shows the same fingerprint. Throws TypeError for a password that
+   * `derivePasswordKey` refuses.
+   */
+  register(credentials: Credentials): Promise<{ readonly fingerprint: string }>;
+  /** Validates the account with the token from the mail. Succeeds whether or not it is valid. */
   validateEmail(token: string): Promise<void>;
   /**
+   * Logs in with the password by SRP-6a, which also proves that the server knows the verifier.
    * Throws VaultError user_not_found, invalid_proof (wrong password), rate_limited or
-   * srp_session_expired, device_unknown or device_blacklisted where it names a device, and ClientError
-   * server_proof_invalid if the server does not know the verifier.
+   * srp_session_expired; device_unknown or device_blacklisted if `deviceId` is given; and
+   * ClientError server_proof_invalid if the server does not know the verifier.
    */
   login(options: LoginOptions): Promise<Login>;
   /**
-   * By what `parseRecoveryWords` makes of the words. Throws as `login` does: user_not_found also for an
-   * account without recovery, invalid_proof for other words.
+   * Logs in with the phrase that `parseRecoveryWords` returns. Throws what `login` throws:
+   * user_not_found also for an account without recovery words, invalid_proof for other words.
    */
-  recover(name: { email: string; words: string }): Promise<RecoveryLogin>;
+  recover(name: { readonly email: string; readonly words: string }): Promise<RecoveryLogin>;
 }
 
-export function createAccounts({ http, retry }: { http: Http; retry: RetryPolicy }): Accounts {
+export function createAccounts({
+  http,
+  retry,
+}: {
+  readonly http: Http;
+  readonly retry: RetryPolicy;
+}): Accounts {
   async function loginOnce<T>(
     answer: z.ZodType<T>,
-    { secret, deviceId, ...name }: LoginName & { secret: string; deviceId?: string | undefined },
-  ): Promise<{ tokens: T; envelopeKey: Bytes }> {
+    {
+      secret,
+      deviceId,
+      ...name
+    }: LoginName & { readonly secret: string; readonly deviceId?: string | undefined },
+  ): Promise<{ readonly tokens: T; readonly envelopeKey: Bytes }> {
     const { evidence, salt, verifyServer } = await proveLogin(http, { ...name, secret });
     const path = '/v1/auth/login/verify';
     const json = deviceId === undefined ? evidence : { ...evidence, deviceId };
@@ -72,7 +91,10 @@ export function createAccounts({ http, retry }: { http: Http; retry: RetryPolicy
     };
   }
 
-  /** From its challenge on, since a proof serves one attempt; a login that nobody has does no harm. */
+  /**
+   * Retries a login from its challenge on, since a login proof serves one attempt. A login session
+   * that was created while its response was lost does no harm.
+   */
   const logIn: typeof loginOnce = (answer, name) =>
     withRetries(retry, undefined, () => loginOnce(answer, name));
 
@@ -80,7 +102,7 @@ export function createAccounts({ http, retry }: { http: Http; retry: RetryPolicy
     async register({ email, password }) {
       const { salt, verifier, fingerprint } = await createRegistration(password);
       const json = { email: normalizeEmail(email), salt, verifier };
-      // A second mail shows the same fingerprint.
+      // Retrying is safe: a second mail shows the same fingerprint.
       await http.send({ method: 'POST', path: '/v1/auth/register', repeatable: true, json });
       return { fingerprint };
     },

@@ -22,7 +22,10 @@ export interface PasswordChange {
   readonly newPassword: string;
 }
 
-/** The same master key under another password. Throws as `reauthenticate` does. */
+/**
+ * Sets a new password and wraps the same master key under it; other login sessions end. Throws what
+ * `reauthenticate` throws.
+ */
 export async function changePassword(
   dependencies: AccountDependencies,
   { password, newPassword }: PasswordChange,

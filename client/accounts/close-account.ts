@@ -5,11 +5,15 @@ import type { Credentials } from './accounts.ts';
 import { reauthenticate } from './reauth.ts';
 
 /**
- * Closes the account, and with it every session. Throws as `reauthenticate` does, and session_ended
- * where it may be closed already, its answer being lost.
+ * Closes the account and ends all its login sessions. Throws what `reauthenticate` throws, and
+ * session_ended if the account may have been closed already by a request whose response was lost.
  */
 export async function closeAccount(
-  { http, retry, tokens }: { http: Http; retry: RetryPolicy; tokens: SessionTokens },
+  {
+    http,
+    retry,
+    tokens,
+  }: { readonly http: Http; readonly retry: RetryPolicy; readonly tokens: SessionTokens },
   credentials: Credentials,
 ): Promise<void> {
   const { reauthToken } = await reauthenticate({ http, retry }, credentials);

@@ -6,19 +6,22 @@ import type { LoginMethod } from '../login/login-method.ts';
 import { derivePasswordKey } from '../login/password.ts';
 import { createVerifier, saltBytes } from './registration.ts';
 
-/** What makes a secret a way to log in and to the master key. */
+/** The values that make a secret (password or recovery words) a way to log in. */
 export interface Credential {
-  /** 64 hex digits, new for each. */
+  /** 64 hex digits, random for each credential. */
   readonly salt: string;
-  /** 768 hex digits. */
+  /** The SRP verifier, 768 hex digits. */
   readonly verifier: string;
-  /** The master key under the secret: AES-KW, base64 of 40 bytes. */
+  /** The master key wrapped with `envelopeKey` (AES-KW), base64 of 40 bytes. */
   readonly encryptedEnvelope: string;
-  /** What opens the envelope; it stays here. */
+  /** The key that opens the envelope, 32 bytes. It never leaves the client. */
   readonly envelopeKey: Bytes;
 }
 
-/** `salt` is for test vectors only. Throws as `derivePasswordKey` does. */
+/**
+ * Creates the verifier of a secret and wraps the master key under the secret. Pass `salt` in tests
+ * with vectors only. Throws what `derivePasswordKey` throws.
+ */
 export async function createCredential(
   method: LoginMethod,
   secret: string,

@@ -6,18 +6,18 @@ import { proveLogin } from '../login/login-proof.ts';
 import type { Credentials } from './accounts.ts';
 
 const Reauthenticated = z.object({ reauthToken: z.string(), expiresAt: z.iso.datetime() });
-/** Sent as X-Reauth-Token; good for five minutes. */
+/** A reauthentication token, sent in the header X-Reauth-Token; valid for five minutes. */
 export type Reauthenticated = z.output<typeof Reauthenticated>;
 
 /**
- * Proves once more, by SRP, that a session's user knows the password.
- * Throws VaultError invalid_proof (wrong password) or rate_limited.
+ * Proves by SRP that the user of a login session knows the password. Throws VaultError
+ * invalid_proof (wrong password) or rate_limited.
  */
 export function reauthenticate(
-  { http, retry }: { http: Http; retry: RetryPolicy },
+  { http, retry }: { readonly http: Http; readonly retry: RetryPolicy },
   { email, password }: Credentials,
 ): Promise<Reauthenticated> {
-  // From its challenge on, since a proof serves one attempt.
+  // A login proof serves one attempt, so a retry begins with a new challenge.
   return withRetries(retry, undefined, async () => {
     const { evidence } = await proveLogin(http, {
       email,

@@ -10,13 +10,13 @@ const fingerprintDigits = 8;
 export interface Registration {
   /** 64 hex digits. */
   readonly salt: string;
-  /** 768 hex digits. */
+  /** The SRP verifier, 768 hex digits. */
   readonly verifier: string;
   /** The 8 hex digits that the validation mail must show too. */
   readonly fingerprint: string;
 }
 
-/** `salt` is for test vectors only: every registration needs a new one. */
+/** Creates what an account is registered with. Pass `salt` in tests with vectors only. */
 export async function createRegistration(
   password: string,
   salt: Bytes = randomBytes(saltBytes),
@@ -29,7 +29,10 @@ export async function createRegistration(
   };
 }
 
-/** What proves the secret at a login without telling it: PAD(v), 384 bytes. */
+/**
+ * Returns the SRP verifier PAD(v), 384 bytes: the vault verifies logins with it and cannot compute
+ * the secret from it.
+ */
 export async function createVerifier(secret: string, salt: Bytes, label: string): Promise<Bytes> {
   const authKey = await derivePasswordKey(secret, salt, label);
   const verifier = computeVerifier(serviceSrp, computeX(serviceSrp, salt, authKey));

@@ -6,7 +6,7 @@ import type { Credential } from './credential.ts';
 
 export const credentialsPath = '/v1/auth/credentials';
 
-/** What a new master key brings along, as the vault takes it. */
+/** The parts of a rekey request that go beyond a new password, as the vault accepts them. */
 export interface Rekeyed {
   readonly recovery: {
     readonly encryptedEnvelope: string;
@@ -17,22 +17,27 @@ export interface Rekeyed {
   readonly keyring: string;
 }
 
-/** The body of the request that sets a new password. */
+/** Returns the body of the request that sets a new password. */
 export function toCredentialsChange({ salt, verifier, encryptedEnvelope }: Credential) {
   return { salt, verifier, masterEnvelope: encryptedEnvelope };
 }
 
 /**
- * Sets a new password, and with `rekeyed` a new master key, all at once or not at all; other sessions
- * end. Where no answer comes, the session goes on with whichever of both passwords it is.
+ * Sets a new password, and with `rekeyed` a new master key too, in one request that takes effect as
+ * a whole or not at all; other login sessions end. If no response arrives, the login session goes
+ * on with both password keys, since either may be in force.
  */
 export async function replaceCredentials(
   {
     http,
     envelopes,
     passwordKey,
-  }: { http: Http; envelopes: Pick<Envelopes, 'isMasterEnvelope'>; passwordKey: HeldKey },
-  { credential, reauthToken }: { credential: Credential; reauthToken: string },
+  }: {
+    readonly http: Http;
+    readonly envelopes: Pick<Envelopes, 'isMasterEnvelope'>;
+    readonly passwordKey: HeldKey;
+  },
+  { credential, reauthToken }: { readonly credential: Credential; readonly reauthToken: string },
   rekeyed?: Rekeyed,
 ): Promise<void> {
   passwordKey.add(credential.envelopeKey);
@@ -45,7 +50,7 @@ export async function replaceCredentials(
     });
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    // The answer to an earlier try may be lost.
+    // The vault may have accepted an earlier attempt whose response was lost.
     if (!(await envelopes.isMasterEnvelope(credential.encryptedEnvelope))) throw error;
   }
   passwordKey.settle(credential.envelopeKey);

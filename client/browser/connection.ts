@@ -4,33 +4,25 @@ import { toStoreError } from './store-error.ts';
 import { storeNames, formatVersion, type SyncSchema, type SyncTransaction } from './sync-schema.ts';
 import { runTransaction } from './transaction.ts';
 
-export interface Connection {
-  /**
-   * All of what `act` does becomes durable, or nothing of it. It waits for requests of the transaction
-   * and for nothing else. Throws what `act` throws, and ClientError for what IndexedDB throws.
-   */
-  transact<T>(act: (transaction: SyncTransaction) => Promise<T>): Promise<T>;
-  /** What has begun still ends. All that comes later throws store_closed. */
-  close(): void;
-}
+export type Connection = Awaited<ReturnType<typeof connect>>;
 
 /**
- * Opens a database, a new one where there is none. It gives way to whoever deletes it or makes a newer
- * version of it: then, and where the browser closes it, `onLost` is called and transactions throw
- * store_deleted, store_newer or store_closed. Throws store_newer, store_full, store_unavailable, and
- * store_blocked if it is not open when the signal aborts.
+ * Opens a database, or creates it. The connection closes when another tab deletes or upgrades the
+ * database, or when the browser closes it: `onLost` is then called, and transactions throw
+ * store_deleted, store_newer or store_closed. Throws store_newer, store_full or store_unavailable,
+ * and store_blocked if the database is not open when the signal aborts.
  */
 export async function connect(
   name: string,
-  { signal, onLost }: { signal: AbortSignal; onLost: () => void },
-): Promise<Connection> {
+  { signal, onLost }: { readonly signal: AbortSignal; readonly onLost: () => void },
+) {
   let end: ClientErrorCode | undefined;
   const opening = open(name, (code) => {
     close(code);
     onLost();
   });
 
-  /** Also what opens only when nobody waits for it any more. */
+  /** Closes the database, also if it opens only after the caller gave up. */
   function close(code: ClientErrorCode): void {
     end ??= code;
     opening.then((database) => database.close()).catch(() => {});
@@ -41,7 +33,12 @@ export async function connect(
     throw error;
   });
   return {
-    async transact(act) {
+    /**
+     * Runs `act` in a transaction that becomes durable as a whole or not at all. `act` must await
+     * requests of the transaction and nothing else. Throws what `act` throws, and ClientError for
+     * what IndexedDB throws.
+     */
+    async transact<T>(act: (transaction: SyncTransaction) => Promise<T>): Promise<T> {
       if (end !== undefined) throw new ClientError(end);
       try {
         const transaction = database.transaction<typeof storeNames, 'readwrite'>(
@@ -56,11 +53,15 @@ export async function connect(
         throw toStoreError(error);
       }
     },
-    close: () => close('store_closed'),
+    /** Closes the database; transactions that have begun finish, later ones throw store_closed. */
+    close: (): void => close('store_closed'),
   };
 }
 
-/** Throws store_blocked if others have it when the signal aborts. It goes once they do not. */
+/**
+ * Deletes a database. Throws store_blocked if other tabs still have it open when the signal aborts;
+ * the browser then deletes it once they close it.
+ */
 export async function deleteDatabase(name: string, signal: AbortSignal): Promise<void> {
   const remove = async () => deleteDB(name);
   await unlessAborted(remove(), signal);

@@ -1,6 +1,7 @@
 /**
- * For pages whose Content-Security-Policy forbids `eval`: imported before all else of the client, it keeps
- * zod from trying whether it may compile its parsers, which the browser would report as a violation.
+ * Configures zod for pages whose Content-Security-Policy forbids `eval`. Import this module before
+ * the rest of the client: otherwise zod tests whether it may compile its parsers, and the browser
+ * reports that as a violation.
  */
 import { z } from 'zod';
 

@@ -6,7 +6,7 @@ const codes = new Map<string, ClientErrorCode>([
   ['VersionError', 'store_newer'],
 ]);
 
-/** What IndexedDB throws, as this client's; store_unavailable for what it does not explain. */
+/** Converts an error of IndexedDB to a ClientError: store_unavailable unless its name says more. */
 export function toStoreError(cause: unknown): ClientError {
   if (cause instanceof ClientError) return cause;
   const code = cause instanceof DOMException ? codes.get(cause.name) : undefined;

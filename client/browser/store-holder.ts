@@ -9,8 +9,8 @@ import type { SyncTransaction } from './sync-schema.ts';
 const ownerLabel = 'Service_Sync_Store_v1';
 
 /**
- * Takes the store for a client of this user, and from whoever had it before; a new one becomes the
- * user's. Resolves to an id by which the client has it. Throws store_of_another_user.
+ * Binds the store to this user if it is new, and takes it over from any client that held it.
+ * Resolves with the id of this client as holder. Throws store_of_another_user.
  */
 export async function takeStore(
   connection: Connection,
@@ -37,7 +37,7 @@ export async function verifyHolder(transaction: SyncTransaction, holder: string)
   if (present !== holder) throw new ClientError('store_in_use');
 }
 
-/** Tells master keys apart, and nothing of them. */
+/** Derives a tag that tells master keys apart and discloses nothing about them. */
 async function ownerOf(masterKey: Bytes): Promise<string> {
   return encodeBase64(await deriveKey(masterKey, ownerLabel));
 }

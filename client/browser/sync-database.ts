@@ -8,7 +8,7 @@ import { takeStore, verifyHolder } from './store-holder.ts';
 import type { SyncTransaction } from './sync-schema.ts';
 import { holdWebLock } from './web-lock.ts';
 
-/** A tab that was closed or loaded anew may take a moment to be gone. */
+/** A tab that was closed or reloaded may take a moment to release the store. */
 const patienceLimitMs = 3_000;
 
 const Saved = z.object({
@@ -17,22 +17,23 @@ const Saved = z.object({
 });
 
 export interface SyncDatabaseOptions extends MasterKeys {
-  /** Of the database: another one for each account, such as the user's id. */
+  /** Name of the database; use another one for each account, for example the user's id. */
   readonly name: string;
-  /** Ends the wait for other tabs; by default after three seconds. */
+  /** Ends the wait for other tabs. The default aborts after three seconds. */
   readonly signal?: AbortSignal;
 }
 
 export interface SyncDatabase extends SyncStore {
-  /** Lets another client have it. */
+  /** Closes the database, so that another client can open it. */
   close(): void;
 }
 
 /**
- * What a device keeps of synchronised objects, in IndexedDB. Close it to let another client have it.
- * Throws store_in_use while one does, store_of_another_user where it was made under other master keys,
- * and what `connect` throws. `load` and `save` throw what its transactions throw, and store_in_use once
- * another client has taken the store, as it can without Web Locks; `load` throws store_damaged.
+ * Opens the store of a device's synchronised objects in IndexedDB. Close it to let another client
+ * open it. Throws store_in_use while another client holds it, store_of_another_user if it was
+ * created under other master keys, and what `connect` throws. `load` and `save` throw what
+ * transactions throw, and store_in_use if another client has taken the store over, which can happen
+ * in browsers without Web Locks; `load` also throws store_damaged.
  */
 export async function openSyncDatabase({
   name,
@@ -53,8 +54,9 @@ export async function openSyncDatabase({
 }
 
 /**
- * Forgets all that is kept under this name, with what was not sent. A client that has it open loses it.
- * Throws store_blocked if other tabs do not let go of it, and store_unavailable.
+ * Deletes the store with this name and all that is in it, changes that were not sent included. A
+ * client that has the store open loses it. Throws store_blocked if other tabs do not release it in
+ * time, and store_unavailable.
  */
 export async function forgetSyncDatabase(
   name: string,
@@ -65,9 +67,11 @@ export async function forgetSyncDatabase(
 
 function createStore(
   connection: Connection,
-  { holder, release }: { holder: string; release: () => void },
+  { holder, release }: { readonly holder: string; readonly release: () => void },
 ): SyncDatabase {
-  /** So that objects stay in the order in which they came. */
+  /**
+   * Positions of the objects, so that `load` returns them in the order in which they were added.
+   */
   const ordinals = new Map<string, number>();
   let nextOrdinal = 0;
 

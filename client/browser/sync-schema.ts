@@ -5,17 +5,17 @@ export const formatVersion = 1;
 export const storeNames: ('meta' | 'objects')[] = ['meta', 'objects'];
 
 export interface SyncSchema extends DBSchema {
-  objects: {
-    /** The object's id. */
-    key: string;
-    /** Objects are read in the order of their ordinals. */
-    value: { ordinal: number; object: StoredObject };
+  readonly objects: {
+    /** The id of the object. */
+    readonly key: string;
+    /** `load` returns objects in the order of their ordinals. */
+    readonly value: { readonly ordinal: number; readonly object: StoredObject };
   };
   /**
-   * How far the vault's changes were read; a tag of the master key that the objects are under; and the
-   * client that has the database, as an id that it made.
+   * `cursor` is how far the vault's changes were read, `owner` a tag of the master key that the
+   * objects are encrypted under, and `holder` a random id of the client that holds the database.
    */
-  meta: { key: 'cursor' | 'owner' | 'holder'; value: string };
+  readonly meta: { readonly key: 'cursor' | 'owner' | 'holder'; readonly value: string };
 }
 
 export type SyncTransaction = IDBPTransaction<SyncSchema, typeof storeNames, 'readwrite'>;

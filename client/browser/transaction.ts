@@ -1,6 +1,9 @@
 import type { SyncTransaction } from './sync-schema.ts';
 
-/** Resolves once all that `act` did is committed. Throws what `act` does, or why it was aborted. */
+/**
+ * Runs `act` and resolves once all that it did is committed. Throws what `act` throws, or the
+ * reason why the transaction was aborted.
+ */
 export async function runTransaction<T>(
   transaction: SyncTransaction,
   act: (transaction: SyncTransaction) => Promise<T>,
@@ -18,7 +21,10 @@ export async function runTransaction<T>(
   throw transaction.error ?? new DOMException('The transaction was aborted.', 'AbortError');
 }
 
-/** A request may only tell that it was aborted, and so may idb's `done`: why is known at the end. */
+/**
+ * Resolves with whether the transaction was committed. Neither a request nor idb's `done` may know
+ * why a transaction was aborted, so the error is read from the transaction when it has ended.
+ */
 function isCommitted(transaction: SyncTransaction): Promise<boolean> {
   transaction.done.catch(() => {});
   return new Promise((resolve) => {
@@ -31,6 +37,6 @@ function abort(transaction: SyncTransaction): void {
   try {
     transaction.abort();
   } catch {
-    // It has ended by itself.
+    // The transaction has ended already.
   }
 }

@@ -1,9 +1,10 @@
 import { ClientError } from '../errors/client-error.ts';
 
 /**
- * Holds the Web Lock of this name, across the tabs and workers of an origin, until what it answers is
- * called. A tab that is closed or dies lets go of it. Holds nothing where a browser has no Web Locks.
- * Throws store_in_use if another has it when the signal aborts.
+ * Acquires the Web Lock of this name, which spans the tabs and workers of an origin, and resolves
+ * with the function that releases it. The browser releases it when the tab closes or crashes. In a
+ * browser without Web Locks nothing is locked. Throws store_in_use if another client holds the lock
+ * when the signal aborts.
  */
 export async function holdWebLock(name: string, signal: AbortSignal): Promise<() => void> {
   const { locks }: Partial<Pick<Navigator, 'locks'>> = navigator;
@@ -14,7 +15,7 @@ export async function holdWebLock(name: string, signal: AbortSignal): Promise<()
     granted.resolve();
     return released.promise;
   };
-  // Rejects later, too, if another steals the lock: the store finds out by itself.
+  // The promise also rejects if the lock is stolen later; the store detects that by itself.
   locks.request(name, { signal }, hold).catch(granted.reject);
   try {
     await granted.promise;

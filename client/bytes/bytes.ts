@@ -1,7 +1,7 @@
-/** Bytes over a plain ArrayBuffer, the only kind that WebCrypto takes. */
+/** Bytes over a plain ArrayBuffer, which is the only kind that WebCrypto accepts. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares bytes in constant time; only the lengths affect the duration. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;
@@ -10,8 +10,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Zeroes keys that nobody needs any more. The best that can be done: the engine may have moved a
- * buffer before, WebCrypto has copies of its own, and of a text nothing can be erased.
+ * Zeroes keys that are no longer needed. This is best effort: the engine may have copied a buffer
+ * before, WebCrypto keeps copies of its own, and strings cannot be erased.
  */
 export function wipe(...keys: readonly Uint8Array[]): void {
   for (const key of keys) key.fill(0);

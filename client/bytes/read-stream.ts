@@ -1,7 +1,7 @@
 /**
- * What a stream gives, piece by piece, since not every browser iterates one by itself. Whoever leaves
- * before the end cancels it.
- * @param limit may end the wait for a piece.
+ * Yields what a stream delivers, piece by piece, since not every browser makes streams iterable.
+ * The stream is cancelled if the caller stops before its end.
+ * @param limit wraps each wait for a piece, for example with a timeout.
  */
 export async function* readStream<T>(
   stream: ReadableStream<T>,

@@ -7,13 +7,16 @@ export const tagBytes = 16;
 
 export type GcmKey = Awaited<ReturnType<typeof deriveGcmKey>>;
 
-/** A key of AES-256-GCM: what HKDF makes of the key with the label as info. */
+/** Derives an AES-256-GCM key: HKDF of the key with the label as info. */
 export async function deriveGcmKey(key: Bytes, label: string, salt?: Bytes) {
   const derived = await deriveKey(key, label, salt);
   return crypto.subtle.importKey('raw', derived, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }
 
-/** The nonce (12 bytes), the ciphertext and the tag (16 bytes). `nonce` is for test vectors only. */
+/**
+ * Encrypts and returns nonce (12 bytes) ‖ ciphertext ‖ tag (16 bytes). Pass `nonce` in tests with
+ * vectors only.
+ */
 export async function encryptGcm(
   key: GcmKey,
   text: Bytes,
@@ -24,7 +27,10 @@ export async function encryptGcm(
   return concatBytes(nonce, new Uint8Array(await crypto.subtle.encrypt(algorithm, key, text)));
 }
 
-/** Opens what `encryptGcm` made. Throws for another key, other additional data or changed bytes. */
+/**
+ * Decrypts what `encryptGcm` returned. Throws for another key, other additional data or changed
+ * bytes.
+ */
 export async function decryptGcm(
   key: GcmKey,
   sealed: Bytes,

@@ -4,14 +4,16 @@ import { keyBytes } from './key.ts';
 
 const payloadAlgorithm = { name: 'AES-GCM' };
 
-/** AES-KW with a 256-bit key (RFC 3394): the result is 8 bytes longer than the key. */
+/**
+ * Wraps a key with AES-KW and a 256-bit key (RFC 3394); the result is 8 bytes longer than the key.
+ */
 export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
   const payload = await crypto.subtle.importKey('raw', key, payloadAlgorithm, true, ['encrypt']);
   return new Uint8Array(await crypto.subtle.wrapKey('raw', payload, kek, 'AES-KW'));
 }
 
-/** Throws invalid_envelope for another wrapping key or a changed envelope. */
+/** Unwraps a key. Throws invalid_envelope for another wrapping key or a changed envelope. */
 export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
   try {
@@ -31,6 +33,6 @@ export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Byt
 }
 
 function importWrappingKey(wrappingKey: Bytes) {
-  if (wrappingKey.length !== keyBytes) throw new TypeError('a wrapping key has 32 bytes');
+  if (wrappingKey.length !== keyBytes) throw new TypeError('A wrapping key must have 32 bytes.');
   return crypto.subtle.importKey('raw', wrappingKey, 'AES-KW', false, ['wrapKey', 'unwrapKey']);
 }

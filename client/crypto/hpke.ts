@@ -8,7 +8,7 @@ const suite = new CipherSuite({
   aead: new Aes256Gcm(),
 });
 
-/** Of X25519, 32 bytes each. */
+/** An X25519 key pair, 32 bytes each. */
 export interface KeyPair {
   readonly publicKey: Bytes;
   readonly privateKey: Bytes;
@@ -23,8 +23,9 @@ export async function createKeyPair(): Promise<KeyPair> {
 }
 
 /**
- * HPKE in base mode (RFC 9180), one message: the encapsulated key (32 bytes), then the ciphertext,
- * 16 bytes longer than the text. Throws for a public key of small order.
+ * Encrypts one message with HPKE in base mode (RFC 9180). Returns the encapsulated key (32 bytes)
+ * and the ciphertext, which is 16 bytes longer than the text. Throws for a public key of small
+ * order.
  */
 export async function sealTo(publicKey: Bytes, info: Bytes, text: Bytes): Promise<Bytes> {
   const recipientPublicKey = await suite.kem.deserializePublicKey(publicKey);
@@ -32,7 +33,9 @@ export async function sealTo(publicKey: Bytes, info: Bytes, text: Bytes): Promis
   return concatBytes(new Uint8Array(enc), new Uint8Array(ct));
 }
 
-/** Throws for another private key, another info or changed bytes. */
+/**
+ * Decrypts what `sealTo` returned. Throws for another private key, another info or changed bytes.
+ */
 export async function openSealed(privateKey: Bytes, info: Bytes, sealed: Bytes): Promise<Bytes> {
   const recipientKey = await suite.kem.deserializePrivateKey(privateKey);
   const { encSize } = suite.kem;

@@ -1,6 +1,6 @@
 /**
- * `npm run demo -- FILE`: what users do with the vault, from registration to a proof that OpenSSL
- * verifies. `npm run demo -- --verify DIR` checks such a proof again.
+ * Runs the demo. `npm run demo -- FILE` does what users do with the vault, from registration to an
+ * audit proof that OpenSSL verifies. `npm run demo -- --verify DIR` verifies such a proof again.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +10,9 @@ import { readFolderFingerprint } from './proof-folder/proof-folder.ts';
 import { storeAndProve } from './store-and-prove.ts';
 import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
-const baseUrl = process.env['PROBATIO_URL'] || 'http://127.0.0.1:8080';
+const baseUrl = readVariable('PROBATIO_URL') ?? 'http://127.0.0.1:8080';
 const mailDirectory =
-  process.env['PROBATIO_MAIL'] || fileURLToPath(new URL('../../var/mail', import.meta.url));
+  readVariable('PROBATIO_MAIL') ?? fileURLToPath(new URL('../../var/mail', import.meta.url));
 const say = (line: string) => console.log(line);
 
 try {
@@ -29,18 +29,26 @@ try {
   process.exitCode = 1;
 }
 
-/** npm runs scripts in the project's directory, wherever the user is. */
-function workingDirectory(): string {
-  const isScript = process.env['npm_lifecycle_event'] === 'demo';
-  return (isScript && process.env['INIT_CWD']) || process.cwd();
+/** Returns the value of an environment variable, undefined if it is empty. */
+function readVariable(name: string): string | undefined {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
 }
 
-/** Without a fingerprint from elsewhere the key in the folder has to do, and this says so. */
+/**
+ * Returns the user's directory: npm runs scripts in that of the project and puts it in INIT_CWD.
+ */
+function workingDirectory(): string {
+  const isScript = process.env['npm_lifecycle_event'] === 'demo';
+  return (isScript ? readVariable('INIT_CWD') : undefined) ?? process.cwd();
+}
+
+/** Verifies a folder; without a fingerprint it trusts the key in the folder, and says so. */
 async function verify(directory: string, fingerprint: string | undefined): Promise<void> {
   await requireOpenssl();
   const own = await readFolderFingerprint(directory);
   await verifyTwice(directory, [fingerprint ?? own], say);
   if (fingerprint === undefined) {
-    say(`if the vault publishes this fingerprint of its key, the proof is the vault's: ${own}`);
+    say(`the proof is the vault's only if the vault publishes this fingerprint of its key: ${own}`);
   }
 }

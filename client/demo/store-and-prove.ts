@@ -21,9 +21,9 @@ import { requireOpenssl, verifyTwice } from './proof-folder/verification.ts';
 
 export interface StoreAndProveOptions {
   readonly file: string;
-  /** Where the proof goes; by default a folder named by the document below `outputs`. */
+  /** Directory for the proof; by default a directory below `outputs` named by the document's id. */
   readonly out: string | undefined;
-  /** Of all runs; those that were interrupted leave what the next needs in `.resume`. */
+  /** Directory of all runs; interrupted runs leave in `.resume` what the next run needs. */
   readonly outputs: string;
   readonly baseUrl: string;
   readonly mailDirectory: string;
@@ -31,8 +31,8 @@ export interface StoreAndProveOptions {
 }
 
 /**
- * All that a document goes through, from a fresh account to a proof that was checked twice. Throws
- * DemoError on any mismatch.
+ * Takes a document through everything, from a new account to an audit proof that is verified twice.
+ * Throws DemoError on any mismatch.
  */
 export async function storeAndProve(options: StoreAndProveOptions): Promise<void> {
   const { file, out, outputs, baseUrl, mailDirectory, say } = options;
@@ -41,7 +41,7 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   await requireOpenssl();
   const client = createVaultClient({ baseUrl, createFileHash: createNodeFileHash });
   const trustedKeys = await fetchTrustedKeys(baseUrl);
-  say(`${basename(file)}, ${formatBytes(source.size)}, goes to the vault at ${baseUrl}`);
+  say(`storing ${basename(file)}, ${formatBytes(source.size)}, in the vault at ${baseUrl}`);
 
   await using place = await openResumePlace(join(outputs, '.resume'), file);
   const account = await enter(client, place, options);
@@ -63,7 +63,7 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   say(`the vault's audit keys, by fingerprint: ${trustedKeys.join(', ')}`);
   await verifyTwice(directory, trustedKeys, say);
   await place.forgetAccount();
-  say(`the proof is in ${directory}: its README.txt tells what it proves and what not`);
+  say(`the proof is in ${directory}; its README.txt says what it proves and what it does not`);
 }
 
 async function requireEmpty(directory: string): Promise<void> {
@@ -74,7 +74,7 @@ async function requireEmpty(directory: string): Promise<void> {
   if (names.length > 0) throw new DemoError(`${directory} is not empty`);
 }
 
-/** The fingerprints of the vault's audit keys, computed here. Does not wait long for a vault. */
+/** Computes the fingerprints of the vault's audit keys. Gives up early if no vault responds. */
 async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
   const impatient = createVaultClient({ baseUrl, retry: { ...defaultRetry, attempts: 3 } });
   const keys = await impatient.auditKeys();
@@ -83,14 +83,14 @@ async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
     .map(({ publicKey }) => keyFingerprint(decodeBase64(publicKey)));
 }
 
-/** The account of an interrupted run, or a fresh one. */
+/** Opens the account of an interrupted run, or creates one. */
 async function enter(
   client: VaultClient,
   place: ResumePlace,
   { mailDirectory, say }: StoreAndProveOptions,
 ): Promise<OpenAccount> {
   const saved = await place.loadAccount();
-  const reopened = saved && (await openAccount(client, saved));
+  const reopened = saved === undefined ? undefined : await openAccount(client, saved);
   if (reopened !== undefined) {
     say(`resuming the interrupted run as ${reopened.credentials.email}`);
     return reopened;

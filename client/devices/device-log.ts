@@ -5,7 +5,7 @@ import { verifyProof } from '../proofs/proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
-/** All else that the list says of an entry is read from the signed text. */
+/** An item of the list of entries; everything else is read from the signed text. */
 const EntryItem = z.object({ id: z.uuid(), resource: z.object({ id: z.string() }) });
 
 const DeviceEntry = z.looseObject({
@@ -17,24 +17,24 @@ const DeviceEntry = z.looseObject({
 type DeviceEntry = z.output<typeof DeviceEntry>;
 
 export interface DeviceLogOptions {
-  /** As for `verifyProof`: from elsewhere than the vault. */
+  /** Fingerprints as for `verifyProof`; obtain them from elsewhere than the vault. */
   readonly trustedKeys: readonly string[];
-  /** Ids of the devices, revoked ones too, that the user says are or were theirs. */
+  /** Ids of all devices, revoked ones too, that the user says are or were theirs. */
   readonly recognised: readonly string[];
 }
 
 export type DeviceFindingKind =
-  /** A device, revoked or not, that is none of `recognised`. */
+  /** The device, revoked or not, is not one of `recognised`. */
   | 'not_recognised'
-  /** Listed or recognised, and the log has no registration of it. */
+  /** The device is listed or recognised, but the log has no registration of it. */
   | 'not_in_log'
-  /** Registered and not revoked by the log, and not listed. */
+  /** The log has the registration and no revocation, but the device is not listed. */
   | 'not_listed'
-  /** Revoked by the log, and listed. */
+  /** The log has the revocation, but the device is listed. */
   | 'listed_though_revoked'
-  /** Entries of the device are missing between others. */
+  /** The sequence of the device's entries has a gap. */
   | 'entries_missing'
-  /** An entry without a valid proof, or of another user. */
+  /** An entry has no valid proof or belongs to another user. */
   | 'entry_invalid';
 
 export interface DeviceFinding {
@@ -43,13 +43,13 @@ export interface DeviceFinding {
 }
 
 /**
- * Compares the devices that the vault lists, the signed audit entries of devices, and what the user
- * recognises. None found means that those three agree, not that there is no other device: a vault
- * that keeps a device and its whole log to itself, or the end of a log, is not found out. What is
- * added or revoked while this runs may be found, and not the next time.
+ * Compares the devices that the vault lists, the signed audit entries about devices, and the
+ * devices that the user recognises. An empty result means that the three agree. It does not rule
+ * out another device: a vault that hides a device together with its whole log, or the end of a log,
+ * is not detected. A device that is added or revoked while this runs may be reported once.
  */
 export async function checkDeviceLog(
-  { http, proofs }: { http: Http; proofs: Pick<Proofs, 'get'> },
+  { http, proofs }: { readonly http: Http; readonly proofs: Pick<Proofs, 'get'> },
   listed: readonly { readonly deviceId: string }[],
   { trustedKeys, recognised }: DeviceLogOptions,
 ): Promise<DeviceFinding[]> {
@@ -86,7 +86,7 @@ export async function checkDeviceLog(
   return findings;
 }
 
-/** What an entry says that is proven; undefined for one that is not. */
+/** Returns an entry if its proof is valid, else undefined. */
 async function findEntry(
   proofs: Pick<Proofs, 'get'>,
   id: string,

@@ -18,49 +18,63 @@ import { checkDeviceLog, type DeviceFinding, type DeviceLogOptions } from './dev
 const routePath = '/v1/crypto/keys/devices';
 
 const DeviceItem = z.object({
-  /** Any UUID that the vault takes: one of no version must not hide the list. */
+  /**
+   * Any UUID that the vault accepts, also one without a version: it must not fail the whole list.
+   */
   deviceId: z.guid(),
   encryptedInfo: z.string().nullable(),
-  /** Of its description. */
+  /** Version of the encrypted description. */
   version: z.int(),
   lastUsedAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),
 });
 type DeviceItem = z.output<typeof DeviceItem>;
 
-/** What a device is called. */
+/** The name and platform of a device. */
 export type DeviceLabel = Pick<DeviceInfo, 'name' | 'platform'>;
 
 export interface Device extends Omit<DeviceItem, 'encryptedInfo'> {
-  /** Undefined where it does not open: another client, or somebody else, added the device. */
+  /**
+   * Undefined if the description does not open: another client, or somebody else, added the device.
+   */
   readonly label: DeviceLabel | undefined;
   /**
-   * Undefined unless one who had the present master key, or made it, vouches for it: a rekey cannot
-   * keep the device then.
+   * X25519, 32 bytes. Undefined unless it was encrypted under the present master key or is in its
+   * keyring: a rekey then cannot keep the device.
    */
   readonly publicKey: Bytes | undefined;
-  /** Whether it is this one: the session logged in for it, or it was added here. */
+  /**
+   * Whether this is the session's own device: the one it logged in for, or that `add` bound it to.
+   */
   readonly isCurrent: boolean;
 }
 
 export interface Devices {
   /**
-   * Registers a device by a key from `createDeviceKey` that is kept already, and binds the session to
-   * it unless it is bound. Done again with the same key, it changes nothing, and another session is
-   * bound by a login for the device. VaultError envelope_exists for the id of a device with another
-   * key, device_blacklisted or quota_exceeded.
+   * Registers a device and binds the session to it, unless the session is bound already. Save the
+   * key from `createDeviceKey` durably before. Repeating the call with the same key changes
+   * nothing; bind another session by a login with the device's id. Throws VaultError 409
+   * envelope_exists if the id belongs to a device with another key, 403 device_blacklisted or 429
+   * quota_exceeded.
    */
   add(device: DeviceKey & DeviceLabel): Promise<void>;
-  /** Those that were not revoked, by id. */
-  list(options?: { pageSize?: number }): AsyncGenerator<Device, void, void>;
-  /** VaultError not_found or device_blacklisted; precondition_failed where another renames it just now. */
+  /** Lists the devices that were not revoked, by id. Throws what `Envelopes.openKeyring` throws. */
+  list(options?: { readonly pageSize?: number }): AsyncGenerator<Device, void, void>;
+  /**
+   * Encrypts a new name and platform. Throws VaultError 404 not_found, 403 device_blacklisted, or
+   * 412 precondition_failed if another client renames the device at the same time.
+   */
   rename(deviceId: string, label: DeviceLabel): Promise<void>;
   /**
-   * For good: its envelope goes and its sessions end, this one too if it is its own; it throws
-   * session_ended where that may have happened already, its answer being lost. VaultError not_found.
+   * Revokes a device for good: its envelope is deleted and its login sessions end, this session too
+   * if it is bound to the device. Throws VaultError 404 not_found, and session_ended if this
+   * session's own device may have been revoked by a request whose response was lost.
    */
   revoke(deviceId: string, reason?: string): Promise<void>;
-  /** The list against its signed log; what no finding means, `checkDeviceLog` says. */
+  /**
+   * Compares the list with the signed log of devices; see `checkDeviceLog` for what an empty result
+   * means.
+   */
   check(options: DeviceLogOptions): Promise<DeviceFinding[]>;
 }
 
@@ -70,15 +84,17 @@ export function createDevices({
   proofs,
   deviceId: loggedInFor,
 }: {
-  http: Http;
-  envelopes: Pick<Envelopes, 'openKeyring' | 'openMasterKeysWithDevice'>;
-  proofs: Pick<Proofs, 'get'>;
-  /** What the session was bound to at login. */
-  deviceId: string | undefined;
+  readonly http: Http;
+  readonly envelopes: Pick<Envelopes, 'openKeyring' | 'openMasterKeysWithDevice'>;
+  readonly proofs: Pick<Proofs, 'get'>;
+  /** The device that the session was bound to at login. */
+  readonly deviceId: string | undefined;
 }): Devices {
   let boundTo = loggedInFor?.toLowerCase();
 
-  async function* list(options: { pageSize?: number } = {}): AsyncGenerator<Device, void, void> {
+  async function* list(
+    options: { readonly pageSize?: number } = {},
+  ): AsyncGenerator<Device, void, void> {
     const keyring = await envelopes.openKeyring();
     for await (const item of listPages(http, DeviceItem, routePath, options.pageSize)) {
       yield await openDevice(keyring, item);
@@ -91,16 +107,16 @@ export function createDevices({
   ): Promise<Device> {
     const { deviceId } = item;
     const info = await findInfo(keyring, deviceId, encryptedInfo);
-    const vouchedFor = info?.isPresent ? info.publicKey : undefined;
+    const vouchedFor = info?.isPresent === true ? info.publicKey : undefined;
     return {
       ...item,
-      label: info && { name: info.name, platform: info.platform },
+      label: info === undefined ? undefined : { name: info.name, platform: info.platform },
       publicKey: vouchedFor ?? keyring.publicKeys.get(deviceId),
       isCurrent: deviceId === boundTo,
     };
   }
 
-  /** Whether the device that has this id has this key. */
+  /** Resolves with whether the vault's envelope of this device opens with this key. */
   async function opensBy(device: DeviceKey): Promise<boolean> {
     try {
       const { masterKey } = await envelopes.openMasterKeysWithDevice(device);
@@ -112,32 +128,38 @@ export function createDevices({
     }
   }
 
+  async function add({
+    deviceId,
+    deviceKey,
+    name,
+    platform,
+  }: DeviceKey & DeviceLabel): Promise<void> {
+    const { masterKey } = await envelopes.openKeyring();
+    const { publicKey, privateKey } = await deriveDeviceKeyPair(deviceKey);
+    wipe(privateKey);
+    const json = {
+      deviceId,
+      encryptedEnvelope: encodeBase64(await wrapKey(deviceKey, masterKey)),
+      encryptedInfo: await encryptDeviceInfo(
+        { masterKey, deviceId },
+        { name, platform, publicKey },
+      ),
+    };
+    wipe(masterKey);
+    try {
+      const path = deviceEnvelopeRoute;
+      await storeEnvelope(http, { method: 'POST', path, repeatable: true, json });
+    } catch (error) {
+      if (!hasCode(error, 'envelope_exists')) throw error;
+      // The vault may have accepted an earlier attempt whose response was lost.
+      if (!(await opensBy({ deviceId, deviceKey }))) throw error;
+    }
+    boundTo ??= deviceId.toLowerCase();
+  }
+
   return {
     list,
-
-    async add({ deviceId, deviceKey, name, platform }) {
-      const { masterKey } = await envelopes.openKeyring();
-      const { publicKey, privateKey } = await deriveDeviceKeyPair(deviceKey);
-      wipe(privateKey);
-      const json = {
-        deviceId,
-        encryptedEnvelope: encodeBase64(await wrapKey(deviceKey, masterKey)),
-        encryptedInfo: await encryptDeviceInfo(
-          { masterKey, deviceId },
-          { name, platform, publicKey },
-        ),
-      };
-      wipe(masterKey);
-      try {
-        const path = deviceEnvelopeRoute;
-        await storeEnvelope(http, { method: 'POST', path, repeatable: true, json });
-      } catch (error) {
-        if (!hasCode(error, 'envelope_exists')) throw error;
-        // The answer to an earlier try may be lost.
-        if (!(await opensBy({ deviceId, deviceKey }))) throw error;
-      }
-      boundTo ??= deviceId.toLowerCase();
-    },
+    add,
 
     async rename(deviceId, label) {
       const { publicKey, version } = (await find(list(), deviceId)) ?? {};
@@ -145,7 +167,7 @@ export function createDevices({
       const keys = { masterKey, deviceId };
       const encryptedInfo = await encryptDeviceInfo(keys, { ...label, publicKey });
       wipe(masterKey);
-      // Of one that is not listed the server says why.
+      // For a device that is not listed, the server says why: not found or revoked.
       const headers = { 'if-match': version === undefined ? '*' : `"${version}"` };
       const path = devicePath(deviceId);
       await http.send({ method: 'PUT', path, headers, json: { encryptedInfo } });
@@ -175,12 +197,14 @@ async function find(devices: AsyncIterable<Device>, deviceId: string): Promise<D
   return undefined;
 }
 
-/** `isPresent` unless an earlier master key opens it, which others may have by now. */
+/**
+ * Decrypts a description. `isPresent` is false under an earlier master key, which others may have.
+ */
 async function findInfo(
   keyring: OpenedKeyring,
   deviceId: string,
   encryptedInfo: string | null,
-): Promise<(DeviceInfo & { isPresent: boolean }) | undefined> {
+): Promise<(DeviceInfo & { readonly isPresent: boolean }) | undefined> {
   if (encryptedInfo === null) return undefined;
   try {
     return await openWithAny(keyring, async (masterKey) => {

@@ -9,21 +9,23 @@ import { openDocument } from './open-document.ts';
 import type { DocumentVersion, NewVersion } from './versions.ts';
 
 export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
+  /** The id of the document. */
   readonly id: string;
-  /** As before unless given. */
+  /** The default is the present name. */
   readonly name?: string;
-  /** As before unless given. */
+  /** The default is the present media type. */
   readonly mediaType?: string;
 }
 
 /**
- * Encrypts and uploads a file under the document's key, makes it the current version, and clears the
- * journal. Who has the key, as those have whom the document is shared with, opens it too.
- * Throws file_hash_mismatch if the server has other bytes than the ones sent; TypeError, before any is
- * sent, for a name or media type that is none.
+ * Encrypts a file under the document's key, uploads it, makes it the current version and clears the
+ * journal. Anyone who has the document key, such as the recipients of shares, can open the new
+ * version. Throws file_hash_mismatch if the server has other bytes than the ones sent, what
+ * `openDocument` and `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and
+ * TypeError for a name or media type that is no string, before anything is sent.
  */
 export async function addVersion(
-  dependencies: UploadDependencies & { documents: Documents },
+  dependencies: UploadDependencies & { readonly documents: Documents },
   { id, name, mediaType, ...options }: AddVersionOptions,
 ): Promise<DocumentVersion> {
   const { documents } = dependencies;

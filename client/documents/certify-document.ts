@@ -4,12 +4,12 @@ import { VaultError } from '../errors/vault-error.ts';
 import type { Documents } from './documents.ts';
 
 /**
- * Seals a document and resolves to the proof, also when it is sealed already. Waits a while for an
- * HSM that is away, then throws VaultError proof_not_ready: the document is sealed, and calling again
- * gives the proof.
+ * Seals a document and resolves with its audit proof, also if it is sealed already. Waits a while
+ * if the HSM is unavailable, then throws VaultError proof_not_ready: the seal is recorded, and a
+ * later call resolves with the proof.
  */
 export async function certifyDocument(
-  { documents, proofs }: { documents: Documents; proofs: Proofs },
+  { documents, proofs }: { readonly documents: Documents; readonly proofs: Proofs },
   id: string,
 ): Promise<AuditProof> {
   try {

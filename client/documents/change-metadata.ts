@@ -8,18 +8,19 @@ import { openDocument } from './open-document.ts';
 
 export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name' | 'mediaType'>> {
   readonly id: string;
-  /** In place of all that there are. */
+  /** The new keywords; they replace all present ones. */
   readonly keywords?: readonly string[];
-  /** The ETag of the state that is to change; by default whatever it is now. */
+  /** ETag of the state that may be changed. The default is the state at the time of the call. */
   readonly ifMatch?: string;
 }
 
 /**
- * Replaces what is given and leaves the rest. Throws version_conflict where the document is in another
- * state, and VaultError 409 document_sealed.
+ * Replaces the given members of the metadata and keeps the others. Throws version_conflict if the
+ * document is in another state than `ifMatch`, VaultError 409 document_sealed, and what
+ * `openDocument` throws.
  */
 export async function changeMetadata(
-  { documents }: { documents: Documents },
+  { documents }: { readonly documents: Documents },
   { id, masterKey, earlierKeys, name, mediaType, keywords, ifMatch }: MetadataChange,
 ): Promise<RevisedDocument> {
   const owned = { id, masterKey, earlierKeys };
@@ -38,7 +39,7 @@ export async function changeMetadata(
     return await documents.replaceMetadata(id, request, ifMatch ?? etag);
   } catch (error) {
     if (!(error instanceof VaultError) || error.status !== 412) throw error;
-    // The answer to an earlier try may be lost.
+    // The vault may have accepted an earlier attempt whose response was lost.
     const present = await documents.getRevised(id);
     if (present.document.encryptedMetadata === encryptedMetadata) return present;
     throw new ClientError('version_conflict', { cause: error });

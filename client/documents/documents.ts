@@ -15,13 +15,13 @@ const DocumentItem = z.object({
 export type DocumentItem = z.output<typeof DocumentItem>;
 
 const Document = DocumentItem.extend({ userId: z.string(), fileHash: FileHash });
-/** In its current version. */
+/** A document in its current version. */
 export type Document = z.output<typeof Document>;
 
-/** A document and the state that it is in. */
+/** A document together with the state that it is in. */
 export interface RevisedDocument {
   readonly document: Document;
-  /** Another one after every change. */
+  /** Changes with every change of the document; as a header value, quotes included. */
   readonly etag: string;
 }
 
@@ -39,52 +39,65 @@ export type Certificate = z.output<typeof Certificate>;
 export interface NewMetadata {
   /** Base64, from `encryptMetadata`. */
   readonly encryptedMetadata: string;
-  /** From `hashKeywords`, in place of all that there are. */
+  /** Hashes from `hashKeywords`; they replace all present ones. */
   readonly keywordDeterministic?: readonly string[];
 }
 
 export interface NewDocument extends Required<NewMetadata> {
-  /** From `uploadFile`. */
+  /** Storage path from `uploadFile`. */
   readonly storagePath: string;
 }
 
-/** Hashes from `hashKeywords`, at least one. */
+/** Hashes from `hashKeywords`, at least one of both lists together. */
 export interface KeywordQuery {
+  /** A document must have all of these. */
   readonly all?: readonly string[];
+  /** A document must have one of these, if there are any. */
   readonly any?: readonly string[];
 }
 
+/**
+ * The documents of the user. Methods with an id throw VaultError 404 not_found for an unknown one.
+ */
 export interface Documents extends DocumentVersions {
   /**
-   * VaultError 409 duplicate_hash, 400 stored_file_not_found; either also says that an earlier call
-   * has made the document though its answer was lost.
+   * Creates a document from an uploaded file. Throws VaultError 409 duplicate_hash or 400
+   * stored_file_not_found, either also if an earlier call created the document and its response was
+   * lost.
    */
   create(document: NewDocument): Promise<Document>;
-  list(options?: { pageSize?: number }): AsyncGenerator<DocumentItem, void, void>;
-  /** The user's own with every keyword of `all` and one of `any`, newest first. */
+  /** Lists the user's own documents, newest first. `pageSize` is how many one request fetches. */
+  list(options?: { readonly pageSize?: number }): AsyncGenerator<DocumentItem, void, void>;
+  /**
+   * Lists the user's own documents that match the query, newest first. Throws VaultError 400
+   * validation_failed for a query without a hash.
+   */
   search(
     query: KeywordQuery,
-    options?: { pageSize?: number },
+    options?: { readonly pageSize?: number },
   ): AsyncGenerator<DocumentItem, void, void>;
+  /** Resolves with a document in its current version. */
   get(id: string): Promise<Document>;
+  /** Resolves with a document and the ETag that `replaceMetadata` needs. */
   getRevised(id: string): Promise<RevisedDocument>;
   /**
-   * VaultError 412 precondition_failed unless the document is in the state that `etag` names, 409
-   * document_sealed.
+   * Replaces the metadata. Throws VaultError 412 precondition_failed unless the document is in the
+   * state of `etag`, and 409 document_sealed.
    */
   replaceMetadata(id: string, metadata: NewMetadata, etag: string): Promise<RevisedDocument>;
-  /** 64 hex digits. */
+  /** Resolves with the SHA3-256 of the encrypted file as the vault computed it, 64 hex digits. */
   hash(id: string): Promise<string>;
-  /** VaultError 403 document_sealed. */
+  /** Deletes a document. Throws VaultError 403 document_sealed. */
   delete(id: string): Promise<void>;
   /**
-   * Seals the current version. VaultError 409 document_sealed, also where an earlier try's answer was
-   * lost, and 503 (the HSM is away) carry `body.proofId`, the proof that is or will be there.
+   * Seals the current version. Throws VaultError 409 document_sealed, also if an earlier call
+   * sealed it and its response was lost, and 503 signer_unavailable if the HSM is unavailable; both
+   * carry `body.proofId`, the id of the audit proof that exists or will.
    */
   certify(id: string): Promise<Certificate>;
 }
 
-export function createDocuments({ http }: { http: Http }): Documents {
+export function createDocuments({ http }: { readonly http: Http }): Documents {
   return {
     ...createDocumentVersions({ http }),
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The server hashes the whole file before it answers who makes something of it. */
+/** The server hashes the whole file before it responds to a request that uses it. */
 export const hashingTimeoutSeconds = 300;
 
 export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);

@@ -5,9 +5,10 @@ import { deriveKey } from '../crypto/hkdf.ts';
 const keywordLabel = 'Service_Keyword_v1';
 
 /**
- * What the vault stores in place of keywords: HMAC-SHA-256 under a key of the user, 64 hex digits
- * each, sorted and without duplicates, so that neither order nor repetition says anything. Throws
- * TypeError for a keyword that is blank or has no UTF-8 form.
+ * Hashes keywords for the vault, which stores no keyword in plaintext: HMAC-SHA-256 under a key
+ * derived from the master key, 64 hex digits each, sorted and without duplicates, so that neither
+ * order nor repetition discloses anything. Throws TypeError for a keyword that is blank or has no
+ * UTF-8 form.
  */
 export async function hashKeywords(
   masterKey: Bytes,
@@ -29,10 +30,10 @@ export async function hashKeywords(
   return hashes.sort();
 }
 
-/** NFKC, lower case, trimmed, each run of white space one space. */
+/** Returns NFKC in lower case, trimmed, with each run of white space as one space. */
 function normalizeKeyword(keyword: string): string {
-  if (!keyword.isWellFormed()) throw new TypeError('a keyword holds a lone surrogate');
+  if (!keyword.isWellFormed()) throw new TypeError('A keyword contains a lone surrogate.');
   const normalized = keyword.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');
-  if (normalized === '') throw new TypeError('a keyword is empty');
+  if (normalized === '') throw new TypeError('A keyword is empty.');
   return normalized;
 }

@@ -14,18 +14,20 @@ const formatVersion = 1;
 const prefixBytes = 1 + wrappedKeyBytes;
 const paddingBytes = 256;
 
-/** What only the owner and those a document is shared with may know. Unknown members are dropped. */
+/**
+ * A document's metadata, which only its owner and recipients may read. Unknown members are dropped.
+ */
 export const Metadata = z.object({
   name: z.string(),
   mediaType: z.string(),
   /** Bytes before encryption. */
   size: z.int().nonnegative(),
-  /** Ties this text to that file. */
+  /** SHA3-256 of the encrypted file; it binds the metadata to that file. */
   fileHash: FileHash,
 });
 export type Metadata = z.output<typeof Metadata>;
 
-/** What a caller says of a file. Throws TypeError for what would not be read again. */
+/** Throws TypeError for a name or media type that could not be read again. */
 export function assertDescription(description: Pick<Metadata, 'name' | 'mediaType'>): void {
   assertReadable(Metadata.pick({ name: true, mediaType: true }), description);
 }
@@ -34,15 +36,16 @@ function assertReadable(schema: z.ZodType, value: unknown): void {
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const members = error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new TypeError(`metadata that could not be read again: ${members}`);
+  throw new TypeError(`The metadata could not be read again; invalid: ${members}.`);
 }
 
 /**
- * Resolves to base64. The text is padded, so that its length does not tell the name's. Throws TypeError
- * for what `decryptMetadata` would refuse: it would be lost, and the document's key with it.
+ * Encrypts metadata and the document key, and resolves with base64. The text is padded, so that its
+ * length does not disclose that of the name. Throws TypeError for metadata that `decryptMetadata`
+ * would refuse: it would be lost, and the document key with it.
  */
 export async function encryptMetadata(
-  { masterKey, documentKey }: { masterKey: Bytes; documentKey: Bytes },
+  { masterKey, documentKey }: { readonly masterKey: Bytes; readonly documentKey: Bytes },
   metadata: Metadata,
 ): Promise<string> {
   assertReadable(Metadata, metadata);
@@ -56,11 +59,14 @@ export async function encryptMetadata(
   return encodeBase64(concatBytes(prefix, await encryptGcm(key, padJson(json, length), prefix)));
 }
 
-/** Throws invalid_metadata for another key, another version or changed data. */
+/**
+ * Decrypts what `encryptMetadata` returned. Throws invalid_metadata for another key, another
+ * version or changed data.
+ */
 export async function decryptMetadata(
   masterKey: Bytes,
   encryptedMetadata: string,
-): Promise<{ documentKey: Bytes; metadata: Metadata }> {
+): Promise<{ readonly documentKey: Bytes; readonly metadata: Metadata }> {
   try {
     const bytes = decode(encryptedMetadata);
     const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, prefixBytes));
@@ -70,7 +76,10 @@ export async function decryptMetadata(
   }
 }
 
-/** The same for whoever was given the document key. */
+/**
+ * Decrypts metadata with the document key, as a recipient can. Throws what `decryptMetadata`
+ * throws.
+ */
 export async function openMetadata(
   documentKey: Bytes,
   encryptedMetadata: string,
@@ -85,7 +94,7 @@ export async function openMetadata(
 function decode(encryptedMetadata: string): Bytes {
   const bytes = decodeBase64(encryptedMetadata);
   if (bytes[0] !== formatVersion || bytes.length < prefixBytes + nonceBytes + tagBytes) {
-    throw new RangeError('unknown version or too short');
+    throw new RangeError('The metadata has an unknown version or is too short.');
   }
   return bytes;
 }

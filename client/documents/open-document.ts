@@ -4,17 +4,20 @@ import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Document, Documents } from './documents.ts';
 import { decryptMetadata, type Metadata } from './metadata.ts';
 
-/** A document in its current version, as its owner sees it. */
+/** A document in its current version, decrypted for its owner. */
 export interface OpenedDocument extends StoredFile {
   readonly document: Document;
   readonly etag: string;
   readonly metadata: Metadata;
 }
 
-/** Throws invalid_metadata, or metadata_mismatch where the vault shows another file's metadata. */
+/**
+ * Fetches and decrypts a document. Throws invalid_metadata, metadata_mismatch if the metadata
+ * belongs to another file, and VaultError 404 not_found.
+ */
 export async function openDocument(
-  { documents }: { documents: Documents },
-  { id, ...keys }: MasterKeys & { id: string },
+  { documents }: { readonly documents: Documents },
+  { id, ...keys }: MasterKeys & { readonly id: string },
 ): Promise<OpenedDocument> {
   const { document, etag } = await documents.getRevised(id);
   const { encryptedMetadata, fileHash } = document;
@@ -26,12 +29,13 @@ export async function openDocument(
 }
 
 /**
- * The hash of a version that is not current is the vault's word, or that of its proof, which the
- * caller compares. Throws version_not_found beside what `openDocument` throws.
+ * Finds a version of a document and the key that opens it. For a version that is not current, the
+ * hash is what the vault states; compare it with that in the version's audit proof. Throws
+ * version_not_found and what `openDocument` throws.
  */
 export async function openVersion(
-  dependencies: { documents: Documents },
-  { version, ...owned }: MasterKeys & { id: string; version: number },
+  dependencies: { readonly documents: Documents },
+  { version, ...owned }: MasterKeys & { readonly id: string; readonly version: number },
 ): Promise<StoredFile> {
   const { documentId, documentKey } = await openDocument(dependencies, owned);
   for await (const found of dependencies.documents.versions(documentId)) {

@@ -10,17 +10,19 @@ import { assertDescription, decryptMetadata, encryptMetadata } from './metadata.
 
 export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
+  /** Such as application/pdf. */
   readonly mediaType: string;
   readonly keywords?: readonly string[];
 }
 
 /**
- * Encrypts and uploads a file, makes it a document, and clears the journal.
- * Throws file_hash_mismatch if the server has other bytes than the ones sent; TypeError, before any is
- * sent, for a name, media type or keyword that is none.
+ * Encrypts and uploads a file, creates a document from it and clears the journal. Throws
+ * file_hash_mismatch if the server has other bytes than the ones sent, what `uploadFile` throws,
+ * VaultError 409 duplicate_hash, and TypeError for an invalid name, media type or keyword, before
+ * anything is sent.
  */
 export async function storeDocument(
-  dependencies: UploadDependencies & { documents: Documents },
+  dependencies: UploadDependencies & { readonly documents: Documents },
   { name, mediaType, keywords = [], ...options }: StoreDocumentOptions,
 ): Promise<Document> {
   const { source, masterKey, earlierKeys, resume = noResume } = options;
@@ -45,10 +47,13 @@ export async function storeDocument(
   }
 }
 
+/**
+ * Creates the document, or finds the one that an earlier call created though its response was lost.
+ */
 async function createOrFind(
   documents: Documents,
   request: NewDocument,
-  made: MasterKeys & { fileHash: string },
+  made: MasterKeys & { readonly fileHash: string },
 ): Promise<Document> {
   try {
     return await documents.create(request);
@@ -63,7 +68,7 @@ async function createOrFind(
 
 async function isMetadataOf(
   encryptedMetadata: string,
-  { fileHash, ...keys }: MasterKeys & { fileHash: string },
+  { fileHash, ...keys }: MasterKeys & { readonly fileHash: string },
 ): Promise<boolean> {
   try {
     const { metadata } = await openWithAny(keys, (masterKey) =>

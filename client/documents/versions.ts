@@ -6,13 +6,13 @@ import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from '.
 
 const DocumentVersion = z.object({
   documentId: z.uuid(),
-  /** From 1. */
+  /** Counts from 1. */
   version: z.int().positive(),
   fileHash: FileHash,
   status: DocumentStatus,
   createdAt: z.iso.datetime(),
 });
-/** One file of a document. */
+/** A version of a document, which is one file. */
 export type DocumentVersion = z.output<typeof DocumentVersion>;
 
 const DocumentProofs = z.object({ proofs: z.array(AuditProof) });
@@ -20,27 +20,31 @@ const DocumentProofs = z.object({ proofs: z.array(AuditProof) });
 export interface NewVersion {
   /** Base64, from `encryptMetadata`. */
   readonly encryptedMetadata: string;
-  /** From `uploadFile`. */
+  /** Storage path from `uploadFile`. */
   readonly storagePath: string;
 }
 
-/** The files of a document; the newest is the one that it shows. */
+/** The versions of a document, each of which is one file. The newest is the current one. */
 export interface DocumentVersions {
-  /** Newest first. */
+  /** Lists the versions, newest first. */
   versions(
     id: string,
-    options?: { pageSize?: number },
+    options?: { readonly pageSize?: number },
   ): AsyncGenerator<DocumentVersion, void, void>;
   /**
-   * VaultError 409 duplicate_hash, 400 stored_file_not_found; either also says that an earlier try
-   * has made the version though its answer was lost.
+   * Adds a version from an uploaded file. Throws VaultError 409 duplicate_hash or 400
+   * stored_file_not_found, either also if an earlier attempt added the version and its response was
+   * lost, and 409 too_many_versions.
    */
   addVersion(id: string, version: NewVersion): Promise<DocumentVersion>;
-  /** Of the sealed versions, oldest first. One that waits for its signature is left out. */
+  /**
+   * Resolves with the audit proofs of the sealed versions, oldest first, without those that are not
+   * signed yet.
+   */
   proofs(id: string): Promise<AuditProof[]>;
 }
 
-export function createDocumentVersions({ http }: { http: Http }): DocumentVersions {
+export function createDocumentVersions({ http }: { readonly http: Http }): DocumentVersions {
   return {
     versions(id, { pageSize } = {}) {
       return listPages(http, DocumentVersion, `${documentPath(id)}/versions`, pageSize);

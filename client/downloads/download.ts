@@ -16,18 +16,22 @@ export interface DownloadDependencies {
 }
 
 export interface DownloadOptions {
-  /** In place of the whole file; see `downloadRange` for what is verified then. */
+  /**
+   * Part of the file to download; see `downloadRange` for what is verified then. The default is
+   * all.
+   */
   readonly range?: FileRange | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Downloads and decrypts a file, and goes on where a connection breaks. What was yielded is authentic
- * up to there, but only a generator that ends without an error has seen the whole file and its hash:
- * discard everything if it throws.
+ * Downloads and decrypts a file, and resumes after a broken connection. Every yielded piece is
+ * authentic, but only a generator that ends without an error has verified the whole file and its
+ * hash: discard everything if it throws.
  *
  * Throws wrong_key; invalid_file, authentication_failed or file_hash_mismatch for other bytes than
- * those that were stored; version_conflict where a newer version came; network_error.
+ * those that were stored; version_conflict if a newer version was added; network_error; and the
+ * signal's reason.
  */
 export async function* downloadFile(
   { http, createFileHash }: DownloadDependencies,
@@ -42,16 +46,19 @@ export async function* downloadFile(
   yield* decryptStream(file.documentKey, compareHash(createFileHash, encrypted, file.fileHash));
 }
 
-/** `downloadFile` for the owner of a document. Throws also what opening the version throws. */
+/**
+ * Downloads a file for the owner of its document, of the current version unless `version` is given.
+ * Throws what `downloadFile`, `openDocument` and `openVersion` throw.
+ */
 export async function* downloadDocument(
-  dependencies: DownloadDependencies & { documents: Documents },
+  dependencies: DownloadDependencies & { readonly documents: Documents },
   {
     id,
     masterKey,
     earlierKeys,
     version,
     ...options
-  }: DownloadOptions & MasterKeys & { id: string; version?: number },
+  }: DownloadOptions & MasterKeys & { readonly id: string; readonly version?: number },
 ): AsyncGenerator<Bytes, void, void> {
   const owned = { id, masterKey, earlierKeys };
   const file =
@@ -61,7 +68,7 @@ export async function* downloadDocument(
   yield* downloadFile(dependencies, file, options);
 }
 
-/** Throws file_hash_mismatch in place of the end. */
+/** Passes pieces through and throws file_hash_mismatch at the end if their hash is another one. */
 async function* compareHash(
   createFileHash: CreateFileHash,
   pieces: AsyncIterable<Bytes>,

@@ -5,21 +5,21 @@ import type { StoredFile } from '../files/stored-file.ts';
 import type { Http, HttpStream } from '../http/http.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
-/** Answers one after another that broke off before their first byte. */
-const maxBarrenAnswers = 5;
+/** Limits consecutive responses that break off before their first byte. */
+const maxEmptyResponses = 5;
 
-/** Offsets in the encrypted file, both inclusive. */
+/** A range of the encrypted file; both offsets are inclusive. */
 export interface EncryptedRange {
   readonly first: number;
-  /** The end of the file unless given; it may lie beyond. */
+  /** The default is the end of the file; it may lie beyond the end. */
   readonly last?: number;
 }
 
 /**
- * The encrypted bytes of a file. Where an answer breaks off the next asks for the rest, and for that
- * of the same file alone. What arrives is not verified.
- * Throws version_conflict where the file has another hash by now, network_error, or VaultError 416
- * range_not_satisfiable for a range that begins beyond the end.
+ * Yields the encrypted bytes of a file, without verifying them. If a response breaks off, the next
+ * request asks for the rest of the same file. Throws version_conflict if the file has another hash
+ * by now, network_error, or VaultError 416 range_not_satisfiable for a range that begins beyond the
+ * end.
  */
 export async function* fetchEncrypted(
   http: Http,
@@ -28,12 +28,12 @@ export async function* fetchEncrypted(
   signal?: AbortSignal,
 ): AsyncGenerator<Bytes, void, void> {
   let position = first;
-  let barren = 0;
+  let emptyResponses = 0;
   for (;;) {
     const begun = position;
     const answer = await openFrom(http, file, { first: begun, last }, signal).catch(
       (error: unknown) => {
-        // Of the answer before, nothing but the end was missing.
+        // The previous response had delivered all bytes and only its end was lost.
         if (begun > first && hasStatus(error, 416)) return undefined;
         throw error;
       },
@@ -46,8 +46,8 @@ export async function* fetchEncrypted(
       }
       return;
     } catch (error) {
-      barren = position === begun ? barren + 1 : 0;
-      if (!hasBrokenOff(error) || barren === maxBarrenAnswers) throw error;
+      emptyResponses = position === begun ? emptyResponses + 1 : 0;
+      if (!hasBrokenOff(error) || emptyResponses === maxEmptyResponses) throw error;
     }
   }
 }
@@ -74,7 +74,7 @@ async function openFrom(
   }
 }
 
-/** What was asked for, also where the vault answers the whole file, as it may. */
+/** Yields the requested bytes, also if the vault responds with the whole file, as HTTP allows. */
 async function* cut(
   { status, pieces }: HttpStream,
   { first, last = Infinity }: EncryptedRange,

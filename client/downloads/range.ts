@@ -8,21 +8,21 @@ import type { StoredFile } from '../files/stored-file.ts';
 import type { Http } from '../http/http.ts';
 import { fetchEncrypted, type EncryptedRange } from './encrypted-file.ts';
 
-/** In bytes of the file before encryption. */
+/** A range in bytes of the file before encryption. */
 export interface FileRange {
   readonly offset: number;
-  /** At least 1. The file may end before. */
+  /** At least 1, or Infinity. The file may end earlier. */
   readonly length: number;
 }
 
 /**
- * Fetches and decrypts the segments of a range. Each is authentic and in its place, the file's end
- * included; the hash of the whole file is not compared, so that the vault could answer another
- * version of the document.
- * Throws what `fetchEncrypted` and `decryptStream` throw, and RangeError for what is no range.
+ * Downloads and decrypts the segments of a range. Each segment is authentic and in its place, and
+ * so is the end of the file. The hash of the whole file is not compared, so the vault could return
+ * another version of the document. Throws what `fetchEncrypted` and `decryptStream` throw, and
+ * RangeError for an invalid range.
  */
 export async function* downloadRange(
-  { http }: { http: Http },
+  { http }: { readonly http: Http },
   file: StoredFile,
   { offset, length }: FileRange,
   signal?: AbortSignal,
@@ -37,7 +37,7 @@ export async function* downloadRange(
   const end = offset + length;
   const start = { header, index: segmentOf(offset, segmentSize) };
   const last = segmentOf(end - 1, segmentSize);
-  // One byte more tells whether there is another segment.
+  // One more byte is requested, which shows whether another segment follows.
   const pieces = fetchRange({ first: start.index * segmentSize, last: (last + 1) * segmentSize });
   const segments = through(last, readSegments(pieces, start));
   for await (const { index, plaintext } of decryptSegments(file.documentKey, segments)) {
@@ -50,7 +50,7 @@ export async function* downloadRange(
 function assertRange({ offset, length }: FileRange): void {
   const isRange = Number.isSafeInteger(offset) && offset >= 0 && length >= 1;
   if (!isRange || !(Number.isSafeInteger(length) || length === Infinity)) {
-    throw new RangeError('a range begins at a byte and has one at least');
+    throw new RangeError('A range needs an offset of 0 or more and a length of 1 or more.');
   }
 }
 

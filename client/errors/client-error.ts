@@ -1,4 +1,4 @@
-/** What can go wrong on this side of the wire; the server's answers are `VaultError`s. */
+/** Errors that the client itself detects; refusals by the server are `VaultError`s. */
 export type ClientErrorCode =
   | 'authentication_failed'
   | 'device_unreachable'
@@ -42,50 +42,53 @@ export type ClientErrorCode =
   | 'wrong_key';
 
 const messages: Record<ClientErrorCode, string> = {
-  authentication_failed: 'The encrypted file was changed, reordered or cut short.',
-  device_unreachable: 'A new master key would shut this session’s own device out.',
-  devices_changed: 'Devices were added or revoked meanwhile: look at them again.',
+  authentication_failed: 'The encrypted file was changed, reordered or truncated.',
+  device_unreachable:
+    'The rekey would revoke the device of this session: log in without the device first.',
+  devices_changed: 'Devices were added or revoked meanwhile: review them again.',
   file_hash_mismatch: 'The server has other bytes than the ones that were stored.',
-  file_too_large: 'The file does not fit the limits of the vault.',
-  invalid_device_info: 'What is told of the device does not open: wrong key or damaged data.',
+  file_too_large: 'The file exceeds the limits of the vault.',
+  invalid_device_info: 'The device description does not open: wrong key or damaged data.',
   invalid_envelope: 'The key envelope does not open: wrong password or damaged envelope.',
-  invalid_file: 'This is no file encrypted by the vault, or one of an unknown version.',
+  invalid_file: 'This is not an encrypted file of the vault, or its format version is unknown.',
   invalid_keyring: 'The keyring does not open: wrong key or damaged data.',
-  invalid_leaf: 'A field of the object does not open: it is of another place or damaged.',
+  invalid_leaf: 'A field of the object does not open: it was moved, forged or damaged.',
   invalid_metadata: 'The encrypted metadata does not open: wrong key or damaged data.',
   invalid_public_value: 'The server sent a public value that SRP forbids.',
-  invalid_response: 'The server sent an answer of an unexpected shape.',
-  invalid_share: 'The share does not open: it was made for another key or is damaged.',
+  invalid_response: 'The server sent a response that the client cannot read.',
+  invalid_share: 'The share does not open: it was made for another key, or it is damaged.',
   keyring_full: 'The keyring has no room for another master key.',
   metadata_mismatch:
-    'The metadata tells of another file: a version came without its own, or it is another document’s.',
-  network_error: 'The server could not be reached.',
-  recipient_refused: 'The fingerprint of the recipient was not confirmed.',
-  recovery_changed: 'The recovery words were changed at the same time.',
-  recovery_words_differ: 'Other recovery words were typed than the ones that were shown.',
-  recovery_words_incomplete: 'Recovery takes 24 words.',
+    'The metadata describes another file: it belongs to another version or another document.',
+  network_error: 'The server could not be reached: check the connection and try again.',
+  recipient_refused: 'The fingerprint of the recipient was not confirmed, so nothing was shared.',
+  recovery_changed: 'Another client changed the recovery words at the same time: try again.',
+  recovery_words_differ: 'The words typed are not the recovery words that were shown.',
+  recovery_words_incomplete: 'Type all 24 recovery words.',
   recovery_words_invalid:
-    'These words do not belong together: one is wrong, or two changed places.',
-  recovery_words_unknown: 'Some of the recovery words are not on the list.',
+    'The recovery words have a wrong checksum: one word is wrong, or two are swapped.',
+  recovery_words_unknown: 'Some words are not on the list of recovery words: check their spelling.',
   resume_in_use: 'Another upload of this file is running.',
   server_proof_invalid: 'The server does not know the verifier of this account.',
   session_ended: 'The session has ended: log in again.',
-  share_not_found: 'Nothing is shared with this user under this id, or not any more.',
-  source_changed: 'The file changed while it was read.',
-  store_blocked: 'This store did not open or go away in time: close other tabs that have it.',
+  share_not_found: 'No such share, or it has ended.',
+  source_changed: 'The file changed while it was read: upload it again.',
+  store_blocked: 'Other tabs keep this store open: close them and try again.',
   store_closed: 'This store was closed: open it again.',
-  store_damaged: 'What this store keeps cannot be read; copy it before you begin anew.',
-  store_deleted: 'This store was deleted elsewhere, with all that was in it.',
-  store_full: 'This device has no room for more; what was saved before is still there.',
-  store_in_use: 'Another client uses this store.',
-  store_newer: 'A newer version of the application has this store: load the page anew.',
-  store_of_another_user: 'This store is another user’s, or of a master key that is not known here.',
-  store_unavailable: 'The browser does not let this store be opened or used.',
-  version_conflict: 'The document has changed since: read it again.',
+  store_damaged: 'This store cannot be read: make a copy of it, then delete it.',
+  store_deleted: 'This store was deleted elsewhere, together with all data in it.',
+  store_full: 'This device has no space left; all earlier changes are still saved.',
+  store_in_use: 'Another client uses this store: close it and try again.',
+  store_newer: 'A newer version of the application has upgraded this store: reload the page.',
+  store_of_another_user:
+    'This store belongs to another user, or to a master key that is not known here.',
+  store_unavailable: 'The browser does not allow this store to be opened or used.',
+  version_conflict: 'The document has changed since it was read: read it again.',
   version_not_found: 'The document has no such version.',
   wrong_key: 'The file was encrypted under another key.',
 };
 
+/** An error that the client detects. Program against `code`; the message is for people. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   readonly code: ClientErrorCode;

@@ -7,21 +7,29 @@ const ErrorBody = z.looseObject({
   details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
 });
 
-/** An answer of the vault that is no success. */
+/**
+ * A response of the vault with an error status. Program against `code`; the message is for people.
+ */
 export class VaultError extends Error {
   override readonly name = 'VaultError';
+  /** The HTTP status. */
   readonly status: number;
-  /** Stable; `http_<status>` if the answer came from something before the vault. */
+  /**
+   * The vault's stable error code; `http_<status>` if a proxy or the like responded in its place.
+   */
   readonly code: string;
+  /** Id of the request in the vault's logs. */
   readonly requestId: string | undefined;
+  /** Members of the request that failed validation. */
   readonly details: readonly { readonly path: string; readonly message: string }[];
+  /** Seconds from the header Retry-After. */
   readonly retryAfterSeconds: number | undefined;
-  /** Further members of the body, such as `proofId`. */
+  /** All members of the body, such as `proofId`; empty if it is not the vault's. */
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(status: number, headers: Headers, body: unknown, now: Date) {
     const parsed = ErrorBody.safeParse(body).data;
-    super(parsed?.message ?? `The server answered ${status}.`);
+    super(parsed?.message ?? `The server responded with status ${status}.`);
     this.status = status;
     this.code = parsed?.code ?? `http_${status}`;
     this.requestId = parsed?.requestId ?? headers.get('x-request-id') ?? undefined;
@@ -31,12 +39,12 @@ export class VaultError extends Error {
   }
 }
 
-/** Whether the vault answered with this code. */
+/** Returns whether the error is a response of the vault with this code. */
 export function hasCode(error: unknown, code: string): error is VaultError {
   return error instanceof VaultError && error.code === code;
 }
 
-/** Seconds or a date (RFC 9110 §10.2.3). */
+/** Parses Retry-After, which is seconds or a date (RFC 9110 §10.2.3), and returns seconds. */
 function parseRetryAfter(value: string | null, now: Date): number | undefined {
   if (value === null) return undefined;
   if (/^\d+$/.test(value)) return Number(value);

@@ -1,14 +1,14 @@
 import type { Bytes } from '../bytes/bytes.ts';
 
-/** A file to encrypt. */
+/** A file to encrypt. A caller may implement it for any storage with random access. */
 export interface ByteSource {
-  /** Bytes, fixed for the life of the source. */
+  /** Size in bytes; MUST NOT change during the life of the source. */
   readonly size: number;
-  /** Resolves to `length` bytes, or fewer if the file has shrunk. */
+  /** Reads bytes. MUST resolve with `length` bytes, or fewer if the file has shrunk. */
   read(offset: number, length: number): Promise<Bytes>;
 }
 
-/** For the `File`s of a browser. */
+/** Creates a source from a Blob, such as a `File` of a browser. */
 export function blobSource(blob: Blob): ByteSource {
   return {
     size: blob.size,

@@ -6,26 +6,22 @@ import type { FileHeader } from './header.ts';
 const chunkLabel = 'Service_File_Chunk_v1';
 
 export interface ChunkPosition {
-  /** From 0. */
+  /** Counts from 0. */
   readonly index: number;
   readonly isLast: boolean;
 }
 
-export interface ChunkCipher {
-  /** Never call it twice for one index with different plaintexts: GCM would give its key away. */
-  encrypt(position: ChunkPosition, plaintext: Bytes): Promise<Bytes>;
-  /** Throws authentication_failed for bytes that are not this chunk of this file. */
-  decrypt(position: ChunkPosition, ciphertext: Bytes): Promise<Bytes>;
-}
+export type ChunkCipher = Awaited<ReturnType<typeof createChunkCipher>>;
 
 /**
- * STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) over AES-256-GCM: the nonce counts the chunks
- * and marks the last, so that none can be moved, dropped or added; each one authenticates the header.
+ * Creates the cipher of a file's chunks: STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) over
+ * AES-256-GCM. The nonce counts the chunks and marks the last, so that none can be moved, dropped
+ * or added, and every chunk authenticates the header.
  */
 export async function createChunkCipher(
   documentKey: Bytes,
   { encoded: additionalData, salt, noncePrefix }: FileHeader,
-): Promise<ChunkCipher> {
+) {
   const key = await deriveGcmKey(documentKey, chunkLabel, salt);
 
   function algorithm({ index, isLast }: ChunkPosition) {
@@ -37,10 +33,18 @@ export async function createChunkCipher(
   }
 
   return {
-    async encrypt(position, plaintext) {
+    /**
+     * Encrypts a chunk. Callers MUST NOT encrypt two plaintexts at one index: that discloses the
+     * authentication key of GCM.
+     */
+    async encrypt(position: ChunkPosition, plaintext: Bytes): Promise<Bytes> {
       return new Uint8Array(await crypto.subtle.encrypt(algorithm(position), key, plaintext));
     },
-    async decrypt(position, ciphertext) {
+    /**
+     * Decrypts a chunk. Throws authentication_failed for bytes that are not this chunk of this
+     * file.
+     */
+    async decrypt(position: ChunkPosition, ciphertext: Bytes): Promise<Bytes> {
       try {
         return new Uint8Array(await crypto.subtle.decrypt(algorithm(position), key, ciphertext));
       } catch (cause) {

@@ -6,11 +6,11 @@ import { verifyCommitment } from './header.ts';
 import { readSegments, type Segment } from './segments.ts';
 
 /**
- * Decrypts a file as it arrives. What was yielded is authentic up to there, but only a generator that
- * ends without an error has seen the whole file: discard everything if it throws.
+ * Decrypts a file as it arrives. Every yielded piece is authentic, but only a generator that ends
+ * without an error has verified the whole file: discard everything if it throws.
  *
- * Throws invalid_file (no file of the vault), wrong_key, or authentication_failed for anything
- * changed, moved, dropped, added or cut off.
+ * Throws invalid_file if it is not a file of this format, wrong_key, or authentication_failed for
+ * anything changed, moved, dropped, added or truncated.
  */
 export async function* decryptStream(
   documentKey: Bytes,
@@ -22,11 +22,13 @@ export async function* decryptStream(
   }
 }
 
-/** The chunks of segments of one file, each authentic. Throws wrong_key or authentication_failed. */
+/**
+ * Decrypts segments of one file and yields their chunks. Throws wrong_key or authentication_failed.
+ */
 export async function* decryptSegments(
   documentKey: Bytes,
   segments: AsyncIterable<Segment>,
-): AsyncGenerator<{ index: number; plaintext: Bytes }, void, void> {
+): AsyncGenerator<{ readonly index: number; readonly plaintext: Bytes }, void, void> {
   let cipher: ChunkCipher | undefined;
   for await (const { header, chunk, ...position } of segments) {
     if (cipher === undefined) {

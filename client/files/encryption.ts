@@ -7,11 +7,12 @@ import { verifyCommitment, type FileHeader } from './header.ts';
 import { chunkRange, countSegments } from './layout.ts';
 
 /**
- * The encrypted file, segment by segment; docs/formats.md describes the bytes.
+ * Encrypts a file and yields it segment by segment; docs/formats.md describes the bytes.
  *
- * A header serves one plaintext. Whoever encrypts again under the same header (to resume an upload)
- * must not let a segment out unless it equals what went out under its index before.
- * Throws wrong_key if the header belongs to another document key, source_changed if bytes are gone.
+ * A header serves one plaintext. A caller that encrypts again under the same header, to resume an
+ * upload, MUST NOT send a segment unless it equals the one that was sent under its index before.
+ * Throws wrong_key if the header belongs to another document key, source_changed if the source has
+ * become shorter.
  */
 export async function* encryptFile(
   documentKey: Bytes,

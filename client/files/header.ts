@@ -17,21 +17,23 @@ const commitmentOffset = noncePrefixOffset + noncePrefixBytes;
 export const headerBytes = commitmentOffset + 32;
 export const defaultSegmentBytes = 1_048_576;
 const minSegmentBytes = 128;
-/** A reader holds one segment in memory, so a file must not choose its size freely. */
+/** A reader holds one segment in memory, so the segment size of a file is limited. */
 const maxSegmentBytes = 16_777_216;
 
 export interface FileHeader {
-  /** The bytes as they stand in the file: the additional data of every chunk. */
+  /** The header as it is in the file; every chunk has it as additional data. */
   readonly encoded: Bytes;
-  /** Encrypted bytes between two boundaries, the header counted into the first segment. */
+  /** Encrypted bytes per segment; the header counts as part of the first segment. */
   readonly segmentSize: number;
+  /** HKDF salt of the file's chunk key, 32 bytes. */
   readonly salt: Bytes;
+  /** The first 7 bytes of every nonce. */
   readonly noncePrefix: Bytes;
-  /** Only one document key fits: without it GCM would let one file open in two ways. */
+  /** Commits to one document key; without it, GCM would allow a file that opens under two keys. */
   readonly commitment: Bytes;
 }
 
-/** A header with fresh salt and nonce prefix. */
+/** Creates a header with a random salt and nonce prefix. */
 export async function createFileHeader(
   documentKey: Bytes,
   segmentSize: number = defaultSegmentBytes,
@@ -52,7 +54,7 @@ export async function createFileHeader(
   );
 }
 
-/** Throws invalid_file unless these are the bytes of a header of this version. */
+/** Parses a header. Throws invalid_file unless the bytes are a header of this version. */
 export function parseFileHeader(encoded: Bytes): FileHeader {
   const isOurs =
     encoded.length === headerBytes &&

@@ -3,9 +3,10 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { headerBytes, parseFileHeader, type FileHeader } from './header.ts';
 
-/** Where to go on in a file whose header is known. */
+/** The place where a stream begins within a file whose header is known. */
 export interface SegmentStart {
   readonly header: FileHeader;
+  /** Index of the first segment, from 0. */
   readonly index: number;
 }
 
@@ -17,10 +18,10 @@ export interface Segment {
 }
 
 /**
- * Cuts an encrypted stream at the multiples of its segment size, whatever pieces it arrives in.
- * Holds one segment and one piece. The last segment is the one that the stream ends in.
- * Throws invalid_file if it does not begin with a header.
- * @param start is where the stream begins, unless at the header.
+ * Cuts an encrypted stream at the multiples of its segment size, however it is split into pieces.
+ * Holds one segment and one piece in memory. The segment in which the stream ends is the last.
+ * Throws invalid_file if the stream does not begin with a header.
+ * @param start where the stream begins; the default is the header.
  */
 export async function* readSegments(
   pieces: AsyncIterable<Uint8Array>,

@@ -9,25 +9,29 @@ import { withRetries, type RetryPolicy } from './retry.ts';
 
 export interface HttpAnswer {
   readonly headers: Headers;
-  /** Parsed JSON, undefined if the answer has no body. */
+  /** Parsed JSON; undefined if the response has no body. */
   readonly body: unknown;
 }
 
-/** The beginning of an answer of bytes. */
+/** A response whose body is read as a stream of bytes. */
 export interface HttpStream {
-  /** Such as 200 or 206. */
+  /** Status of the response, such as 200 or 206. */
   readonly status: number;
-  /** To be iterated, once. Throws network_error where the answer breaks off. */
+  /** Can be iterated once. Throws network_error if the response breaks off. */
   readonly pieces: AsyncIterable<Bytes>;
 }
 
 /**
- * Throws VaultError for an answer that is no success, ClientError network_error for none at all and
- * invalid_response for one that cannot be read, and the signal's reason if it is aborted.
+ * Requests to the vault, retried if they are repeatable. Every method throws VaultError for a
+ * response with an error status, ClientError network_error if there is no response and
+ * invalid_response if it cannot be read, and the signal's reason if it is aborted.
  */
 export interface Http {
+  /** Sends a request and reads the whole response. */
   send(request: HttpRequest): Promise<HttpAnswer>;
+  /** Sends a request and parses the body of the response. */
   json<T>(schema: z.ZodType<T>, request: HttpRequest): Promise<T>;
+  /** Sends a request and resolves once the response begins. */
   open(request: HttpRequest): Promise<HttpStream>;
 }
 
@@ -38,14 +42,17 @@ export interface HttpOptions {
   readonly now: () => Date;
 }
 
-/** Throws TypeError unless the base URL is absolute and of http or https. */
+/**
+ * Creates the client's HTTP layer. Throws TypeError unless the base URL is absolute, http or https.
+ */
 export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
   if (!/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new TypeError('the base URL of a vault is an http or https URL');
+    throw new TypeError('The base URL of a vault must be an http or https URL.');
   }
 
   function begin(request: HttpRequest, timeout: AbortSignal): Promise<Response> {
-    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+    const signal =
+      request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
     return fetch(toUrl(baseUrl, request), { ...toFetch(request), signal });
   }
 
@@ -99,7 +106,7 @@ export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
   };
 }
 
-/** Throws invalid_response. */
+/** Parses the body of a response. Throws invalid_response. */
 export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown): T {
   const { data, error } = schema.safeParse(body);
   if (error !== undefined) throw new ClientError('invalid_response', { cause: error });
@@ -119,12 +126,12 @@ async function* readBody(
   }
 }
 
-/** The caller's own reason where the caller gave up. */
+/** Returns the signal's reason if the caller aborted, else network_error. */
 function toFailure({ signal }: HttpRequest, cause: unknown): unknown {
-  return signal?.aborted ? signal.reason : new ClientError('network_error', { cause });
+  return signal?.aborted === true ? signal.reason : new ClientError('network_error', { cause });
 }
 
-/** Without a cause: it would quote the text, and a token with it. */
+/** Parses JSON. The error has no cause, which would quote the text and any token in it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -133,7 +140,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A proxy's error page is no JSON, and its status still counts. */
+/** Parses the JSON of an error; undefined if it is another text, such as a proxy's error page. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

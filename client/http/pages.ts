@@ -5,7 +5,7 @@ import type { HttpRequest } from './request.ts';
 
 const placeholderBase = 'http://base.invalid';
 
-/** Every item of a list, page after page (`Link: <…>; rel="next"`, RFC 8288). */
+/** Yields every item of a list, page after page (`Link: <…>; rel="next"`, RFC 8288). */
 export function listPages<T>(
   http: Http,
   item: z.ZodType<T>,
@@ -15,7 +15,7 @@ export function listPages<T>(
   return readPages(http, item, { method: 'GET', path }, limit);
 }
 
-/** The same of any request, which is sent again for each page. */
+/** Yields every item of a list for any request, which is sent again for each page. */
 export async function* readPages<T>(
   http: Http,
   item: z.ZodType<T>,
@@ -28,7 +28,10 @@ export async function* readPages<T>(
   }
 }
 
-/** The answers as they are, where they are no bare arrays. Throws invalid_response for a circle of them. */
+/**
+ * Yields the body of each page, for lists that are not plain arrays. Throws invalid_response if the
+ * pages form a cycle.
+ */
 export async function* readBodies(
   http: Pick<Http, 'send'>,
   request: HttpRequest,
@@ -45,7 +48,10 @@ export async function* readBodies(
   }
 }
 
-/** Only the cursor is taken from the link: the token must go to no other address. */
+/**
+ * Returns the cursor of the link to the next page. The rest of the link is ignored, so that the
+ * access token is sent to no other host.
+ */
 export function nextCursor(link: string | null): string | undefined {
   for (const [, target = '', parameters = ''] of (link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     if (!/;\s*rel\s*=\s*"?next"?\s*(?:[;,]|$)/i.test(parameters)) continue;

@@ -1,16 +1,14 @@
-/** Ends what makes us wait too long; the time between two waits does not count. */
-export interface Patience {
-  /** Aborted once a wait was too long. */
-  readonly signal: AbortSignal;
-  limit<T>(waiting: Promise<T>): Promise<T>;
-}
+export type Patience = ReturnType<typeof createPatience>;
 
-export function createPatience(seconds: number): Patience {
+/** Limits single waits to a number of seconds; the time between two waits does not count. */
+export function createPatience(seconds: number) {
   const controller = new AbortController();
-  const end = () => controller.abort(new DOMException('waited too long', 'TimeoutError'));
+  const end = () => controller.abort(new DOMException('The wait timed out.', 'TimeoutError'));
   return {
+    /** Aborts as soon as a wait takes too long. */
     signal: controller.signal,
-    async limit(waiting) {
+    /** Waits for a promise while the time limit runs. */
+    async limit<T>(waiting: Promise<T>): Promise<T> {
       const timer = setTimeout(end, seconds * 1000);
       try {
         return await waiting;

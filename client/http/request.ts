@@ -4,17 +4,20 @@ const defaultTimeoutSeconds = 60;
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Beneath the base URL, with a leading slash. */
+  /** Path below the base URL, with a leading slash. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
   readonly bytes?: Bytes;
-  /** Whether sending it twice does no harm; by default every method but POST, and POST under a key. */
+  /**
+   * Whether sending the request twice does no harm. By default true for every method but POST, and
+   * for POST with an idempotency key.
+   */
   readonly repeatable?: boolean;
-  /** Names the operation: however often it is sent under one key, the vault does it once. */
+  /** Names the operation: the vault carries it out once, however often it is sent with this key. */
   readonly idempotencyKey?: string;
-  /** For the whole answer; of one that is streamed for its beginning and for each piece. */
+  /** Limit for the whole response; if it is streamed, for its beginning and for each piece. */
   readonly timeoutSeconds?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -23,12 +26,15 @@ export function timeoutSecondsOf({ timeoutSeconds = defaultTimeoutSeconds }: Htt
   return timeoutSeconds;
 }
 
-/** Whether sending it twice does no harm. */
+/** Returns whether sending the request twice does no harm. */
 export function isRepeatable({ method, idempotencyKey, repeatable }: HttpRequest): boolean {
   return repeatable ?? (method !== 'POST' || idempotencyKey !== undefined);
 }
 
-/** What `fetch` is to send. The token goes to the base URL alone, whatever answers. */
+/**
+ * Returns the options of `fetch`. Redirects are refused, so that the token is sent to the base URL
+ * alone.
+ */
 export function toFetch(request: HttpRequest): RequestInit {
   return {
     method: request.method,

@@ -2,18 +2,19 @@ import { ClientError } from '../errors/client-error.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
 export interface RetryPolicy {
-  /** Tries in all, the first one included. */
+  /** Number of attempts in all, the first one included. */
   readonly attempts: number;
+  /** Delay before the first retry; doubles with each further one. */
   readonly baseDelaySeconds: number;
-  /** A server that asks for more patience than this gets none: the error is thrown. */
+  /** Upper limit of a delay. If the server's Retry-After is longer, the error is thrown at once. */
   readonly maxDelaySeconds: number;
-  /** Rejects with the signal's reason as soon as it is aborted. */
+  /** Waits. MUST reject with the signal's reason as soon as it is aborted. */
   readonly sleep: (seconds: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1 for the jitter. */
   readonly random: () => number;
 }
 
-/** Nine tries in one to two minutes: what a dead server was about is free again within one. */
+/** Nine attempts over one to two minutes: within one, leases of a crashed server have expired. */
 export const defaultRetry: RetryPolicy = {
   attempts: 9,
   baseDelaySeconds: 0.5,
@@ -28,12 +29,12 @@ const passingCodes = new Set([
   'completion_in_progress',
   'idempotency_in_progress',
   'proof_not_ready',
-  // The body was damaged on its way.
+  // The body was damaged or truncated in transit.
   'digest_mismatch',
   'incomplete_body',
 ]);
 
-/** Runs an operation that may be repeated until it succeeds or its error is not a passing one. */
+/** Runs a repeatable operation until it succeeds or throws an error that is not transient. */
 export async function withRetries<T>(
   policy: RetryPolicy,
   signal: AbortSignal | undefined,
@@ -44,13 +45,16 @@ export async function withRetries<T>(
       return await operation();
     } catch (error) {
       const delaySeconds = retryDelaySeconds(policy, failures, error);
-      if (delaySeconds === undefined || signal?.aborted) throw error;
+      if (delaySeconds === undefined || signal?.aborted === true) throw error;
       await policy.sleep(delaySeconds, signal);
     }
   }
 }
 
-/** Undefined if the error stands. Exponential with jitter, but never before Retry-After. */
+/**
+ * Returns the delay before the next attempt, exponential with jitter and never shorter than
+ * Retry-After; undefined if the error is final.
+ */
 export function retryDelaySeconds(
   { attempts, baseDelaySeconds, maxDelaySeconds, random }: RetryPolicy,
   failures: number,
@@ -63,7 +67,7 @@ export function retryDelaySeconds(
   return asked > maxDelaySeconds ? undefined : Math.max(jittered, asked);
 }
 
-/** Whether the same request may succeed a little later. */
+/** Returns whether the same request may succeed a little later. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof VaultError) {
     return passingStatuses.has(error.status) || passingCodes.has(error.code);
@@ -73,7 +77,7 @@ export function isPassing(error: unknown): boolean {
 
 function sleep(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
+    if (signal?.aborted === true) {
       reject(signal.reason);
       return;
     }

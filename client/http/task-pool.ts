@@ -1,15 +1,17 @@
 export interface TaskPool {
-  /** Starts the task; resolves as soon as another may start. Throws what any task threw first. */
+  /** Starts a task; resolves as soon as another may start. Throws the first error of any task. */
   start(task: () => Promise<void>): Promise<void>;
-  /** Resolves once all are done. Throws what any task threw first. */
+  /** Resolves once all tasks are done. Throws the first error of any task. */
   finish(): Promise<void>;
-  /** Resolves once all are done, whatever became of them. */
+  /** Resolves once all tasks are done, whether or not they failed. Never throws. */
   settle(): Promise<void>;
 }
 
-/** Runs up to `limit` tasks at a time. Throws RangeError unless that is one or more. */
+/**
+ * Creates a pool that runs up to `limit` tasks at a time. Throws RangeError for a limit below 1.
+ */
 export function createTaskPool(limit: number): TaskPool {
-  if (!(limit >= 1)) throw new RangeError('nothing can run without a place for one at a time');
+  if (!(limit >= 1)) throw new RangeError('The limit of concurrent tasks must be 1 or more.');
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
 

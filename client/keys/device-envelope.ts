@@ -3,7 +3,7 @@ import { WrappedKey } from '../crypto/key.ts';
 
 export const deviceEnvelopeRoute = '/v1/crypto/keys/device-envelope';
 
-/** The master key wrapped for a device. */
+/** The response with the master key wrapped for a device. */
 export const DeviceEnvelope = z.object({ encryptedEnvelope: WrappedKey });
 
 export function deviceEnvelopePath(deviceId: string): string {

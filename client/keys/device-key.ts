@@ -11,7 +11,9 @@ import { readRekeyKey } from './keyring.ts';
 const keyPairLabel = 'Service_Device_Key_Pair_v1';
 const envelopeLabel = 'Service_Device_Envelope_v1';
 
-/** What a device keeps to itself, where nothing else reads it: it opens the master key. */
+/**
+ * A device's secret, which opens the master key. Keep it where nothing but the client can read it.
+ */
 export interface DeviceKey {
   /** A random UUID in lower case. */
   readonly deviceId: string;
@@ -19,26 +21,32 @@ export interface DeviceKey {
   readonly deviceKey: Bytes;
 }
 
-/** To be kept durably before the device is added. */
+/** Creates the id and key of a device. Save them durably before the device is added. */
 export function createDeviceKey(): DeviceKey {
   return { deviceId: crypto.randomUUID(), deviceKey: randomBytes(keyBytes) };
 }
 
-/** X25519: whoever has the public key can wrap a new master key for the device. */
+/**
+ * Derives the device's X25519 key pair; with its public key others can wrap a new master key for
+ * it.
+ */
 export async function deriveDeviceKeyPair(deviceKey: Bytes): Promise<KeyPair> {
   const privateKey = await deriveKey(deviceKey, keyPairLabel);
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
-/** The key pair of one rekey, whose private key is for one use and then wiped. */
+/** Creates the key pair of one rekey. Use the private key for that rekey only, then wipe it. */
 export function createRekeyKeyPair(privateKey: Bytes = randomBytes(keyBytes)): KeyPair {
   return { privateKey, publicKey: publicKeyOf(privateKey) };
 }
 
-/** The envelope that a rekey leaves for a device. Throws for a public key of small order. */
+/**
+ * Wraps a master key for a device that a rekey keeps. Throws invalid_envelope for a public key of
+ * small order.
+ */
 export async function wrapForDevice(
   rekeyPair: KeyPair,
-  { deviceId, publicKey }: { deviceId: string; publicKey: Bytes },
+  { deviceId, publicKey }: { readonly deviceId: string; readonly publicKey: Bytes },
   masterKey: Bytes,
 ): Promise<Bytes> {
   const shared = agree(rekeyPair.privateKey, publicKey);
@@ -47,8 +55,9 @@ export async function wrapForDevice(
 }
 
 /**
- * Opens a device's envelope: under K_device as the device was added, or as a rekey left it, with the
- * keyring beside it. Throws invalid_envelope.
+ * Opens a device's envelope: with K_device if it dates from `add`, else with the key pair of the
+ * device and the rekey's public key in the keyring. Throws invalid_envelope, or invalid_keyring if
+ * the keyring is malformed.
  */
 export async function unwrapOnDevice(
   { deviceId, deviceKey }: DeviceKey,
@@ -79,7 +88,10 @@ function agree(privateKey: Bytes, publicKey: Bytes): Bytes {
   }
 }
 
-/** Both public keys and the device's id are bound in. */
+/**
+ * Derives the wrapping key from the shared secret, and binds both public keys and the device's id
+ * in.
+ */
 async function deriveWrappingKey(
   shared: Bytes,
   {

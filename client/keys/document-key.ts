@@ -6,17 +6,20 @@ import { keyBytes } from '../crypto/key.ts';
 
 const wrapLabel = 'Service_Document_Key_Wrap_v1';
 
-/** One key a document: it opens the metadata and the file, and sharing a document is sharing it. */
+/**
+ * Creates the key of a document, 32 bytes. It opens the metadata and all versions; a share hands it
+ * over.
+ */
 export function createDocumentKey(): Bytes {
   return randomBytes(keyBytes);
 }
 
-/** WRAPPED_KEY_BYTES. */
+/** Wraps a document key under the master key: `wrappedKeyBytes` bytes. */
 export async function wrapDocumentKey(masterKey: Bytes, documentKey: Bytes): Promise<Bytes> {
   return wrapKey(await deriveKey(masterKey, wrapLabel), documentKey);
 }
 
-/** Throws invalid_envelope under another master key. */
+/** Unwraps a document key. Throws invalid_envelope under another master key. */
 export async function unwrapDocumentKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

@@ -24,39 +24,55 @@ const Envelope = z.object({
 });
 type Envelope = z.output<typeof Envelope>;
 
-/** The present master key, and what the last rekey left beside it. */
+/** The present master key together with the keyring that the last rekey left. */
 export interface OpenedKeyring extends Keyring {
   readonly masterKey: Bytes;
 }
 
+/** The user's master key and the envelopes that open it. */
 export interface Envelopes {
-  /** Makes the user's master key and leaves it with the vault, wrapped. VaultError 409 if one exists. */
+  /**
+   * Creates the user's master key, 32 bytes, and stores it in the vault, wrapped under the
+   * password. Throws VaultError 409 envelope_exists if the user has one, and session_ended after
+   * logout.
+   */
   createMasterKey(): Promise<Bytes>;
-  /** VaultError 404 if there is none; ClientError invalid_envelope if it does not open. */
+  /**
+   * Opens the master key, 32 bytes. Throws VaultError 404 not_found if there is none, ClientError
+   * invalid_envelope if it does not open, and session_ended after logout.
+   */
   openMasterKey(): Promise<Bytes>;
   /**
-   * With those before it, which open what is older than the last rekey. Throws also invalid_keyring;
-   * so does what follows.
+   * Opens the master key and all earlier ones, which open what dates from before the last rekey.
+   * Throws what `openMasterKey` throws, and invalid_keyring.
    */
   openMasterKeys(): Promise<MasterKeys>;
   /**
-   * The same by a device's own key in place of the password. The vault can answer with the envelope
-   * that the device had before a rekey, and nothing tells: after one, open it by the password once.
+   * Opens the master keys with a device's own key in place of the password. The vault could return
+   * the device's envelope from before a rekey, which is not detected: after a rekey, open the keys
+   * with the password once. Throws what `openMasterKeys` throws, and VaultError 403
+   * device_blacklisted.
    */
   openMasterKeysWithDevice(device: DeviceKey): Promise<MasterKeys>;
-  /** The same for who wraps anew: with the public keys of the devices that the last rekey kept. */
+  /**
+   * Opens the master keys together with the public keys of the devices that the last rekey kept,
+   * for a caller that wraps keys anew. Throws what `openMasterKeys` throws.
+   */
   openKeyring(): Promise<OpenedKeyring>;
-  /** Whether this, from a client, is what the vault has. */
+  /** Resolves with whether the vault's master envelope is this one (base64). */
   isMasterEnvelope(encryptedEnvelope: string): Promise<boolean>;
 }
 
-/** No key leaves the client: the vault gets and gives the 40 bytes of the wrapped form alone. */
+/**
+ * Creates the access to the envelopes. No key leaves the client: the vault gets and returns the 40
+ * bytes of the wrapped key only.
+ */
 export function createEnvelopes({
   http,
   passwordKey,
 }: {
-  http: Http;
-  passwordKey: HeldKey;
+  readonly http: Http;
+  readonly passwordKey: HeldKey;
 }): Envelopes {
   const load = () => http.json(Envelope, { method: 'GET', path: routePath });
 
@@ -89,7 +105,7 @@ export function createEnvelopes({
         await storeEnvelope(http, { method: 'POST', path: routePath, repeatable: true, json });
       } catch (error) {
         if (!(error instanceof VaultError) || error.status !== 409) throw error;
-        // The answer to an earlier try may be lost.
+        // The vault may have accepted an earlier attempt whose response was lost.
         if ((await load()).encryptedEnvelope !== encryptedEnvelope) throw error;
       }
       return masterKey;

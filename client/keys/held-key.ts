@@ -1,17 +1,17 @@
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 
 /**
- * The key by which a session opens the master envelope. While a new password is on its way, and for
- * good where no answer came, it is one of two.
+ * The password key with which a session opens the master envelope. While a change of the password
+ * is under way, and for good if its response was lost, either of two keys may be the right one.
  */
 export interface HeldKey {
-  /** Likeliest first. */
+  /** Returns the keys to try, the likeliest first; none after `forget`. */
   candidates(): readonly Bytes[];
-  /** From now on this one may be it too. */
+  /** Adds a key that may be the right one from now on. */
   add(key: Bytes): void;
-  /** This one it is; the others are zeroed. */
+  /** Keeps this key only and zeroes the others. */
   settle(key: Bytes): void;
-  /** Zeroes all. */
+  /** Zeroes all keys. */
   forget(): void;
 }
 

@@ -10,7 +10,7 @@ import { Key, keyBytes } from '../crypto/key.ts';
 const keyringLabel = 'Service_Keyring_v1';
 const formatVersion = 1;
 const prefixBytes = 1 + keyBytes;
-/** What the vault takes. */
+/** The vault accepts no longer keyring. */
 const maxBytes = 65_536;
 
 const Content = z.object({
@@ -19,21 +19,21 @@ const Content = z.object({
   devices: z.array(z.object({ deviceId: z.guid(), publicKey: Key })),
 });
 
-/** What a rekey leaves for those who have the new master key. */
+/** The keys that a rekey encrypts under the new master key. */
 export interface Keyring {
-  /** The master keys that there were, newest first. */
+  /** All earlier master keys, newest first. */
   readonly earlierKeys: readonly Bytes[];
-  /** Of the devices that the rekey kept, by their ids. */
+  /** Public keys of the devices that the rekey kept, by device id. */
   readonly publicKeys: ReadonlyMap<string, Bytes>;
 }
 
 /**
- * Base64. `rekeyKey` is the public key of the rekey, by which devices come to the new master key; it
- * stays readable, since they need it before they have that. `nonce` is for test vectors only. Throws
- * keyring_full beyond 64 KiB, after more than a thousand rekeys.
+ * Encrypts a keyring and returns base64. `rekeyKey`, the public key of the rekey, stays readable,
+ * since devices need it to open the new master key. Pass `nonce` in tests with vectors only. Throws
+ * keyring_full beyond 64 KiB, which takes more than a thousand rekeys.
  */
 export async function sealKeyring(
-  { masterKey, rekeyKey }: { masterKey: Bytes; rekeyKey: Bytes },
+  { masterKey, rekeyKey }: { readonly masterKey: Bytes; readonly rekeyKey: Bytes },
   { earlierKeys, publicKeys }: Keyring,
   nonce?: Bytes,
 ): Promise<string> {
@@ -53,7 +53,10 @@ export async function sealKeyring(
   return encodeBase64(sealed);
 }
 
-/** Throws invalid_keyring for another master key, another version or changed data. */
+/**
+ * Decrypts a keyring. Throws invalid_keyring for another master key, another version or changed
+ * data.
+ */
 export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Keyring> {
   try {
     const bytes = decode(keyring);
@@ -66,12 +69,15 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
     return { earlierKeys, publicKeys };
   } catch {
-    // Without a cause: it could quote a key.
+    // The error has no cause, which could quote a key.
     throw new ClientError('invalid_keyring');
   }
 }
 
-/** The public key of the rekey, which nothing vouches for before the keyring is open. */
+/**
+ * Returns the public key of the rekey. It is not authentic before the keyring is opened. Throws
+ * invalid_keyring.
+ */
 export function readRekeyKey(keyring: string): Bytes {
   try {
     return decode(keyring).slice(1, prefixBytes);
@@ -83,7 +89,7 @@ export function readRekeyKey(keyring: string): Bytes {
 function decode(keyring: string): Bytes {
   const bytes = decodeBase64(keyring);
   if (bytes[0] !== formatVersion || bytes.length < prefixBytes + nonceBytes) {
-    throw new RangeError('unknown version or too short');
+    throw new RangeError('The keyring has an unknown version or is too short.');
   }
   return bytes;
 }

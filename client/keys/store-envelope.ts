@@ -11,8 +11,8 @@ interface EnvelopeRequest extends HttpRequest {
 }
 
 /**
- * Leaves a wrapped key with the vault. Throws invalid_response unless the answer has it: a key that
- * something between took in the vault's place would be lost for good.
+ * Stores a wrapped key in the vault. Throws invalid_response unless the response repeats it: if
+ * something between client and vault took it, the key would be lost for good.
  */
 export async function storeEnvelope(http: Http, request: EnvelopeRequest): Promise<void> {
   const { encryptedEnvelope } = await http.json(StoredEnvelope, request);

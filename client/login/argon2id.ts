@@ -7,12 +7,13 @@ const argon2Iterations = 3;
 const argon2Parallelism = 1;
 
 /**
- * Argon2id version 1.3 at the cost pinned here, so that no answer of a server can weaken it: 32 bytes.
+ * Argon2id version 1.3, 32 bytes. The cost is pinned here, so that no response of a server can
+ * weaken it.
  * @param salt 16 bytes.
  */
 export type Argon2id = (password: Uint8Array, salt: Uint8Array) => Promise<Bytes>;
 
-/** Runs everywhere, and holds the thread. */
+/** Runs everywhere, but blocks the thread. */
 export const portableArgon2id: Argon2id = async (password, salt) => {
   const key = await deriveInWebAssembly({
     password,
@@ -28,26 +29,28 @@ export const portableArgon2id: Argon2id = async (password, salt) => {
   return copy;
 };
 
-/** What node:crypto has from Node 24.7 on. */
+/** Part of node:crypto, from Node 24.7 on. */
 interface NodeCrypto {
   argon2?(
     algorithm: 'argon2id',
     parameters: {
-      message: Uint8Array;
-      nonce: Uint8Array;
-      memory: number;
-      passes: number;
-      parallelism: number;
-      tagLength: number;
+      readonly message: Uint8Array;
+      readonly nonce: Uint8Array;
+      readonly memory: number;
+      readonly passes: number;
+      readonly parallelism: number;
+      readonly tagLength: number;
     },
     callback: (error: Error | null, key: Bytes) => void,
   ): void;
 }
 
-/** Node's own, on another thread and in half the time; undefined where there is none. */
+/**
+ * Returns Node's own Argon2id, which runs on another thread in half the time; undefined elsewhere.
+ */
 export function findNodeArgon2id(): Argon2id | undefined {
   const { process } = globalThis as {
-    process?: { getBuiltinModule?(id: string): NodeCrypto | undefined };
+    readonly process?: { getBuiltinModule?(id: string): NodeCrypto | undefined };
   };
   const argon2 = process?.getBuiltinModule?.('node:crypto')?.argon2;
   if (argon2 === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The form under which the vault knows an address: trimmed and lower-cased. */
+/** Returns an e-mail address in the form that the vault compares: trimmed and in lower case. */
 export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }

@@ -1,11 +1,11 @@
 import { masterEnvelopeLabel, srpAuthLabel } from './password.ts';
 
-/** A way to log in: by a secret of its own, of which two keys are made. */
+/** A way to log in with a secret, from which two keys are derived. */
 export interface LoginMethod {
   readonly name: 'password' | 'recovery';
-  /** Of the key behind the SRP verifier. */
+  /** Label of the key behind the SRP verifier. */
   readonly authLabel: string;
-  /** Of the key that wraps the master key. */
+  /** Label of the key that wraps the master key. */
   readonly envelopeLabel: string;
 }
 
@@ -15,7 +15,7 @@ export const passwordMethod: LoginMethod = {
   envelopeLabel: masterEnvelopeLabel,
 };
 
-/** The secret is what `parseRecoveryWords` makes of the words. */
+/** The secret is the phrase that `parseRecoveryWords` returns. */
 export const recoveryWords: LoginMethod = {
   name: 'recovery',
   authLabel: 'Service_Recovery_Auth_v1',

@@ -17,20 +17,23 @@ const Challenge = z.object({
 });
 type Challenge = z.output<typeof Challenge>;
 
-/** Who logs in, and how. */
+/** The account to log in to, and the method. */
 export interface LoginName {
   readonly email: string;
   readonly method: LoginMethod;
 }
 
 export interface LoginProof extends Pick<SrpProof, 'verifyServer'> {
-  /** What the vault is sent; it serves one attempt, within 120 s. */
+  /** The body of the request to verify; it serves one attempt, within 120 s. */
   readonly evidence: { readonly sessionId: string; readonly A: string; readonly M1: string };
-  /** The account's, of this method. */
+  /** The account's salt for this method. */
   readonly salt: Bytes;
 }
 
-/** Answers a fresh challenge, so that the secret never leaves here. Throws VaultError user_not_found. */
+/**
+ * Requests a challenge and computes the proof for it, so that the secret never leaves the client.
+ * Throws VaultError user_not_found, and ClientError invalid_public_value.
+ */
 export async function proveLogin(
   http: Http,
   { secret, ...name }: LoginName & { readonly secret: string },
@@ -43,7 +46,10 @@ export async function proveLogin(
   return { evidence: { sessionId, A: srp.A, M1 }, salt, verifyServer };
 }
 
-/** The account's salt of a method. Proves nothing, and counts as no attempt. Throws as `proveLogin`. */
+/**
+ * Resolves with the account's salt for a method. It needs no secret and does not count as an
+ * attempt. Throws VaultError user_not_found.
+ */
 export async function findSalt(http: Http, name: LoginName): Promise<Bytes> {
   return (await challenge(http, name, startSrpLogin().A)).salt;
 }

@@ -9,22 +9,25 @@ export const srpAuthLabel = 'Service_SRP_Auth_v1';
 export const masterEnvelopeLabel = 'Service_Master_Envelope_v1';
 
 const argon2SaltBytes = 16;
+
 /**
- * Argon2id over the password in NFKC, 32 bytes. The label enters through the Argon2 salt, the first
- * 16 bytes of SHA3-256(label ‖ 0x00 ‖ salt), since many libraries offer no associated data.
- * Throws TypeError for a password that is empty, has no UTF-8 form or holds a character that Unicode
- * does not assign.
+ * Derives a key from a password, 32 bytes: Argon2id of the password in NFKC. The label is part of
+ * the Argon2 salt, which is the first 16 bytes of SHA3-256(label ‖ 0x00 ‖ salt), since many
+ * libraries do not support associated data. Throws TypeError for a password that is empty, has no
+ * UTF-8 form or contains a character that Unicode does not assign.
  */
 export async function derivePasswordKey(
   password: string,
   salt: Bytes,
   label: string,
 ): Promise<Bytes> {
-  if (!password.isWellFormed()) throw new TypeError('the password holds a lone surrogate');
+  if (!password.isWellFormed()) throw new TypeError('The password contains a lone surrogate.');
   const normalized = password.normalize('NFKC');
-  if (normalized === '') throw new TypeError('the password is empty');
-  // Another version of Unicode may normalize it otherwise, and then opens nothing.
-  if (/\p{Cn}/u.test(password)) throw new TypeError('the password holds an unknown character');
+  if (normalized === '') throw new TypeError('The password is empty.');
+  // A later version of Unicode may normalise it in another way, and the key would then be another.
+  if (/\p{Cn}/u.test(password)) {
+    throw new TypeError('The password contains a character that Unicode does not assign.');
+  }
 
   const context = concatBytes(utf8ToBytes(label), Uint8Array.of(0), salt);
   const encoded = utf8ToBytes(normalized);

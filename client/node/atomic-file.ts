@@ -4,8 +4,9 @@ import { dirname } from 'node:path';
 import { syncDirectory } from './sync-directory.ts';
 
 /**
- * Writes a file that only its owner may read, in place of one that is there. Under its name there is
- * all of it or nothing new, whatever happens: what `downloadFile` throws leaves nothing behind.
+ * Writes a file that only its owner may read, and replaces an existing one. The path holds the
+ * whole new file or stays as it was, whatever happens: if `pieces` throws, as `downloadFile` may,
+ * nothing is left behind.
  */
 export async function writeFileAtomically(
   path: string,

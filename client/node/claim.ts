@@ -6,13 +6,14 @@ import { ClientError } from '../errors/client-error.ts';
 
 const heldHere = new Set<string>();
 
-/** A process that was killed may take a moment to be gone. */
+/** A process that was killed may take a moment to end. */
 const patience = { waitMs: 3_000, stepMs: 100 };
 
 /**
- * Claims a path for this process until disposed of. A claim is a file of its own beside the path,
- * written before the others are looked for: of two claims at once at least one sees the other.
- * Those of dead processes are removed. Throws `inUse`, after three seconds of patience.
+ * Claims a path for this process; dispose of the result to release it. A claim is a file of its own
+ * beside the path, written before the others are looked for, so that of two concurrent claims at
+ * least one sees the other. Claims of dead processes are removed. Throws `inUse` if another claim
+ * is still held after three seconds.
  */
 export async function claimPath(
   path: string,
@@ -42,7 +43,7 @@ export async function claimPath(
   return { [Symbol.asyncDispose]: release };
 }
 
-/** Whether the claim's process is gone, or goes within the time we wait for it. */
+/** Resolves with whether the claim's process has ended, or ends within the time limit. */
 async function isGivenUp(name: string, prefix: string): Promise<boolean> {
   for (let waited = 0; isHeld(name, prefix); waited += patience.stepMs) {
     if (waited >= patience.waitMs || heldHere.has(name)) return false;
@@ -51,7 +52,10 @@ async function isGivenUp(name: string, prefix: string): Promise<boolean> {
   return true;
 }
 
-/** Process ids come again: a claim with ours is live only if we know it. */
+/**
+ * Returns whether a claim is live. Process ids are reused, so one with our own id is live only if
+ * this process made it.
+ */
 function isHeld(name: string, prefix: string): boolean {
   const pid = Number.parseInt(name.slice(prefix.length), 10);
   if (pid === process.pid) return heldHere.has(name);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHash } from '../files/hash.ts';
 
-/** SHA3-256 by OpenSSL. */
+/** Creates a SHA3-256 hash that OpenSSL computes. */
 export async function createNodeFileHash(): Promise<FileHash> {
   const hash = createHash('sha3-256');
   return {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { ByteSource } from '../files/byte-source.ts';
 
-/** Reads a file piece by piece. Dispose of it to close the file. */
+/** Opens a file to be read piece by piece. Dispose of the result to close the file. */
 export async function openFileSource(path: string): Promise<ByteSource & AsyncDisposable> {
   const file = await open(path, 'r');
   const { size } = await file.stat();

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** To be run beside the files of `writeProofFiles`. */
+/** Arguments of openssl, to be run in a directory with the files of `writeProofFiles`. */
 export const opensslArguments = [
   'dgst',
   '-sha3-256',
@@ -14,7 +14,9 @@ export const opensslArguments = [
   'entry.json',
 ];
 
-/** Such as "OpenSSL 3.0.19 27 Jan 2026"; undefined if there is no `openssl` to run. */
+/**
+ * Resolves with a version such as "OpenSSL 3.0.19 27 Jan 2026"; undefined if there is no `openssl`.
+ */
 export async function findOpenssl(): Promise<string | undefined> {
   try {
     return (await run('openssl', ['version'])).stdout.trim();
@@ -23,14 +25,18 @@ export async function findOpenssl(): Promise<string | undefined> {
   }
 }
 
-/** LibreSSL, which macOS calls openssl, and OpenSSL 1 do not know all of it. */
+/**
+ * Returns whether the version is OpenSSL 3 or later; OpenSSL 1 and LibreSSL, the openssl of macOS,
+ * lack what is needed.
+ */
 export function isOpenssl3(version: string): boolean {
   return /^OpenSSL (?:[3-9]|\d\d)/.test(version);
 }
 
 /**
- * Whether OpenSSL takes the signature in this directory under the key that lies beside it; whose key
- * that is, only a fingerprint from elsewhere tells. Throws if there is no `openssl` to run.
+ * Resolves with whether OpenSSL verifies the signature in this directory with the key beside it.
+ * Whose key that is, only a fingerprint from elsewhere shows. Throws if there is no `openssl` to
+ * run.
  */
 export async function verifyWithOpenssl(directory: string): Promise<boolean> {
   try {

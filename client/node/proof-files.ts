@@ -6,7 +6,7 @@ import type { AuditProof } from '../proofs/audit-proof.ts';
 const pemLine = 64;
 const pemPattern = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;
 
-/** Writes entry.json, signature.der and key.pem, all that OpenSSL needs, into a directory. */
+/** Writes entry.json, signature.der and key.pem, which are all that OpenSSL needs. */
 export async function writeProofFiles(proof: AuditProof, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'entry.json'), proof.entryCanonical);
@@ -14,11 +14,14 @@ export async function writeProofFiles(proof: AuditProof, directory: string): Pro
   await writeFile(join(directory, 'key.pem'), toPem(proof.publicKey));
 }
 
-/** What these three files say of a proof. Throws TypeError for bytes that say nothing. */
+/**
+ * Reads the three files back into the members of a proof. Throws TypeError for bytes that are not
+ * UTF-8 or not PEM.
+ */
 export async function readProofFiles(
   directory: string,
 ): Promise<Pick<AuditProof, 'entryCanonical' | 'hsmSignature' | 'publicKey'>> {
-  // A byte order mark would make another entry of it.
+  // Without ignoreBOM the decoder would drop a byte order mark, which changes the entry.
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return {
     entryCanonical: utf8.decode(await readFile(join(directory, 'entry.json'))),
@@ -27,10 +30,13 @@ export async function readProofFiles(
   };
 }
 
-/** SubjectPublicKeyInfo, DER, base64. Throws TypeError if key.pem holds something else. */
+/**
+ * Reads key.pem and returns base64 of the SubjectPublicKeyInfo in DER. Throws TypeError for
+ * anything else in it.
+ */
 export async function readKeyFile(directory: string): Promise<string> {
   const [, lines] = pemPattern.exec(await readFile(join(directory, 'key.pem'), 'utf8')) ?? [];
-  if (lines === undefined) throw new TypeError('key.pem is no public key in PEM');
+  if (lines === undefined) throw new TypeError('The file key.pem holds no public key in PEM.');
   return lines.replaceAll('\n', '');
 }
 

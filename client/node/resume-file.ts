@@ -6,15 +6,15 @@ import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';
 
-/** Where in a directory the journal of this file is kept. */
+/** Returns the path of the journal of a source file within a directory. */
 export function resumePath(directory: string, sourcePath: string): string {
   const digest = createHash('sha256').update(resolve(sourcePath)).digest('hex');
   return join(directory, `${digest}.resume`);
 }
 
 /**
- * A journal with one record a line; a record counts once its line is synchronized. Dispose of it to
- * let others have it. Throws resume_in_use while another upload holds it.
+ * Opens a journal with one record per line; a record counts once its line is synchronised to disk.
+ * Dispose of the result to let others open it. Throws resume_in_use while another upload holds it.
  */
 export async function openResumeFile(path: string): Promise<ResumeStore & AsyncDisposable> {
   const claim = await claimPath(path);
@@ -34,7 +34,7 @@ export async function openResumeFile(path: string): Promise<ResumeStore & AsyncD
 
   return {
     async load() {
-      // What a line that was cut off recorded was never done.
+      // A truncated last line belongs to a step that was never carried out; it is ignored.
       return parseRecords(await readWholeLines(path));
     },
     async append(record) {
@@ -58,7 +58,7 @@ export async function openResumeFile(path: string): Promise<ResumeStore & AsyncD
   };
 }
 
-/** None if any line is damaged. */
+/** Returns the records, or none if any line is damaged. */
 function parseRecords(lines: readonly string[]): ResumeRecord[] {
   try {
     return lines.map((line) => ResumeRecord.parse(JSON.parse(line)));

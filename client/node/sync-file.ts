@@ -9,14 +9,18 @@ import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';
 
-/** A file is written anew when it has grown by so much, and by twice what it held. */
+/**
+ * The file is rewritten once it has grown by this much and by twice its size after the last
+ * rewrite.
+ */
 const leastGrowthBytes = 1_048_576;
 
 /**
- * What a device keeps of synchronised objects, in one file that only its owner may read: one line a
- * save, which counts once it is synchronized, and from time to time all in one. Dispose of it to let
- * another client have it: what has begun still ends, and all that comes later throws store_closed. Throws
- * store_in_use while another does; `load` throws store_damaged, and both store_full.
+ * Opens the store of a device's synchronised objects in one file that only its owner may read. Each
+ * save appends a line, which counts once it is synchronised to disk; from time to time the file is
+ * rewritten as one line. Dispose of the result to let another client open it: operations that have
+ * begun finish, later ones throw store_closed. Throws store_in_use while another client holds it;
+ * `load` throws store_damaged, and both methods throw store_full.
  */
 export async function openSyncFile(path: string): Promise<SyncStore & AsyncDisposable> {
   const claim = await claimPath(path, 'store_in_use');
@@ -28,7 +32,7 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
   let isClosed = false;
   const inTurn = createTurns();
 
-  /** None once the claim is given up. */
+  /** Runs work in turn; throws store_closed once the claim is released. */
   async function inTurnUnlessClosed<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new ClientError('store_closed');
     return inTurn(work).catch(rethrow);
@@ -40,7 +44,7 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
     await open?.close();
   }
 
-  /** Everything in one line, in place of all there is. */
+  /** Rewrites the file as one line. */
   async function compact(): Promise<void> {
     const line = toLine(state.present());
     await close();
@@ -56,7 +60,7 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
       file = opened;
       await syncDirectory(dirname(path));
     }
-    // What a failed save has left, as of a full disk, must not stand before the next one.
+    // A failed save, for example on a full disk, may have left part of a line before this one.
     if (isTorn) await file.truncate(bytes);
     isTorn = true;
     await file.appendFile(line);

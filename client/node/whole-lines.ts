@@ -2,7 +2,10 @@ import { open, readFile } from 'node:fs/promises';
 
 const lineFeed = 0x0a;
 
-/** The lines of a file, if it is there. One that a crash cut off is dropped, durably. */
+/**
+ * Reads the lines of a file, none if it is missing. A line that a crash truncated is removed,
+ * durably.
+ */
 export async function readWholeLines(path: string): Promise<string[]> {
   const bytes = await readIfPresent(path);
   const end = bytes.lastIndexOf(lineFeed) + 1;

@@ -2,18 +2,20 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 
-/** The signer signs no longer text. */
+/** The signer refuses longer texts. */
 const maxEntryBytes = 65_536;
 
-/** One audit entry with everything that is needed to verify it without the vault. */
+/**
+ * An audit proof: one audit entry with everything that is needed to verify it without the vault.
+ */
 export const AuditProof = z.object({
-  /** The entry's UUID, in lower case. */
+  /** UUID of the entry, in lower case. */
   id: z.guid().lowercase(),
   /** JSON in the canonical form of RFC 8785, at most 65,536 bytes of UTF-8. */
   entryCanonical: z.string().min(2).refine(isEncodable),
-  /** SHA3-256 of the UTF-8 of the text, 64 hex digits. */
+  /** SHA3-256 of the text in UTF-8, 64 hex digits. */
   entryHash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** ECDSA P-256 with SHA3-256 over the text, DER, base64. */
+  /** ECDSA P-256 signature with SHA3-256 over the text, DER, base64. */
   hsmSignature: Base64(80),
   /** The first 16 bytes of the SHA-256 of the public key's DER, 32 hex digits. */
   hsmKeyId: z.string().regex(/^[0-9a-f]{32}$/),
@@ -35,7 +37,7 @@ function Base64(maxBytes: number) {
     .refine((text) => byteCount(text) <= maxBytes);
 }
 
-/** Infinite for what is not base64. */
+/** Returns the number of bytes; Infinity for text that is not base64. */
 function byteCount(text: string): number {
   try {
     return decodeBase64(text).length;

@@ -8,15 +8,15 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { AuditProof } from './audit-proof.ts';
 
-/** SubjectPublicKeyInfo of an uncompressed P-256 point, up to the point (RFC 5480 §2). */
+/** DER of a SubjectPublicKeyInfo for an uncompressed P-256 point, up to the point (RFC 5480 §2). */
 const spkiPrefix = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);
 const spkiBytes = spkiPrefix.length + 65;
 const keyIdDigits = 32;
 
-/** A member that nobody knows could say anything of the proof. */
+/** Unknown members are refused: they could make claims about the proof that nothing verifies. */
 const KnownFields = z.strictObject(AuditProof.shape);
 
-/** What tells an entry from anything else that the key may sign one day. */
+/** Members that tell an entry from anything else that the key may sign in future. */
 const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 export type ProofDefect =
@@ -29,32 +29,36 @@ export type ProofDefect =
   | 'key_untrusted'
   | 'signature_invalid';
 
-/** What the vault answers too, and means the same by. */
+/** The result of `verifyProof`; the vault's verdict has the same members with the same meaning. */
 export interface ProofVerdict {
-  /** Hash and signature are valid. */
+  /** Whether hash and signature are valid. */
   readonly valid: boolean;
-  /** The text is the canonical form of the entry that the proof names, and the hash is the text's. */
+  /**
+   * Whether the text is the canonical form of the entry with the proof's id, and the hash that of
+   * the text.
+   */
   readonly hashValid: boolean;
-  /** The signature over the text is one of a trusted key that has the proof's key id. */
+  /** Whether a trusted key with the proof's key id signed the text. */
   readonly signatureValid: boolean;
+  /** Whether the public key of the proof is among the trusted ones. */
   readonly keyTrusted: boolean;
-  /** The first thing found wrong. */
+  /** The first defect found; undefined if the proof is valid. */
   readonly reason?: ProofDefect;
 }
 
-/** SHA-256 of the key's DER, 64 hex digits; its first half is the `hsmKeyId`. */
+/** Returns the SHA-256 of a key's DER, 64 hex digits; the first half is the `hsmKeyId`. */
 export function keyFingerprint(publicKey: Bytes): string {
   return bytesToHex(sha256(publicKey));
 }
 
 /**
- * Verifies a proof of any origin without the vault. `trustedKeys` are fingerprints, whole or their
- * first 32 hex digits, from a place that the maker of the proof does not control. Never throws for
- * what a proof contains.
+ * Verifies an audit proof of any origin without the vault. `trustedKeys` are fingerprints, whole or
+ * their first 32 hex digits; obtain them from a place that the maker of the proof does not control.
+ * Never throws, whatever the proof contains.
  */
 export function verifyProof(
   proof: unknown,
-  { trustedKeys }: { trustedKeys: readonly string[] },
+  { trustedKeys }: { readonly trustedKeys: readonly string[] },
 ): ProofVerdict {
   const { data: fields } = KnownFields.safeParse(proof);
   if (fields === undefined) {
@@ -81,7 +85,10 @@ export function verifyProof(
   return reason === undefined ? verdict : { ...verdict, reason };
 }
 
-/** The text is to be the one form that RFC 8785 gives an entry of version 1, of the proof's id. */
+/**
+ * Finds a defect of the entry: it must be the canonical JSON (RFC 8785) of an entry of version 1
+ * with the proof's id.
+ */
 function findEntryDefect({ id, entryCanonical }: AuditProof): ProofDefect | undefined {
   const value = parseCanonical(entryCanonical);
   if (value === undefined) return 'not_canonical';
@@ -107,7 +114,9 @@ function isFingerprintOf(trusted: string, fingerprint: string): boolean {
   return trusted === fingerprint || trusted === fingerprint.slice(0, keyIdDigits);
 }
 
-/** Over the SHA3-256 digest. A high s is as good as a low one: HSMs make both. */
+/**
+ * Verifies a signature over the SHA3-256 digest. A high s is accepted too, since HSMs produce both.
+ */
 function verifySignature(signature: Bytes, digest: Bytes, publicKey: Bytes): boolean {
   const isP256 =
     publicKey.length === spkiBytes &&

@@ -23,27 +23,43 @@ const AuditKey = z.object({
   registeredAt: z.iso.datetime(),
   activatedAt: z.iso.datetime().nullable(),
   retiredAt: z.iso.datetime().nullable(),
-  /** Of the entry that tells of the key, signed by the audit key of that time; null until signed. */
+  /**
+   * Audit proof of the entry that records the key, signed by the audit key of that time; null until
+   * signed.
+   */
   record: AuditProof.nullable(),
-  /** The other key that signed the record. Where it is null, only a published fingerprint speaks for the key. */
+  /**
+   * Id of another key that signed the record. If it is null, only a published fingerprint vouches
+   * for the key.
+   */
   vouchedBy: z.string().nullable(),
 });
-/** A public key of the vault, of any generation. */
+/** A public key of the vault, of any generation and state. */
 export type AuditKey = z.output<typeof AuditKey>;
 
 const AuditKeys = z.object({ keys: z.array(AuditKey) });
 
 export interface Proofs {
-  /** Waits a while for an entry that is not signed yet, then throws VaultError proof_not_ready. */
+  /**
+   * Resolves with an audit proof. Waits a while for an entry that is not signed yet, then throws
+   * VaultError 404 proof_not_ready; also 404 not_found, 410 entry_unrecoverable or entry_erased.
+   */
   get(id: string): Promise<AuditProof>;
-  /** The vault's own opinion; `verifyProof` needs nobody's. */
+  /**
+   * Asks the vault to verify one of its proofs; `verifyProof` needs no vault. Throws what `get`
+   * throws.
+   */
   verify(id: string): Promise<Verdict>;
+  /** Asks the vault to verify a proof that the caller holds. */
   verifyExternal(proof: AuditProof): Promise<Verdict>;
-  /** Needs no login. Compare the fingerprints with those published elsewhere before you trust them. */
+  /**
+   * Resolves with the vault's public keys; needs no login. Compare the fingerprints with those
+   * published elsewhere before you trust them.
+   */
   keys(): Promise<AuditKey[]>;
 }
 
-export function createProofs({ http }: { http: Http }): Proofs {
+export function createProofs({ http }: { readonly http: Http }): Proofs {
   const proofPath = (id: string) => `/v1/audit/proof/${encodeURIComponent(id)}`;
 
   return {

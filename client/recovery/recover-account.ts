@@ -12,18 +12,19 @@ import { recoveryPath, RecoveryEnvelope } from './recovery.ts';
 
 export interface RecoverAccount {
   readonly email: string;
-  /** As the user typed them. */
+  /** The recovery words as the user typed them. */
   readonly words: string;
   readonly newPassword: string;
 }
 
 /**
- * Sets a new password by the recovery words, and answers what `logIn` makes of it. The master key, the
- * words, the keyring and the devices stay; all sessions end. Throws RecoveryWordsError before anything is
- * sent, and as `Accounts.recover` and `logIn` do; token_expired after ten minutes.
+ * Sets a new password with the recovery words, and resolves with the result of `logIn`. The master
+ * key, the words, the keyring and the devices stay; all login sessions end. Throws
+ * RecoveryWordsError before anything is sent, what `Accounts.recover` and `logIn` throw, and
+ * VaultError token_expired after ten minutes.
  */
 export async function recoverAccount<T>(
-  { http, accounts }: { http: Http; accounts: Pick<Accounts, 'recover'> },
+  { http, accounts }: { readonly http: Http; readonly accounts: Pick<Accounts, 'recover'> },
   { email, words, newPassword }: RecoverAccount,
   logIn: () => Promise<T>,
 ): Promise<T> {
@@ -43,7 +44,8 @@ export async function recoverAccount<T>(
     await http.send({ method: 'PUT', path: credentialsPath, headers, json });
   } catch (error) {
     if (!hasCode(error, 'invalid_token')) throw error;
-    // It ends the session that it comes in. If only its answer was lost, the new password is good.
+    // Setting the password ends the recovery session too. If an earlier attempt succeeded and only
+    // its response was lost, the new password logs in.
     return logInOr(error, logIn);
   }
   return logIn();

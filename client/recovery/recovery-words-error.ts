@@ -2,9 +2,9 @@ import { ClientError, type ClientErrorCode } from '../errors/client-error.ts';
 
 type RecoveryWordsCode = Extract<ClientErrorCode, `recovery_words_${string}`>;
 
-/** What is wrong with typed recovery words. It never holds one of them. */
+/** An error in typed recovery words. It never contains any of them. */
 export class RecoveryWordsError extends ClientError {
-  /** Of the wrong words, counted from 1; none where it is the words as a whole. */
+  /** Positions of the wrong words, counted from 1; empty if the words are wrong as a whole. */
   readonly places: readonly number[];
 
   constructor(code: RecoveryWordsCode, places: readonly number[] = []) {

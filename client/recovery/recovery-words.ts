@@ -9,15 +9,19 @@ const wordCount = 24;
 
 const known: ReadonlySet<string> = new Set(wordlist);
 
-/** 24 English words of BIP 39 with single spaces between. `entropy` is for test vectors only. */
+/**
+ * Creates 24 English words (BIP 39), separated by single spaces. Pass `entropy` in tests with
+ * vectors only.
+ */
 export function createRecoveryWords(entropy: Bytes = randomBytes(entropyBytes)): string {
   return entropyToMnemonic(entropy, wordlist);
 }
 
 /**
- * The one form of words that someone typed: NFKD, lower case, single spaces. Throws
- * RecoveryWordsError for what are no 24 words of the list, naming the places of those that are not
- * on it, and for a wrong checksum. No error holds a word.
+ * Returns typed words in their canonical form: NFKD, lower case, single spaces. Throws
+ * RecoveryWordsError recovery_words_incomplete unless there are 24, recovery_words_unknown with the
+ * positions of words that are not on the list, and recovery_words_invalid for a wrong checksum. No
+ * error contains a word.
  */
 export function parseRecoveryWords(typed: string): string {
   const words = splitWords(typed);
@@ -29,7 +33,10 @@ export function parseRecoveryWords(typed: string): string {
   return phrase;
 }
 
-/** A rehearsal: throws RecoveryWordsError with the places where other words were typed. */
+/**
+ * Compares words that the user typed from paper with the expected ones. Throws RecoveryWordsError
+ * recovery_words_incomplete, or recovery_words_differ with the positions that differ.
+ */
 export function compareRecoveryWords(expected: string, typed: string): void {
   const words = splitWords(typed);
   const expectedWords = splitWords(expected);
@@ -45,7 +52,7 @@ function splitWords(typed: string): string[] {
   return normalized.split(/\s+/u);
 }
 
-/** Counted from 1, as on a sheet of paper. */
+/** Returns the positions of wrong words, counted from 1. */
 function placesOf(words: string[], isWrong: (word: string, index: number) => boolean): number[] {
   return words.flatMap((word, index) => (isWrong(word, index) ? [index + 1] : []));
 }

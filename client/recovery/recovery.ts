@@ -17,30 +17,32 @@ import { compareRecoveryWords, createRecoveryWords, parseRecoveryWords } from '.
 
 export const recoveryPath = '/v1/crypto/keys/recovery-envelope';
 
-/** The master key under the recovery words. */
+/** The response with the master key wrapped under the recovery words. */
 export const RecoveryEnvelope = z.object({
   encryptedEnvelope: WrappedKey,
   version: z.int(),
 });
 type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
 
-/** Recovery words that the vault knows nothing of yet. */
+/** New recovery words that the vault does not know yet. */
 export interface RecoveryDraft {
-  /** 24 words, to be written down on paper. */
+  /** 24 words for the user to write down on paper. */
   readonly words: string;
   /**
-   * Takes the words as the user typed them from the sheet, and makes them the account's, in place of
-   * those that there were. Throws RecoveryWordsError before anything is sent, recovery_changed where
-   * another client was faster, and as `reauthenticate` does.
+   * Checks the words as the user typed them from paper, and makes them those of the account in
+   * place of earlier ones. Throws RecoveryWordsError before anything is sent, recovery_changed if
+   * another client changed the words at the same time, and what `reauthenticate` throws.
    */
-  confirm(rehearsed: { words: string; password: string }): Promise<void>;
+  confirm(rehearsed: { readonly words: string; readonly password: string }): Promise<void>;
 }
 
 export interface Recovery {
+  /** Creates new recovery words; nothing is sent until they are confirmed. */
   draft(): RecoveryDraft;
   /**
-   * Whether these words would bring the account back: they open the present master key. Throws
-   * RecoveryWordsError for what are no recovery words, VaultError not_found where there is no recovery.
+   * Resolves with whether these words open the present master key, and so could recover the
+   * account. Throws RecoveryWordsError for words that cannot be recovery words, and VaultError 404
+   * not_found if the account has none.
    */
   check(words: string): Promise<boolean>;
 }
@@ -51,7 +53,7 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
 
   async function store(words: string, password: string): Promise<void> {
     const { reauthToken } = await reauthenticate(dependencies, { email, password });
-    // Before the master key is read: after a rekey in between, the version is another.
+    // The version is read before the master key, so that a rekey in between makes the request fail.
     const version = await findVersion(load);
     const masterKey = await envelopes.openMasterKey();
     const credential = await createCredential(recoveryWords, words, masterKey);
@@ -62,7 +64,7 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
       await send(http, json, { version, reauthToken });
     } catch (cause) {
       if (!(cause instanceof VaultError) || !conflicts.has(cause.code)) throw cause;
-      // The answer to an earlier try may be lost.
+      // The vault may have accepted an earlier attempt whose response was lost.
       if ((await load()).encryptedEnvelope === encryptedEnvelope) return;
       throw new ClientError('recovery_changed', { cause });
     }
@@ -100,7 +102,7 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
 
 const conflicts: ReadonlySet<string> = new Set(['envelope_exists', 'precondition_failed']);
 
-/** Undefined without recovery words. */
+/** Resolves with the version of the recovery envelope; undefined if the account has none. */
 async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<number | undefined> {
   try {
     return (await load()).version;
@@ -110,11 +112,11 @@ async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<numbe
   }
 }
 
-/** @param version of the one to replace */
+/** Stores the recovery envelope. `version` is that of the envelope to replace, if there is one. */
 async function send(
   http: Http,
   json: { readonly encryptedEnvelope: string },
-  { version, reauthToken }: { version: number | undefined; reauthToken: string },
+  { version, reauthToken }: { readonly version: number | undefined; readonly reauthToken: string },
 ): Promise<void> {
   const request = { path: recoveryPath, repeatable: true, json };
   const headers = { 'x-reauth-token': reauthToken };

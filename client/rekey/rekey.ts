@@ -18,25 +18,25 @@ import { hasCode } from '../errors/vault-error.ts';
 
 export interface RekeyOptions {
   readonly password: string;
-  /** The same as before unless given. */
+  /** The default is the present password. */
   readonly newPassword?: string;
   /** Ids of devices that are to lose their access. */
   readonly revoke?: readonly string[];
 }
 
-/** A new master key that is not there yet. */
+/** A new master key that the vault does not know yet. */
 export interface RekeyDraft {
-  /** The new recovery words, to be written down; those of before open nothing afterwards. */
+  /** The new recovery words, 24, to be written down; earlier ones open nothing after the rekey. */
   readonly words: string;
-  /** The devices that come to the new master key by themselves. */
+  /** Devices that will open the new master key with their own keys. */
   readonly kept: readonly Device[];
-  /** The devices that are revoked: those named, and those that left no public key. */
+  /** Devices that will be revoked: those named in `revoke`, and those without a public key. */
   readonly revoked: readonly Device[];
   /**
-   * Takes the words as the user typed them from the sheet, and does it; other sessions end. Throws
-   * RecoveryWordsError before anything is sent; devices_changed where others than `kept` and `revoked`
-   * are there by now; keyring_full; and as `reauthenticate` does. Where it fails on its way, the
-   * account has the old keys or the new ones, whole.
+   * Checks the words as the user typed them from paper, and carries out the rekey; other login
+   * sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if the devices
+   * are no longer those of `kept` and `revoked`; keyring_full; and what `reauthenticate` throws. If
+   * it fails on the way, the account has all old keys or all new ones.
    */
   confirm(typedWords: string): Promise<void>;
 }
@@ -46,7 +46,10 @@ export interface RekeyDependencies extends AccountDependencies {
   readonly sharingKeys: Pick<SharingKeys, 'rewrap'>;
 }
 
-/** Throws device_unreachable where this session's own device would be revoked. */
+/**
+ * Prepares a new master key. Throws device_unreachable if this session's own device would be
+ * revoked.
+ */
 export async function draftRekey(
   dependencies: RekeyDependencies,
   options: RekeyOptions,
@@ -99,7 +102,7 @@ async function rekey(
 async function planDevices(
   devices: Pick<Devices, 'list'>,
   { revoke = [] }: RekeyOptions,
-): Promise<{ kept: Device[]; revoked: Device[] }> {
+): Promise<{ readonly kept: Device[]; readonly revoked: Device[] }> {
   const named = new Set(revoke.map((deviceId) => deviceId.toLowerCase()));
   const kept: Device[] = [];
   const revoked: Device[] = [];
@@ -107,7 +110,7 @@ async function planDevices(
     const isKept = device.publicKey !== undefined && !named.has(device.deviceId);
     (isKept ? kept : revoked).push(device);
   }
-  // Its end would be the session's, in the middle of it all.
+  // Revoking the session's own device would end the session in the middle of the rekey.
   if (revoked.some(({ isCurrent }) => isCurrent)) throw new ClientError('device_unreachable');
   return { kept, revoked };
 }
@@ -116,7 +119,10 @@ function idsOf(devices: readonly Device[]): string {
   return devices.map(({ deviceId }) => deviceId).join();
 }
 
-/** The new master key under all that is to open it, and the earlier ones under it. */
+/**
+ * Wraps the new master key for the recovery words and each kept device, and the earlier keys under
+ * it.
+ */
 async function wrapAnew(
   masterKey: Bytes,
   present: OpenedKeyring,

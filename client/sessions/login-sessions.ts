@@ -6,34 +6,26 @@ import type { SessionTokens } from './tokens.ts';
 
 const LoginSession = z.object({
   id: z.uuid(),
-  /** Whether it is the one that asks. */
+  /** Whether this is the session that the request came from. */
   current: z.boolean(),
   deviceId: z.guid().nullable(),
   createdAt: z.iso.datetime(),
   lastUsedAt: z.iso.datetime(),
   expiresAt: z.iso.datetime(),
 });
-/** A login of the user that has not ended. */
+/** A login session of the user that has not ended. */
 export type LoginSession = z.output<typeof LoginSession>;
 
-export interface LoginSessions {
-  /** Ends this session. Also succeeds if it has ended already. */
-  logout(): Promise<void>;
-  /** Newest first. */
-  list(options?: { pageSize?: number }): AsyncGenerator<LoginSession, void, void>;
-  /** Ends a session within 5 s, wherever it is used. VaultError 404 not_found. */
-  revoke(id: string): Promise<void>;
-}
-
+/** Creates the calls about login sessions; `VaultSession` describes them. */
 export function createLoginSessions({
   http,
   tokens,
 }: {
-  http: Http;
-  tokens: SessionTokens;
-}): LoginSessions {
+  readonly http: Http;
+  readonly tokens: SessionTokens;
+}) {
   return {
-    async logout() {
+    async logout(): Promise<void> {
       try {
         await http.send({ method: 'POST', path: '/v1/auth/logout', repeatable: true });
       } catch (error) {
@@ -42,11 +34,15 @@ export function createLoginSessions({
       tokens.end();
     },
 
-    list({ pageSize } = {}) {
+    list({ pageSize }: { readonly pageSize?: number } = {}): AsyncGenerator<
+      LoginSession,
+      void,
+      void
+    > {
       return listPages(http, LoginSession, '/v1/auth/sessions', pageSize);
     },
 
-    async revoke(id) {
+    async revoke(id: string): Promise<void> {
       const path = `/v1/auth/sessions/${encodeURIComponent(id)}`;
       await http.send({ method: 'DELETE', path });
     },

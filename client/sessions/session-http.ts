@@ -3,14 +3,20 @@ import type { HttpRequest } from '../http/request.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { SessionTokens } from './tokens.ts';
 
-/** What the vault says of a token that it takes no more, before it does anything. */
+/** Codes with which the vault refuses a token before it does anything. */
 const refusalCodes = new Set(['token_expired', 'invalid_token']);
 
 /**
- * Requests in a session's name. One whose token is refused is sent once more with a new one.
- * Throws session_ended beside what `Http` throws.
+ * Creates an `Http` that sends a session's token. A request whose token is refused is sent once
+ * more with a renewed one. Methods throw session_ended and what `Http` throws.
  */
-export function createSessionHttp({ http, tokens }: { http: Http; tokens: SessionTokens }): Http {
+export function createSessionHttp({
+  http,
+  tokens,
+}: {
+  readonly http: Http;
+  readonly tokens: SessionTokens;
+}): Http {
   async function withRenewal<T>(
     request: HttpRequest,
     operation: (request: HttpRequest) => Promise<T>,

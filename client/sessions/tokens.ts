@@ -4,30 +4,33 @@ import { parseAnswer, type Http } from '../http/http.ts';
 import { isPassing } from '../http/retry.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
-/** Room for a request to be under way when its token ends. */
+/** Tokens are renewed this early, so that they do not expire while a request is under way. */
 const renewalSeconds = 60;
 
-/** A login's and a refresh's answer. */
+/** The response to a login and to a refresh. */
 export const TokenPair = z.object({
   accessToken: z.string(),
-  /** Seconds. */
+  /** Seconds until the access token expires. */
   expiresIn: z.number(),
   refreshToken: z.string(),
 });
 export type TokenPair = z.output<typeof TokenPair>;
 
-/** The tokens of one session. Both methods throw session_ended once the vault refuses a refresh. */
+/**
+ * The tokens of one login session. `current` and `renew` throw session_ended once the vault refuses
+ * a refresh.
+ */
 export interface SessionTokens {
-  /** The access token, renewed shortly before its end. */
+  /** Resolves with the access token, which is renewed shortly before it expires. */
   current(): Promise<string>;
-  /** Another one than that which the vault refused. */
+  /** Resolves with another access token than the one that the vault refused. */
   renew(refused: string): Promise<string>;
-  /** Forgets the tokens: from now on the session has ended. */
+  /** Forgets the tokens: the session has ended. */
   end(): void;
 }
 
 interface SessionTokensOptions {
-  /** Without a token of its own. */
+  /** Sends no token of its own. */
   readonly http: Http;
   readonly pair: TokenPair;
   readonly now: () => Date;
@@ -46,14 +49,17 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
     return held;
   }
 
-  /** Repeating does no harm: where only the answer was lost, the session is lost already. */
+  /**
+   * Refreshes the tokens. Retrying does no harm: if a response was lost, the session is lost
+   * already, since each refresh token may be used once.
+   */
   async function refresh(repeatable: boolean): Promise<string> {
     const { refreshToken } = holdTokens();
     const path = '/v1/auth/refresh';
     const request = { method: 'POST', path, json: { refreshToken }, repeatable } as const;
     try {
       const renewed = parseAnswer(TokenPair, (await http.send(request)).body);
-      // Unless the session was ended in the meantime.
+      // Throws if the session was ended in the meantime.
       holdTokens();
       held = withEnd(renewed);
       return renewed.accessToken;
@@ -64,7 +70,7 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
     }
   }
 
-  /** All who wait share one: each refresh token may be used once. */
+  /** Lets concurrent callers share one refresh, since each refresh token may be used once. */
   function refreshOnce(repeatable: boolean): Promise<string> {
     renewing ??= refresh(repeatable).finally(() => {
       renewing = undefined;

@@ -24,22 +24,29 @@ const SharingKey = z.object({
 
 type SharingKey = z.output<typeof SharingKey>;
 
-/** What two people compare by another way than the vault: 32 hex digits. */
+/**
+ * Returns the fingerprint of a sharing key, 32 hex digits, which two people compare over another
+ * channel than the vault.
+ */
 export function fingerprintOf(publicKey: Bytes): string {
   return bytesToHex(sha3_256(publicKey)).slice(0, fingerprintDigits);
 }
 
+/** The user's sharing key pair (X25519), which the vault keeps wrapped under the master key. */
 export interface SharingKeys {
-  /** Makes the user's key pair, and leaves it with the vault, unless there is one; that one is rewrapped. */
+  /**
+   * Creates the key pair and stores it in the vault; an existing one is opened, and wrapped under
+   * the present master key. Throws what `open` throws, but for not_found.
+   */
   createOrOpen(): Promise<KeyPair>;
   /**
-   * After a rekey: puts the private key under the present master key, unless it is there or there is none.
-   * Until then the earlier master key opens it.
+   * Wraps the private key under the present master key after a rekey. Does nothing if it is so
+   * already or if there is no key pair. Until then the earlier master key opens it.
    */
   rewrap(): Promise<void>;
   /**
-   * VaultError 404 if there is none; ClientError invalid_envelope if it does not open, or the vault
-   * shows others another public key.
+   * Opens the key pair. Throws VaultError 404 not_found if there is none, and ClientError
+   * invalid_envelope if it does not open or if the vault publishes another public key.
    */
   open(): Promise<KeyPair>;
 }
@@ -48,8 +55,8 @@ export function createSharingKeys({
   http,
   openMasterKeys,
 }: {
-  http: Http;
-  openMasterKeys: () => Promise<MasterKeys>;
+  readonly http: Http;
+  readonly openMasterKeys: () => Promise<MasterKeys>;
 }): SharingKeys {
   const load = () => http.json(SharingKey, { method: 'GET', path: routePath });
 
@@ -85,7 +92,7 @@ export function createSharingKeys({
     try {
       await put(pair, keys.masterKey, { 'if-match': `"${stored.version}"` });
     } catch (error) {
-      // Another client was first, or an earlier try was whose answer was lost.
+      // Another client was faster, or an earlier attempt succeeded and its response was lost.
       if (!hasCode(error, 'precondition_failed')) throw error;
       return open();
     }
@@ -118,7 +125,7 @@ export function createSharingKeys({
       try {
         return await create();
       } catch (error) {
-        // Another client was first, or an earlier try was whose answer was lost.
+        // Another client was faster, or an earlier attempt succeeded and its response was lost.
         if (!hasCode(error, 'precondition_required')) throw error;
         return open();
       }
@@ -126,12 +133,12 @@ export function createSharingKeys({
   };
 }
 
-/** AES-KW: 40 bytes. */
+/** Wraps the private sharing key under the master key with AES-KW: 40 bytes. */
 export async function wrapPrivateKey(masterKey: Bytes, privateKey: Bytes): Promise<Bytes> {
   return wrapKey(await deriveKey(masterKey, wrapLabel), privateKey);
 }
 
-/** Throws invalid_envelope under another master key. */
+/** Unwraps the private sharing key. Throws invalid_envelope under another master key. */
 export async function unwrapPrivateKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

@@ -7,15 +7,15 @@ import { openMetadata, type Metadata } from '../documents/metadata.ts';
 import type { StoredFile } from '../files/stored-file.ts';
 import { openDocumentKey } from './wrap.ts';
 
-/** A document that someone shares with the user, as the vault tells of it. */
+/** A document that another user shares with this user, as the vault returns it. */
 export const ReceivedShare = z.object({
   shareId: z.uuid(),
   documentId: z.uuid(),
   ownerId: z.uuid(),
-  /** Base64. */
+  /** The document key, sealed for this user's sharing key; base64 of 80 bytes. */
   wrappedKey: z.string(),
   permissions: z.array(z.string()),
-  /** Base64. */
+  /** Base64, for `openMetadata`. */
   encryptedMetadata: z.string(),
   fileHash: FileHash,
   status: DocumentStatus,
@@ -24,12 +24,12 @@ export const ReceivedShare = z.object({
 });
 export type ReceivedShare = z.output<typeof ReceivedShare>;
 
-/** With it `downloadFile` opens the file too. */
+/** A share that was opened. Pass it to `downloadFile` to download the file. */
 export type OpenedShare = ReceivedShare & StoredFile & { readonly metadata: Metadata };
 
 /**
- * Throws invalid_share if it was made for another key or document, and metadata_mismatch if its metadata
- * is not that of the current version.
+ * Decrypts a share. Throws invalid_share if it was made for another key or document or is damaged,
+ * and metadata_mismatch if its metadata is not that of the current version.
  */
 export async function openShare(privateKey: Bytes, share: ReceivedShare): Promise<OpenedShare> {
   const { documentKey, metadata } = await decryptShare(privateKey, share);

@@ -19,7 +19,7 @@ const ShareKey = z.object({ recipientId: z.uuid(), publicKey: z.base64().length(
 const Share = z.object({
   id: z.uuid(),
   documentId: z.uuid(),
-  /** What the user's recipients are called; their addresses are not kept. */
+  /** Names the recipient for the user; the vault does not keep the e-mail address of a share. */
   recipientId: z.uuid(),
   permissions: z.array(z.string()),
   expiresAt: z.iso.datetime().nullable(),
@@ -28,40 +28,58 @@ const Share = z.object({
 export type Share = z.output<typeof Share>;
 
 export interface ShareOptions {
+  /** End of the share; the default is none. */
   readonly expiresAt?: Date;
   /**
-   * Says whether to go on, shown the fingerprint that the recipient reads out, and what is shared:
-   * the vault could pass another document off as this one.
+   * Decides whether to share. It gets the fingerprint, to compare with the one that the recipient
+   * reads out, and the metadata of the document, since the vault could pass another document off as
+   * this one.
    */
   readonly confirm?: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
 }
 
-/** Metadata is undefined where the share does not open: anyone may send one. */
+/**
+ * A share with its metadata, which is undefined if it does not open: anyone may send such a share.
+ */
 export type SharedItem = ReceivedShare & { readonly metadata: Metadata | undefined };
 
 export interface Sharing {
-  /** From now on others can share with the user, who tells them the fingerprint. */
-  enableSharing(): Promise<{ fingerprint: string }>;
   /**
-   * Nothing but the fingerprint tells whether the recipient exists, and that the vault showed their
-   * key and not another. A share made before they called `enableSharing` opens for nobody: `unshare` it,
-   * and share again. ClientError recipient_refused or metadata_mismatch, VaultError 409
-   * share_exists.
+   * Creates the user's sharing key if there is none, so that others can share with the user.
+   * Resolves with its fingerprint, 32 hex digits, which the user tells them over another channel.
+   * Throws invalid_envelope.
+   */
+  enableSharing(): Promise<{ readonly fingerprint: string }>;
+  /**
+   * Shares a document with the user of an e-mail address. Only the fingerprint shows whether that
+   * user exists and whether the vault returned their key and no other: compare it. A share made
+   * before the recipient called `enableSharing` opens for nobody: `unshare` it and share again.
+   * Throws ClientError recipient_refused if `confirm` resolves with false, invalid_metadata or
+   * metadata_mismatch, and VaultError 404 not_found or 409 share_exists.
    */
   shareDocument(
     documentId: string,
     email: string,
     options?: ShareOptions,
-  ): Promise<Share & { fingerprint: string }>;
+  ): Promise<Share & { readonly fingerprint: string }>;
+  /** Lists the shares of a document, newest first. Throws VaultError 404 not_found. */
   listShares(
     documentId: string,
-    options?: { pageSize?: number },
+    options?: { readonly pageSize?: number },
   ): AsyncGenerator<Share, void, void>;
-  /** The recipient reads it no more, but for what they have read. VaultError 404 not_found. */
+  /**
+   * Ends a share; the recipient keeps what they have read before. Throws VaultError 404 not_found.
+   */
   unshare(documentId: string, shareId: string): Promise<void>;
-  /** What others share with the user. VaultError 404 not_found before `enableSharing`. */
-  listShared(options?: { pageSize?: number }): AsyncGenerator<SharedItem, void, void>;
-  /** ClientError share_not_found, or what `openShare` throws; VaultError as `listShared`. */
+  /**
+   * Lists the documents that others share with the user, newest share first. Throws VaultError 404
+   * not_found before `enableSharing`, and invalid_envelope.
+   */
+  listShared(options?: { readonly pageSize?: number }): AsyncGenerator<SharedItem, void, void>;
+  /**
+   * Opens a share by its id. Throws ClientError share_not_found, and what `openShare` and
+   * `listShared` throw.
+   */
   openShared(shareId: string): Promise<OpenedShare>;
 }
 
@@ -71,10 +89,10 @@ export function createSharing({
   keys,
   openMasterKeys,
 }: {
-  http: Http;
-  documents: Documents;
-  keys: SharingKeys;
-  openMasterKeys: () => Promise<MasterKeys>;
+  readonly http: Http;
+  readonly documents: Documents;
+  readonly keys: SharingKeys;
+  readonly openMasterKeys: () => Promise<MasterKeys>;
 }): Sharing {
   const listReceived = (pageSize?: number) =>
     listPages(http, ReceivedShare, '/v1/documents/shared', pageSize);
@@ -90,32 +108,38 @@ export function createSharing({
     return { recipientId, recipientKey, fingerprint: fingerprintOf(recipientKey) };
   }
 
+  async function shareDocument(
+    documentId: string,
+    email: string,
+    { expiresAt, confirm }: ShareOptions = {},
+  ): Promise<Share & { readonly fingerprint: string }> {
+    const owned = { id: documentId, ...(await openMasterKeys()) };
+    const { documentKey, metadata } = await openDocument({ documents }, owned);
+    const { recipientId, recipientKey, fingerprint } = await findRecipient(email);
+    if (confirm !== undefined && !(await confirm(fingerprint, metadata))) {
+      throw new ClientError('recipient_refused');
+    }
+    const wrappedKey = await sealDocumentKey(recipientKey, documentId, documentKey);
+    const share = await http.json(Share, {
+      method: 'POST',
+      path: `${documentPath(documentId)}/share`,
+      idempotencyKey: crypto.randomUUID(),
+      json: {
+        recipientId,
+        wrappedKey: encodeBase64(wrappedKey),
+        permissions: ['read'],
+        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
+      },
+    });
+    return { ...share, fingerprint };
+  }
+
   return {
+    shareDocument,
+
     async enableSharing() {
       const { publicKey } = await keys.createOrOpen();
       return { fingerprint: fingerprintOf(publicKey) };
-    },
-
-    async shareDocument(documentId, email, { expiresAt, confirm } = {}) {
-      const owned = { id: documentId, ...(await openMasterKeys()) };
-      const { documentKey, metadata } = await openDocument({ documents }, owned);
-      const { recipientId, recipientKey, fingerprint } = await findRecipient(email);
-      if (confirm !== undefined && !(await confirm(fingerprint, metadata))) {
-        throw new ClientError('recipient_refused');
-      }
-      const wrappedKey = await sealDocumentKey(recipientKey, documentId, documentKey);
-      const share = await http.json(Share, {
-        method: 'POST',
-        path: `${documentPath(documentId)}/share`,
-        idempotencyKey: crypto.randomUUID(),
-        json: {
-          recipientId,
-          wrappedKey: encodeBase64(wrappedKey),
-          permissions: ['read'],
-          ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
-        },
-      });
-      return { ...share, fingerprint };
     },
 
     listShares(documentId, { pageSize } = {}) {
@@ -144,6 +168,7 @@ export function createSharing({
   };
 }
 
+/** Decrypts the metadata of a share; undefined if the share does not open. */
 async function findMetadata(
   privateKey: Bytes,
   share: ReceivedShare,

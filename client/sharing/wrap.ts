@@ -4,7 +4,7 @@ import { openSealed, sealTo } from '../crypto/hpke.ts';
 
 const shareLabel = 'Service_Document_Share_v1';
 
-/** A document key for whoever has the private key to `publicKey`, for this document: 80 bytes. */
+/** Seals a document key for the owner of a sharing key, bound to the document: 80 bytes. */
 export function sealDocumentKey(
   publicKey: Bytes,
   documentId: string,
@@ -13,7 +13,9 @@ export function sealDocumentKey(
   return sealTo(publicKey, infoOf(documentId), documentKey);
 }
 
-/** Throws for another private key, another document or changed bytes. */
+/**
+ * Opens a sealed document key. Throws for another private key, another document or changed bytes.
+ */
 export function openDocumentKey(
   privateKey: Bytes,
   documentId: string,

@@ -13,28 +13,38 @@ import {
 
 const ephemeralBytes = 32;
 
-export interface SrpLogin {
-  /** 768 hex digits. */
-  readonly A: string;
-  /** Throws invalid_public_value for a B that SRP forbids. */
-  prove(challenge: { salt: Bytes; B: string; authKey: Bytes }): SrpProof;
+export interface SrpChallenge {
+  readonly salt: Bytes;
+  /** The server's public value, hex. */
+  readonly B: string;
+  /** K_auth, 32 bytes. */
+  readonly authKey: Bytes;
 }
 
+/** The client's proof of a login, and the check of the server's. */
 export interface SrpProof {
-  /** 64 hex digits. */
+  /** The client's proof, 64 hex digits. */
   readonly M1: string;
-  /** Throws server_proof_invalid unless the server has shown that it knows the verifier. */
+  /**
+   * Throws server_proof_invalid unless M2, 64 hex digits, proves that the server knows the
+   * verifier.
+   */
   verifyServer(M2: string): void;
 }
 
-/** The client's side of one SRP-6a login. `ephemeral` is for test vectors only. */
-export function startSrpLogin(ephemeral: Bytes = randomBytes(ephemeralBytes)): SrpLogin {
+/** Starts the client's side of one SRP-6a login. Pass `ephemeral` in tests with vectors only. */
+export function startSrpLogin(ephemeral: Bytes = randomBytes(ephemeralBytes)) {
   const a = toInteger(ephemeral);
   const A = computePublicValue(serviceSrp, a);
 
   return {
+    /** The client's public value, 768 hex digits. */
     A: bytesToHex(pad(serviceSrp.group, A)),
-    prove({ salt, B: BHex, authKey }) {
+    /**
+     * Computes the login proof for a challenge. Throws invalid_public_value for a B that SRP
+     * forbids.
+     */
+    prove({ salt, B: BHex, authKey }: SrpChallenge): SrpProof {
       const B = BigInt(`0x${BHex}`);
       const x = computeX(serviceSrp, salt, authKey);
       const S = computePremasterSecret(serviceSrp, { a, A, B, x });

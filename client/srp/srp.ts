@@ -9,10 +9,10 @@ export interface SrpParameters {
   readonly hash: (message: Bytes) => Bytes;
 }
 
-/** What the vault uses. It is pinned here, so that no answer of a server can weaken it. */
+/** The vault's parameters, pinned here so that no response of a server can weaken them. */
 export const serviceSrp: SrpParameters = { group: rfc5054Group3072, hash: sha3_256 };
 
-/** PAD of RFC 5054 §2.1: big-endian, left-padded with zeros to the length of N. */
+/** Returns PAD(value) of RFC 5054 §2.1: big-endian, left-padded with zeros to the length of N. */
 export function pad({ byteLength }: SrpGroup, value: bigint): Bytes {
   return hexToBytes(value.toString(16).padStart(byteLength * 2, '0'));
 }
@@ -50,7 +50,12 @@ export function computeScrambler({ group, hash }: SrpParameters, A: bigint, B: b
  */
 export function computePremasterSecret(
   parameters: SrpParameters,
-  { a, A, B, x }: { a: bigint; A: bigint; B: bigint; x: bigint },
+  {
+    a,
+    A,
+    B,
+    x,
+  }: { readonly a: bigint; readonly A: bigint; readonly B: bigint; readonly x: bigint },
 ): bigint {
   const { N, g } = parameters.group;
   if (B <= 0n || B >= N) throw new ClientError('invalid_public_value');
@@ -62,8 +67,8 @@ export function computePremasterSecret(
 /** K = H(PAD(S)), M1 = H(PAD(A) ‖ PAD(B) ‖ K), M2 = H(PAD(A) ‖ M1 ‖ K). */
 export function computeProofs(
   { group, hash }: SrpParameters,
-  { A, B, S }: { A: bigint; B: bigint; S: bigint },
-): { K: Bytes; M1: Bytes; M2: Bytes } {
+  { A, B, S }: { readonly A: bigint; readonly B: bigint; readonly S: bigint },
+): { readonly K: Bytes; readonly M1: Bytes; readonly M2: Bytes } {
   const K = hash(pad(group, S));
   const M1 = hash(concatBytes(pad(group, A), pad(group, B), K));
   const M2 = hash(concatBytes(pad(group, A), M1, K));
@@ -75,14 +80,15 @@ export function toInteger(bytes: Uint8Array): bigint {
 }
 
 /**
- * Square and multiply. Its time depends on the exponent: a client runs it once a login, on its own
- * machine, with an `a` used once.
+ * Raises to a power by square and multiply. The duration depends on the exponent, which is
+ * acceptable here: a client calls it once per login, on its own machine, with an `a` that is used
+ * once.
  */
 function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n;
   let square = base % modulus;
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if (rest & 1n) result = (result * square) % modulus;
+    if ((rest & 1n) === 1n) result = (result * square) % modulus;
     square = (square * square) % modulus;
   }
   return result;

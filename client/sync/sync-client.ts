@@ -13,7 +13,10 @@ import { viewOf, type QueuedWrite, type StoredObject } from './stores/stored-obj
 import { createSyncRequests } from './exchange/requests.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
-/** Reads the store, which no other client may use meanwhile. */
+/**
+ * Opens the objects of a store. No other client may use the store meanwhile. Throws what
+ * `SyncStore.load` throws.
+ */
 export async function openSync(options: SyncOptions & { readonly http: Http }): Promise<Sync> {
   const { http, deviceId, schemaVersion, publicFields = {} } = options;
   const { now = () => new Date() } = options;
@@ -30,17 +33,27 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
     resolveDeletion: options.resolveDeletion ?? (() => 'keep' as const),
   };
 
-  function load(objectId: string): { object: StoredObject; sealed: JsonObject } {
+  function findView(
+    objectId: string,
+  ): { readonly object: StoredObject; readonly sealed: JsonObject } | undefined {
     const object = local.find(objectId);
-    const sealed = object && viewOf(object);
-    if (object === undefined || sealed === undefined) throw new RangeError('no such object');
-    return { object, sealed };
+    const sealed = object === undefined ? undefined : viewOf(object);
+    return object === undefined || sealed === undefined ? undefined : { object, sealed };
+  }
+
+  function loadView(objectId: string): {
+    readonly object: StoredObject;
+    readonly sealed: JsonObject;
+  } {
+    const found = findView(objectId);
+    if (found === undefined) throw new RangeError('No such object, or it is deleted.');
+    return found;
   }
 
   const revise = (objectId: string, queueOf: (object: StoredObject) => QueuedWrite[]) =>
     local.commit(() => {
       const object = local.find(objectId);
-      return { objects: object ? [{ ...object, queue: queueOf(object) }] : [] };
+      return { objects: object === undefined ? [] : [{ ...object, queue: queueOf(object) }] };
     });
 
   async function run(): Promise<SyncReport> {
@@ -54,12 +67,12 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
   let waiting: Promise<SyncReport> | undefined;
 
   return {
-    list: () => local.ids().filter((objectId) => isThere(local.find(objectId))),
+    list: () => local.ids().filter((objectId) => findView(objectId) !== undefined),
 
     async get(objectId) {
-      const object = local.find(objectId);
-      const sealed = object && viewOf(object);
-      if (object === undefined || sealed === undefined) return undefined;
+      const found = findView(objectId);
+      if (found === undefined) return undefined;
+      const { object, sealed } = found;
       const { objectType, data } = await encryption.open(objectId, sealed);
       const isPending = object.queue.length > 0;
       return { objectId, objectType, data, version: object.server?.version, isPending };
@@ -77,9 +90,9 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
 
     change: (objectId, edit) =>
       local.commit(async () => {
-        const { object, sealed } = load(objectId);
+        const { object, sealed } = loadView(objectId);
         const view = await encryption.open(objectId, sealed);
-        // What the edit does to its copy must not make the view look like what becomes of it.
+        // The edit gets a copy: the view must stay as it was, to be compared with the result.
         const data = parseObjectData(edit(structuredClone(view.data)));
         const known = [view, ...(await openBase(object))];
         const after = await encryption.seal(objectId, { ...view, data }, known);
@@ -88,7 +101,7 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
 
     remove: (objectId) =>
       local.commit(() => ({
-        objects: [queueRemoval(load(objectId).object, now().getTime())],
+        objects: [queueRemoval(loadView(objectId).object, now().getTime())],
       })),
 
     sync() {
@@ -138,14 +151,13 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
     },
   };
 
-  /** So that a leaf that is changed back has the ciphertext that it had, and is not sent. */
+  /**
+   * Opens the base of the last write, so that a leaf that is changed back keeps its ciphertext and
+   * is not sent.
+   */
   async function openBase({ objectId, queue }: StoredObject): Promise<OpenObject[]> {
     const last = queue.at(-1);
     if (last === undefined || last.kind === 'create') return [];
     return [await encryption.open(objectId, last.before)];
   }
-}
-
-function isThere(object: StoredObject | undefined): boolean {
-  return object !== undefined && viewOf(object) !== undefined;
 }

@@ -10,14 +10,20 @@ import type { HistoryEntry } from './exchange/requests.ts';
 export interface SyncOptions extends MasterKeys {
   /** The device that the session is bound to. */
   readonly deviceId: string;
-  /** Of the application's data; the vault takes those of its range. */
+  /** Version of the schema of the application's data; the vault accepts a range of them. */
   readonly schemaVersion: number;
   readonly store: SyncStore;
-  /** The same for all devices, for ever; what the vault's rules MAX, MIN and UNION look at. */
+  /**
+   * Fields in plaintext, for the vault's rules MAX, MIN and UNION. They MUST be the same on all
+   * devices and never change.
+   */
   readonly publicFields?: PublicFields;
-  /** May be asked for several objects at once. By default a change wins, of two the later sent. */
+  /**
+   * Resolves conflicts; may be called for several objects concurrently. The default is
+   * `defaultResolver`.
+   */
   readonly resolve?: Resolver;
-  /** By default the changes are kept, and `pending` shows them. */
+  /** Decides on changes of deleted objects. The default keeps them, and `pending` lists them. */
   readonly resolveDeletion?: DeletionResolver;
   readonly now?: () => Date;
 }
@@ -26,53 +32,79 @@ export interface SyncedObject {
   readonly objectId: string;
   readonly objectType: string | undefined;
   readonly data: JsonObject;
-  /** Undefined until the vault has it. */
+  /** Version at the vault; undefined until the vault has the object. */
   readonly version: number | undefined;
-  /** Whether it has changes that the vault has not answered. */
+  /** Whether the object has changes that the vault has not settled. */
   readonly isPending: boolean;
 }
 
+/** A change that the vault has not settled. With `refusal` it is not sent again as it is. */
 export interface PendingWrite extends Pick<QueuedWrite, 'kind' | 'refusal'> {
   readonly objectId: string;
   readonly changedAt: Date;
 }
 
 export interface SyncReport extends Counts {
-  /** Objects that were new here, changed or deleted. */
+  /** Number of objects that were new on this device, changed or deleted. */
   readonly received: number;
 }
 
-/** The objects of a user on one device, which others share. Works offline but for what says so. */
+/**
+ * The user's objects on one device, synchronised with the user's other devices. Everything works
+ * offline except `sync`, `history` and `export`. Methods that change something throw what
+ * `SyncStore.save` throws.
+ */
 export interface Sync {
+  /** Returns the ids of all objects that are not deleted. */
   list(): string[];
-  /** Undefined for what is not there or deleted. Throws invalid_leaf for what does not open. */
-  get(objectId: string): Promise<SyncedObject | undefined>;
-  /** Resolves to the id once the object is kept here for good. TypeError for what is no JSON. */
-  create(object: { data: JsonObject; objectType?: string }): Promise<string>;
   /**
-   * Replaces the data by what `edit` makes of it, and sends only what differs. Resolves once it is
-   * kept here for good. RangeError for what is not there; TypeError for what is no JSON.
+   * Decrypts an object; undefined if it is missing or deleted. Throws invalid_leaf if it does not
+   * open.
+   */
+  get(objectId: string): Promise<SyncedObject | undefined>;
+  /**
+   * Creates an object and resolves with its id once it is saved on this device. Throws TypeError
+   * for data or a type that cannot be stored.
+   */
+  create(object: { readonly data: JsonObject; readonly objectType?: string }): Promise<string>;
+  /**
+   * Replaces the data of an object by the result of `edit`; only the difference is sent. Resolves
+   * once it is saved on this device. Throws RangeError for a missing object, TypeError for data
+   * that cannot be stored, and invalid_leaf.
    */
   change(objectId: string, edit: (data: JsonObject) => JsonObject): Promise<void>;
-  /** Throws RangeError for what is not there. */
+  /**
+   * Removes an object. Resolves once that is saved on this device. Throws RangeError for a missing
+   * object.
+   */
   remove(objectId: string): Promise<void>;
   /**
-   * Online: takes what others did, then sends what was done here. One at a time; called meanwhile, it
-   * runs once more. Throws what `Http` throws, and VaultError where the session, the device or the
-   * schema version is refused: all that was not sent stays, for the next time.
+   * Synchronises with the vault: fetches the changes of other devices, then sends those of this
+   * one. Only one synchronisation runs at a time; a call during one starts another after it. Throws
+   * what `Http` throws, VaultError if the session, the device or the schema version is refused, and
+   * what the resolvers throw; unsent changes are kept for the next time.
    */
   sync(): Promise<SyncReport>;
-  /** What was not answered, and with `refusal` what is not sent again as it is. */
+  /** Returns the changes that the vault has not settled, oldest first for each object. */
   pending(): PendingWrite[];
-  /** Lets refused writes of an object be sent once more. */
+  /** Allows refused changes of an object to be sent once more. */
   retry(objectId: string): Promise<void>;
-  /** Drops what was not sent of an object's changes. */
+  /** Discards the changes of an object that were not sent. */
   discard(objectId: string): Promise<void>;
-  /** Calls back with the ids of objects that may look different. Answers how to end it. */
+  /**
+   * Calls back with the ids of objects that may have changed. Returns the function that
+   * unsubscribes.
+   */
   subscribe(listener: (objectIds: readonly string[]) => void): () => void;
-  /** Online: every write of an object and what became of it, oldest first. VaultError 404. */
+  /**
+   * Yields every write of an object with its outcome, oldest first. Throws VaultError 404
+   * not_found.
+   */
   history(objectId: string): AsyncGenerator<HistoryEntry, void, void>;
-  /** Online: an object and its versions, with the data in plaintext. VaultError 404. */
+  /**
+   * Resolves with an object in plaintext, and its versions. Throws VaultError 404 not_found, and
+   * invalid_leaf.
+   */
   export(objectId: string): Promise<SyncExport>;
 }
 
@@ -80,5 +112,9 @@ export interface SyncExport extends Pick<OpenObject, 'objectType' | 'data'> {
   readonly objectId: string;
   readonly version: number;
   readonly exportedAt: string;
-  readonly history: readonly { version: number; timestamp: string; deviceId: string }[];
+  readonly history: readonly {
+    readonly version: number;
+    readonly timestamp: string;
+    readonly deviceId: string;
+  }[];
 }

@@ -1,12 +1,12 @@
 import type { Bytes } from '../bytes/bytes.ts';
 
 /**
- * Joins segments to parts. `partSize` is a multiple of the segment size, `totalSize` the sum of all
- * segments, in bytes. Holds one part.
+ * Joins segments to parts. `partSize` must be a multiple of the segment size and `totalSize` the
+ * sum of all segments, in bytes. Holds one part in memory.
  */
 export async function* joinParts(
   segments: AsyncIterable<Bytes>,
-  { partSize, totalSize }: { partSize: number; totalSize: number },
+  { partSize, totalSize }: { readonly partSize: number; readonly totalSize: number },
 ): AsyncGenerator<Bytes, void, void> {
   let remaining = totalSize;
   let part = new Uint8Array(Math.min(partSize, remaining));

@@ -7,21 +7,21 @@ const preferredPartBytes = 16 * 1_048_576;
 
 export interface UploadPlan {
   readonly encryptedSize: number;
-  /** Bytes of every part but the last: a whole number of segments. */
+  /** Bytes of every part but the last; a whole number of segments. */
   readonly partSize: number;
   readonly totalParts: number;
 }
 
 /**
- * 16 MiB a part, or more if there would be too many. Throws file_too_large, and RangeError for what is no
- * count of bytes.
+ * Plans parts of 16 MiB, or larger ones if there would be too many. Throws file_too_large, and
+ * RangeError for an invalid size.
  */
 export function planUpload(
   plaintextSize: number,
   { maxFileSize, minPartSize, maxPartSize, maxParts }: UploadConfig,
 ): UploadPlan {
   if (!Number.isSafeInteger(plaintextSize) || plaintextSize < 0) {
-    throw new RangeError('the size of a file is a count of bytes');
+    throw new RangeError('The size of a file must be a whole number of bytes, 0 or more.');
   }
   if (plaintextSize > maxFileSize) throw new ClientError('file_too_large');
   const total = encryptedSize(plaintextSize, defaultSegmentBytes);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The file, its key (wrapped under the master key), its header, the key under which its session is
- * asked for, and the document that it becomes a version of.
+ * The first record: the file, its key (wrapped under the master key), its header, the idempotency
+ * key of its upload session, and the document that it becomes a version of.
  */
 const StartRecord = z.object({
   type: z.literal('start'),
@@ -17,20 +17,20 @@ const StartRecord = z.object({
   documentId: z.uuid().optional(),
 });
 
-/** The session that the file goes to. Without this record there may be one all the same. */
+/** Records the upload session. Without this record there may be one nevertheless. */
 const CreatedRecord = z.object({ type: z.literal('created'), sessionId: z.uuid() });
 
-/** This part has these encrypted bytes and no others, from now on. */
+/** Fixes the encrypted bytes of a part: from now on no others may be sent. */
 const PartRecord = z.object({
   type: z.literal('part'),
   number: z.int().positive(),
   sha256: z.string(),
 });
 
-/** The server has this part. */
+/** Records that the server has this part. */
 const SentRecord = z.object({ type: z.literal('sent'), number: z.int().positive() });
 
-/** The server has the file. */
+/** Records that the server has the whole file. */
 const CompletedRecord = z.object({ type: z.literal('completed'), storagePath: z.string() });
 
 export const ResumeRecord = z.discriminatedUnion('type', [
@@ -43,20 +43,26 @@ export const ResumeRecord = z.discriminatedUnion('type', [
 export type ResumeRecord = z.output<typeof ResumeRecord>;
 export type StartRecord = z.output<typeof StartRecord>;
 
-/** The journal of one file's upload, held by one upload at a time. */
+/** The journal of one file's upload, held by one upload at a time. A caller may bring its own. */
 export interface ResumeStore {
-  /** In the order they were appended; none if there is no journal or a damaged one. */
+  /**
+   * Resolves with the records in the order of `append`; none if there is no journal or a damaged
+   * one.
+   */
   load(): Promise<ResumeRecord[]>;
   /**
-   * Resolves only once the record is durable: a part is sent after its record, since other bytes
-   * under the same key and nonces would give the key of GCM away.
+   * Adds a record. MUST resolve only once it is durable: a part is sent after its record, since
+   * encrypting other bytes with the same key and nonces would disclose the authentication key of
+   * GCM.
    */
   append(record: ResumeRecord): Promise<void>;
-  /** Resolves only once the journal is gone for good. */
+  /** Deletes the journal. MUST resolve only once that is durable. */
   clear(): Promise<void>;
 }
 
-/** For uploads that are not resumed: a key that is in memory alone is never used twice. */
+/**
+ * A journal that keeps nothing, for uploads that are not resumed: their keys are never used again.
+ */
 export const noResume: ResumeStore = {
   load: async () => [],
   append: async () => {},
@@ -66,13 +72,16 @@ export const noResume: ResumeStore = {
 export interface ResumeState {
   readonly start: StartRecord;
   readonly sessionId: string | undefined;
-  /** SHA-256 by part number, hex. */
+  /** SHA-256 of parts by number, hex. */
   readonly digests: ReadonlyMap<number, string>;
   readonly sent: ReadonlySet<number>;
   readonly storagePath: string | undefined;
 }
 
-/** Undefined if the records do not tell of one upload, which then starts afresh. */
+/**
+ * Returns the state that the records describe; undefined if they are not of one upload, which then
+ * starts anew.
+ */
 export function replayRecords([start, ...rest]: readonly ResumeRecord[]): ResumeState | undefined {
   if (start?.type !== 'start') return undefined;
   const digests = new Map<number, string>();

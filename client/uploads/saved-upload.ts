@@ -12,15 +12,17 @@ import type { UploadStatus } from './uploads.ts';
 
 const lostStatuses = new Set([400, 404, 409, 410]);
 
-/** An upload, whether it has just begun or was found in a journal. */
+/** An upload that has just begun or was found in a journal. */
 export interface SavedUpload extends ResumeState {
-  /** SHA-256 by number of every part that was ever encrypted; grows as parts are. */
+  /**
+   * SHA-256 by number, hex, of every part that was ever encrypted; grows while parts are encrypted.
+   */
   readonly digests: Map<number, string>;
   readonly documentKey: Bytes;
   readonly header: FileHeader;
 }
 
-/** An upload under way. */
+/** An upload that has an upload session. */
 export interface RunningUpload extends SavedUpload {
   readonly sessionId: string;
 }
@@ -30,7 +32,10 @@ interface SavedFile extends MasterKeys {
   readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'> | undefined;
 }
 
-/** Undefined if the journal is of a file of another size, of another user or for another document. */
+/**
+ * Opens a saved upload; undefined if it is of a file of another size, of another user or for
+ * another document.
+ */
 export async function openSavedUpload(
   state: ResumeState,
   { plaintextSize, versionOf, ...keys }: SavedFile,
@@ -52,7 +57,7 @@ export async function openSavedUpload(
   }
 }
 
-/** Whether a saved upload can go on with its session. */
+/** Returns whether a saved upload can continue in its upload session. */
 export function isResumable(state: ResumeState, session: UploadStatus): boolean {
   return (
     session.totalParts === state.start.totalParts &&
@@ -60,7 +65,9 @@ export function isResumable(state: ResumeState, session: UploadStatus): boolean 
   );
 }
 
-/** Whether this error means that the saved upload is lost, but not the file. */
+/**
+ * Returns whether an error means that the saved upload is lost, but the file can be uploaded anew.
+ */
 export function isStale(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === 'source_changed';
   return error instanceof VaultError && lostStatuses.has(error.status) && !isPassing(error);

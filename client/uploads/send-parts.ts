@@ -20,24 +20,34 @@ export interface UploadDependencies {
   readonly createFileHash: CreateFileHash;
 }
 
-/** The file's key is made under the present master key; a journal may be of before a rekey. */
+/**
+ * The document key is wrapped under the present master key; a journal may date from before a rekey.
+ */
 export interface UploadOptions extends MasterKeys {
   readonly source: ByteSource;
-  /** The document that the file is to be a version of: its key opens all versions. */
+  /** The document that the file becomes a version of; its key opens all versions. */
   readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
-  /** Parts under way at a time, one at least; as many are in memory. */
+  /** Number of parts to send at a time, 1 or more; as many are held in memory. The default is 4. */
   readonly concurrency?: number;
-  /** Where to keep what a later call needs to go on. Whoever gave it clears it in the end. */
+  /**
+   * Journal from which a later call can resume. `uploadFile` leaves it to the caller to clear it.
+   */
   readonly resume?: ResumeStore;
-  readonly onProgress?: (progress: { sentBytes: number; totalBytes: number }) => void;
-  /** Gives the upload up, until the vault has the whole file. With a journal a later call may go on. */
+  /** Called after each part with the number of encrypted bytes that the server has so far. */
+  readonly onProgress?: (progress: {
+    readonly sentBytes: number;
+    readonly totalBytes: number;
+  }) => void;
+  /**
+   * Aborts the upload, until the vault has the whole file. With a journal a later call can resume.
+   */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Encrypts, records and sends the parts that the server does not have, and reads and compares those
- * that it has. Resolves to the SHA3-256 of all of them, 64 hex digits.
- * Throws source_changed if a recorded part encrypts to other bytes now; none of those is sent.
+ * Encrypts, records and sends the parts that the server lacks; encrypts the others too and compares
+ * them with their records. Resolves with the SHA3-256 of all parts, 64 hex digits. Throws
+ * source_changed, before sending it, if a recorded part now encrypts to other bytes.
  */
 export async function sendParts(
   { uploads, createFileHash }: UploadDependencies,
@@ -49,9 +59,10 @@ export async function sendParts(
   const hash = await createFileHash();
   const pool = createTaskPool(concurrency);
   const failure = new AbortController();
-  const signal = options.signal
-    ? AbortSignal.any([options.signal, failure.signal])
-    : failure.signal;
+  const signal =
+    options.signal === undefined
+      ? failure.signal
+      : AbortSignal.any([options.signal, failure.signal]);
 
   let sentBytes = 0;
   const onSent = (length: number) => {

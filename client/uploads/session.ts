@@ -11,7 +11,10 @@ import type { Uploads } from './uploads.ts';
 
 const giveUpSeconds = 5;
 
-/** Begins an upload. Its journal is begun before its session, which is found again by its key. */
+/**
+ * Begins an upload. The journal is begun first, so that its idempotency key can find the upload
+ * session again.
+ */
 export async function beginUpload(
   uploads: Uploads,
   { source, masterKey, versionOf, resume = noResume, signal }: UploadOptions,
@@ -47,7 +50,7 @@ export async function beginUpload(
   }
 }
 
-/** The session of an upload, made unless it was, and recorded unless it is. */
+/** Creates the upload session of an upload and records it, unless that was done before. */
 export async function withSession(
   uploads: Uploads,
   upload: SavedUpload,
@@ -60,14 +63,14 @@ export async function withSession(
   return { ...upload, sessionId };
 }
 
-/** Gives an upload up. Its session expires anyway, so that a vault that refuses is no harm. */
+/** Aborts an upload. A refusal by the vault is ignored, since the upload session expires anyway. */
 export async function abandonUpload(
   uploads: Uploads,
   { start, sessionId }: ResumeState,
   signal?: AbortSignal,
 ): Promise<void> {
   try {
-    // Under the same key the vault tells which session it made, if the answer was lost.
+    // If a response was lost, the idempotency key finds the upload session that the vault created.
     await uploads.abort(sessionId ?? (await createSession(uploads, start, signal)), signal);
   } catch (error) {
     if (!(error instanceof VaultError || error instanceof ClientError)) throw error;
@@ -75,8 +78,8 @@ export async function abandonUpload(
 }
 
 /**
- * Of an upload that failed: what is in no journal can nobody go on with, and until it expires it would count
- * as open. Never throws, and takes a few seconds at most.
+ * Aborts a failed upload that has no journal: nothing could resume it, and until it expires it
+ * would count as open. Never throws, and takes 5 seconds at most.
  */
 export async function giveUpUpload(
   uploads: Uploads,
@@ -88,7 +91,10 @@ export async function giveUpUpload(
   await abandonUpload(uploads, upload, signal).catch(() => undefined);
 }
 
-/** The same however often it is asked for the same upload within a day. */
+/**
+ * Creates an upload session. Within a day, repeated calls for one upload resolve with the same
+ * session.
+ */
 async function createSession(
   uploads: Uploads,
   { idempotencyKey, encryptedSize, totalParts }: StartRecord,

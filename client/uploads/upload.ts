@@ -9,16 +9,20 @@ import type { Uploads } from './uploads.ts';
 const maxCompletions = 3;
 
 export interface UploadedFile {
+  /** Path under which the vault stores the file, for `Documents.create` and `addVersion`. */
   readonly storagePath: string;
+  /** 32 bytes. */
   readonly documentKey: Bytes;
   /** SHA3-256 of the encrypted bytes that were sent, 64 hex digits. */
   readonly fileHash: string;
 }
 
 /**
- * Encrypts a file and uploads it in parallel parts. A saved upload goes on if every part that was
- * ever sent encrypts to the same bytes again; if not, it is aborted and the file gets a new key. One that
- * fails without a journal is aborted too. Throws the signal's reason if it is aborted.
+ * Encrypts a file and uploads it in parts, several at a time. Resumes the upload in the journal if
+ * every part that was ever sent encrypts to the same bytes again; otherwise aborts it and uploads
+ * the file with a new key. A failed upload without a journal is aborted. Throws file_too_large,
+ * source_changed if the file changes meanwhile, VaultError 429 quota_exceeded, network_error, and
+ * the signal's reason if it is aborted.
  */
 export async function uploadFile(
   dependencies: UploadDependencies,
@@ -80,14 +84,20 @@ async function sendFile(
   }
 }
 
-/** Parts that the vault recorded and its store no longer has; it wants them again. */
+/**
+ * Returns the numbers of parts that the vault recorded but its object store has lost; it needs them
+ * again.
+ */
 function lostParts(error: unknown): ReadonlySet<number> {
   if (!hasCode(error, 'invalid_parts')) return new Set();
   const numbers = error.details.map(({ path }) => Number(/^parts\.(\d+)$/.exec(path)?.[1]));
   return new Set(numbers.filter((number) => Number.isInteger(number)));
 }
 
-/** The answer to an earlier try may be lost: then the session says where the file lies. */
+/**
+ * Completes an upload. If the response to an earlier attempt was lost, the upload session has the
+ * path.
+ */
 async function complete(
   uploads: Uploads,
   sessionId: string,

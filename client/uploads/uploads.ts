@@ -12,9 +12,10 @@ const UploadConfig = z.object({
   maxPartSize: z.int().positive(),
   maxParts: z.int().positive(),
 });
-/** Sizes in bytes. */
+/** Limits of the vault, sizes in bytes. */
 export type UploadConfig = z.output<typeof UploadConfig>;
 
+/** An upload session, which collects the parts of one file. */
 const UploadSession = z.object({ sessionId: z.uuid(), expiresAt: z.iso.datetime() });
 export type UploadSession = z.output<typeof UploadSession>;
 
@@ -22,7 +23,7 @@ const UploadStatus = z.object({
   status: z.string(),
   uploadedParts: z.int(),
   totalParts: z.int(),
-  /** Where the file lies, once the upload is completed. */
+  /** Storage path of the file, once the upload is completed. */
   fileKey: z.string().optional(),
 });
 export type UploadStatus = z.output<typeof UploadStatus>;
@@ -31,6 +32,7 @@ const CompletedUpload = z.object({ fileKey: z.string() });
 
 export interface NewUpload {
   readonly fileName: string;
+  /** Bytes of the encrypted file. */
   readonly fileSize: number;
   readonly mimeType: string;
   readonly totalParts: number;
@@ -38,31 +40,44 @@ export interface NewUpload {
 
 export interface Part {
   readonly sessionId: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly bytes: Bytes;
-  /** Of the bytes; the server compares. */
+  /** SHA-256 of the bytes, 32 bytes; the server compares it. */
   readonly sha256: Bytes;
   readonly signal?: AbortSignal;
 }
 
-/** An aborted signal ends the wait for the answer; what was asked may be done all the same. */
+/**
+ * The vault's upload sessions, step by step. Aborting a signal ends the wait for the response; the
+ * vault may carry out the request nevertheless. Methods with a session id throw VaultError 404
+ * not_found and, except `abort`, 410 session_expired.
+ */
 export interface Uploads {
+  /** Resolves with the limits for uploads. */
   config(signal?: AbortSignal): Promise<UploadConfig>;
   /**
-   * VaultError 429 quota_exceeded.
-   * @param idempotencyKey asked under the same within a day, the vault answers the same session.
+   * Creates an upload session. Throws VaultError 400 file_too_large or mime_type_not_allowed, and
+   * 429 quota_exceeded.
+   * @param idempotencyKey makes repeated calls within a day resolve with the same session.
    */
   create(file: NewUpload, idempotencyKey?: string, signal?: AbortSignal): Promise<UploadSession>;
-  /** May be repeated with the same bytes. VaultError 409 part_conflict with others. */
+  /**
+   * Uploads a part. Idempotent with the same bytes; throws VaultError 409 part_conflict for others.
+   */
   putPart(part: Part): Promise<void>;
-  /** Resolves to the storage path of the file. VaultError 409 session_closed the second time. */
+  /**
+   * Completes the upload and resolves with the storage path of the file. Throws VaultError 409
+   * session_closed the second time, and 400 invalid_parts for parts that are missing.
+   */
   complete(sessionId: string, signal?: AbortSignal): Promise<string>;
+  /** Resolves with the state of an upload session. */
   status(sessionId: string, signal?: AbortSignal): Promise<UploadStatus>;
+  /** Aborts an upload. Throws VaultError 409 session_completed if it is completed. */
   abort(sessionId: string, signal?: AbortSignal): Promise<void>;
 }
 
-export function createUploads({ http }: { http: Http }): Uploads {
+export function createUploads({ http }: { readonly http: Http }): Uploads {
   const sessionPath = (sessionId: string) => `/v1/uploads/${sessionId}`;
 
   return {

@@ -11,12 +11,13 @@ import { describeFolder } from './folder-readme.ts';
 export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
 
 export interface FolderVerdict {
-  /** The first thing that the client library finds wrong. */
+  /** The first defect that the client library finds. */
   readonly defect: ProofDefect | undefined;
+  /** Whether OpenSSL verifies the signature. */
   readonly opensslAgrees: boolean;
 }
 
-/** Leaves everything that checking the proof takes, and a README.txt on how. */
+/** Writes all files that verifying the proof needs, and a README.txt that explains how. */
 export async function writeProofFolder(proof: AuditProof, directory: string): Promise<void> {
   await writeProofFiles(proof, directory);
   await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
@@ -25,16 +26,20 @@ export async function writeProofFolder(proof: AuditProof, directory: string): Pr
   await writeFile(join(directory, 'README.txt'), readme);
 }
 
-/** SHA-256 of the key in the folder, 64 hex digits. Throws DemoError if there is none. */
+/**
+ * Returns the SHA-256 of the key in the folder, 64 hex digits. Throws DemoError if there is none.
+ */
 export async function readFolderFingerprint(directory: string): Promise<string> {
   try {
     return keyFingerprint(decodeBase64(await readKeyFile(directory)));
   } catch (cause) {
-    throw new DemoError(`${directory} holds no key.pem to check a proof with`, { cause });
+    throw new DemoError(`${directory} holds no key.pem, so no proof can be verified`, { cause });
   }
 }
 
-/** Checks the files of a folder, each by itself and against proof.json, without the vault. */
+/**
+ * Verifies the files of a folder without the vault: proof.json, and each file in place of its part.
+ */
 export async function verifyFolder(
   directory: string,
   trustedKeys: readonly string[],
@@ -47,7 +52,9 @@ export async function verifyFolder(
   return { defect: undefined, opensslAgrees };
 }
 
-/** The proof with the three files in place of its members, and as it stands in proof.json. */
+/**
+ * Returns two proofs: proof.json with the contents of the three files in it, and proof.json itself.
+ */
 async function readProofs(directory: string): Promise<unknown[]> {
   try {
     const whole = AuditProof.parse(

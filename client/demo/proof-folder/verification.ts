@@ -3,15 +3,17 @@ import { DemoError } from '../terminal/demo-error.ts';
 import { opensslCommand, verifyFolder } from './proof-folder.ts';
 import type { Say } from '../terminal/say.ts';
 
-/** Throws DemoError unless OpenSSL 3 is here. */
+/** Throws DemoError unless OpenSSL 3 is installed. */
 export async function requireOpenssl(): Promise<void> {
   const version = await findOpenssl();
   if (version !== undefined && isOpenssl3(version)) return;
-  const found = version === undefined ? 'there is none' : `this one is ${version}`;
-  throw new DemoError(`checking the proof takes OpenSSL 3 as "openssl" in PATH, and ${found}`);
+  const found = version === undefined ? 'there is none' : `it is ${version}`;
+  throw new DemoError(`verifying the proof needs OpenSSL 3 as "openssl" in PATH, but ${found}`);
 }
 
-/** Checks a folder twice and tells. Throws DemoError unless both agree that all is right. */
+/**
+ * Verifies a folder with the client library and with OpenSSL. Throws DemoError unless both agree.
+ */
 export async function verifyTwice(
   directory: string,
   trustedKeys: readonly string[],
@@ -21,6 +23,6 @@ export async function verifyTwice(
   say(`client library: ${defect === undefined ? 'valid' : `NOT VALID (${defect})`}`);
   say(`${opensslCommand}: ${opensslAgrees ? 'Verified OK' : 'NOT VERIFIED'}`);
   if (defect !== undefined || !opensslAgrees) {
-    throw new DemoError(`the proof in ${directory} does not hold`);
+    throw new DemoError(`the proof in ${directory} is not valid`);
   }
 }

@@ -14,7 +14,7 @@ export interface OpenAccount {
   readonly masterKey: Bytes;
 }
 
-/** Registers a fresh account, validates it, logs in and makes its master key. */
+/** Registers and validates a new account, logs in and creates its master key. */
 export async function createAccount(
   client: VaultClient,
   mailDirectory: string,
@@ -31,7 +31,7 @@ export async function createAccount(
   if (mail.fingerprint !== fingerprint) {
     throw new DemoError(
       `the mail shows the fingerprint ${mail.fingerprint}, not ${fingerprint}: ` +
-        'somebody else registered this address, so its token must not be used',
+        'somebody else registered this e-mail address, so the token must not be used',
     );
   }
   await client.validateEmail(mail.token);
@@ -40,11 +40,11 @@ export async function createAccount(
   const session = await client.login(credentials);
   say('logged in by SRP: the vault never saw the password, and proved that it knows the verifier');
   const masterKey = await session.envelopes.createMasterKey();
-  say('made the master key: the vault keeps it wrapped under the password');
+  say('created the master key: the vault keeps it wrapped under the password');
   return { credentials, session, masterKey };
 }
 
-/** Logs in and opens the master key. Undefined if the vault does not know the account. */
+/** Logs in and opens the master key. Resolves with undefined if the vault has no such account. */
 export async function openAccount(
   client: VaultClient,
   credentials: Credentials,

@@ -4,14 +4,14 @@ import { openFileSource } from '../../node/file-source.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'may not be read',
+  EACCES: 'cannot be read: permission denied',
   ENOENT: 'does not exist',
 };
 
-/** The file to store. Throws DemoError if there is none to read. */
+/** Opens the file to store. Throws DemoError if it is missing, unreadable or not a regular file. */
 export async function openEvidence(path: string): Promise<ByteSource & AsyncDisposable> {
   try {
-    // Opening a pipe would wait for its writer.
+    // Opening a pipe would block until something writes to it.
     if (!(await stat(path)).isFile()) throw new DemoError(`${path} is no regular file`);
     return await openFileSource(path);
   } catch (error) {

@@ -9,14 +9,14 @@ import { formatBytes } from '../terminal/progress.ts';
 import { requireSame } from './same-bytes.ts';
 import { sampleKeyword, type StoredEvidence } from './store-evidence.ts';
 
-/** A second login, as on another machine: the password alone finds and opens everything. */
+/** Logs in a second time, as on another machine: the password alone finds and opens everything. */
 export async function readBack(
   client: VaultClient,
   { credentials }: OpenAccount,
   { document, source, say }: StoredEvidence,
 ): Promise<void> {
   const account = await openAccount(client, credentials);
-  if (account === undefined) throw new DemoError('the second login found no account');
+  if (account === undefined) throw new DemoError('the account was not found at the second login');
   const { masterKey, session } = account;
 
   const ids: string[] = [];
@@ -24,7 +24,8 @@ export async function readBack(
     ids.push(id);
   if (!ids.includes(document.id)) throw new DemoError('the search did not find the document');
   say(
-    `a second login finds it by the keyword "${sampleKeyword}", of which the vault knows a hash alone`,
+    `a second login finds it by the keyword "${sampleKeyword}", ` +
+      'of which the vault knows only a hash',
   );
 
   const file = await openDocument(session, { id: document.id, masterKey });

@@ -2,7 +2,7 @@ import type { Bytes } from '../../bytes/bytes.ts';
 import type { ByteSource } from '../../files/byte-source.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 
-/** Reads to the end. Throws DemoError unless these are the bytes of the source, and what comes with them. */
+/** Reads to the end. Throws DemoError unless the bytes are those of the source. */
 export async function requireSame(pieces: AsyncIterable<Bytes>, source: ByteSource): Promise<void> {
   let offset = 0;
   let isSame = true;
@@ -12,6 +12,6 @@ export async function requireSame(pieces: AsyncIterable<Bytes>, source: ByteSour
     offset += piece.length;
   }
   if (!isSame || offset !== source.size) {
-    throw new DemoError('the file that was decrypted is not the one that was stored');
+    throw new DemoError('the decrypted file is not the one that was stored');
   }
 }

@@ -13,7 +13,9 @@ const SealedEntry = z.object({
 });
 export type SealedEntry = z.output<typeof SealedEntry>;
 
-/** A valid proof may still be of something else. Throws DemoError unless it seals this document. */
+/**
+ * Throws DemoError unless the entry seals this document: a valid proof may be of something else.
+ */
 export function readSealedEntry(entryCanonical: string, document: Document): SealedEntry {
   const entry = SealedEntry.safeParse(JSON.parse(entryCanonical)).data;
   const metadataHash = bytesToHex(sha3_256(decodeBase64(document.encryptedMetadata)));

@@ -11,14 +11,14 @@ import { requireSame } from './same-bytes.ts';
 import type { StoredEvidence } from './store-evidence.ts';
 
 interface SharedEvidence extends Pick<StoredEvidence, 'document' | 'say'> {
-  /** What each version is, the first one first. */
+  /** The plaintext of each version, oldest first. */
   readonly versions: readonly ByteSource[];
   readonly mailDirectory: string;
 }
 
 /**
- * Shares a document with a fresh account until that has read it. Throws DemoError if it reads anything
- * else, or afterwards anything at all.
+ * Shares a document with a new account and ends the share once that account has read it. Throws
+ * DemoError if the account reads anything else, or anything at all afterwards.
  */
 export async function shareWithSecondAccount(
   client: VaultClient,
@@ -27,7 +27,7 @@ export async function shareWithSecondAccount(
 ): Promise<void> {
   const { credentials, session } = await createAccount(client, mailDirectory, () => {});
   const { fingerprint } = await session.enableSharing();
-  say(`a second account, ${credentials.email}, receives by the key ${fingerprint}`);
+  say(`a second account, ${credentials.email}, has the sharing key ${fingerprint}`);
   const confirm = (shown: string) => shown === fingerprint;
   const share = await owner.shareDocument(id, credentials.email, { confirm });
   say('shared with it: the vault showed the same key, and has the document key under it alone');
@@ -59,7 +59,7 @@ async function requireVersions(
   let count = 0;
   for await (const { version, fileHash } of documents.versions(documentId)) {
     const source = versions[version - 1];
-    if (source === undefined) throw new DemoError('the second account sees a strange version');
+    if (source === undefined) throw new DemoError('the second account sees an unknown version');
     const file = { documentId, documentKey, version, fileHash };
     await requireSame(downloadFile(tools, file), source);
     count += 1;
@@ -77,5 +77,5 @@ async function requireNothing(session: VaultSession, file: StoredFile): Promise<
     if (error instanceof VaultError && error.status === 404) return;
     throw error;
   }
-  throw new DemoError('the second account still downloads the document');
+  throw new DemoError('the second account can still download the document');
 }

@@ -8,10 +8,15 @@ import { DemoError } from '../terminal/demo-error.ts';
 import { readSealedEntry } from './sealed-entry.ts';
 import type { StoredEvidence } from './store-evidence.ts';
 
-/** Adds a version of one line and seals it. Throws DemoError unless both versions are proven then. */
+/** Adds a version of one line and seals it. Throws DemoError unless both versions have a proof. */
 export async function addSecondVersion(
   { session, masterKey }: OpenAccount,
-  { name, document: { id }, trustedKeys, say }: StoredEvidence & { trustedKeys: readonly string[] },
+  {
+    name,
+    document: { id },
+    trustedKeys,
+    say,
+  }: StoredEvidence & { readonly trustedKeys: readonly string[] },
 ): Promise<ByteSource> {
   const source = blobSource(new Blob([utf8ToBytes(`A second version of ${name}.\n`)]));
   const tools = { ...session, createFileHash: createNodeFileHash };
@@ -23,7 +28,8 @@ export async function addSecondVersion(
   const valid = proofs.filter((proof) => verifyProof(proof, { trustedKeys }).valid);
   if (valid.length !== version) throw new DemoError('not every version has a valid proof');
   say(
-    `version ${version} added and sealed: each version has a proof of its own, and both are valid`,
+    `version ${version} added and sealed: ` +
+      'each version has a proof of its own, and both are valid',
   );
   return source;
 }

@@ -5,7 +5,7 @@ import type { OpenAccount } from './account.ts';
 import { createProgress } from '../terminal/progress.ts';
 import type { Say } from '../terminal/say.ts';
 
-/** What the document is found by. */
+/** The keyword by which the demo searches for the document. */
 export const sampleKeyword = 'evidence of the demo';
 
 export interface Evidence {
@@ -18,15 +18,15 @@ export interface StoredEvidence extends Evidence {
   readonly document: Document;
 }
 
-/** Encrypts and uploads a file, or what is missing of it, and makes it a document. */
+/** Encrypts a file, uploads the parts that are missing, and creates a document from it. */
 export async function storeEvidence(
   { session, masterKey }: OpenAccount,
-  { name, source, journal, say }: Evidence & { journal: ResumeStore },
+  { name, source, journal, say }: Evidence & { readonly journal: ResumeStore },
 ): Promise<Document> {
   const saved = replayRecords(await journal.load());
-  say('encrypting and uploading; if this is interrupted, the same command goes on from there');
+  say('encrypting and uploading; if this is interrupted, run the same command to resume');
   if (saved !== undefined) {
-    say(`${saved.sent.size} of ${saved.start.totalParts} parts are there: only compared, not sent`);
+    say(`${saved.sent.size} of ${saved.start.totalParts} parts are there: compared, not sent`);
   }
   const progress = createProgress(process.stdout);
   try {
@@ -45,7 +45,7 @@ export async function storeEvidence(
       },
     });
     say(`stored as document ${document.id}`);
-    say(`its SHA3-256, the same here and there: ${document.fileHash}`);
+    say(`its SHA3-256, computed by the client and by the vault: ${document.fileHash}`);
     return document;
   } finally {
     progress.end();

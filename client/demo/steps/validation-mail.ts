@@ -8,17 +8,14 @@ const pollMs = 100;
 
 export interface ValidationMail {
   readonly token: string;
-  /** 8 hex digits. */
+  /** Fingerprint that the vault shows in the mail, 8 hex digits. */
   readonly fingerprint: string;
 }
 
-export interface Mailbox {
-  /** Waits for the mail to this address. Throws DemoError if none comes. */
-  receive(email: string): Promise<ValidationMail>;
-}
+export type Mailbox = Awaited<ReturnType<typeof openMailbox>>;
 
-/** Looks at the mails that come into the directory from now on. */
-export async function openMailbox(directory: string): Promise<Mailbox> {
+/** Watches a directory for mails that arrive from now on. */
+export async function openMailbox(directory: string) {
   const seen = new Set(await listMails(directory));
 
   async function takeNew(email: string): Promise<ValidationMail | undefined> {
@@ -32,7 +29,8 @@ export async function openMailbox(directory: string): Promise<Mailbox> {
   }
 
   return {
-    async receive(email) {
+    /** Waits for the mail to an e-mail address. Throws DemoError if none arrives in 30 seconds. */
+    async receive(email: string): Promise<ValidationMail> {
       const deadline = performance.now() + waitSeconds * 1000;
       while (performance.now() < deadline) {
         const mail = await takeNew(email);
@@ -40,7 +38,7 @@ export async function openMailbox(directory: string): Promise<Mailbox> {
         await setTimeout(pollMs);
       }
       throw new DemoError(
-        `no mail came to ${directory} in ${waitSeconds} s: ` +
+        `no mail arrived in ${directory} within ${waitSeconds} s: ` +
           'set PROBATIO_MAIL to the folder that npm start shows under E-mails',
       );
     },

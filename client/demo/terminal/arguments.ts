@@ -2,28 +2,30 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.ts';
 
-export const usageText = `Stores a file in a running vault (npm start), finds and shares it, and checks its proof:
+export const usageText = `Stores, finds and shares a file in a vault (npm start), checks its proof:
 
   npm run demo -- FILE [--out DIR]
 
-Checks the folder of an earlier run again, without the vault:
+Verifies the folder of an earlier run again, without the vault:
 
   npm run demo -- --verify DIR [--key FINGERPRINT]
 
 PROBATIO_URL is the vault (http://127.0.0.1:8080), PROBATIO_MAIL its folder of e-mails (var/mail).`;
 
-/** Paths are absolute. */
+/** Parsed arguments of the demo; paths are absolute. */
 export type DemoArguments =
   | { readonly mode: 'help' }
   | { readonly mode: 'store'; readonly file: string; readonly out: string | undefined }
   | {
       readonly mode: 'verify';
       readonly directory: string;
-      /** Of the key to trust, 32 or 64 hex digits. */
+      /** Fingerprint of the key to trust, 32 or 64 hex digits. */
       readonly fingerprint: string | undefined;
     };
 
-/** Relative paths begin at `directory`. Throws DemoError for what makes no sense. */
+/**
+ * Parses arguments; relative paths are resolved from `directory`. Throws DemoError for bad usage.
+ */
 export function parseArguments(args: readonly string[], directory: string): DemoArguments {
   const { values, positionals } = parseOptions(args);
   const { help = false, verify, key, out } = values;
@@ -33,11 +35,11 @@ export function parseArguments(args: readonly string[], directory: string): Demo
     if (positionals.length > 0 || out !== undefined) throw new DemoError('--verify takes no FILE');
     const fingerprint = key?.replaceAll(':', '').toLowerCase();
     if (fingerprint !== undefined && !/^(?:[0-9a-f]{32}){1,2}$/.test(fingerprint)) {
-      throw new DemoError('--key takes a fingerprint of 64 hex digits');
+      throw new DemoError('--key takes a fingerprint of 32 or 64 hex digits');
     }
     return { mode: 'verify', directory: resolve(directory, verify), fingerprint };
   }
-  if (key !== undefined) throw new DemoError('--key goes with --verify');
+  if (key !== undefined) throw new DemoError('--key needs --verify');
   if (file === undefined) throw new DemoError(`which FILE?\n\n${usageText}`);
   if (rest.length > 0) throw new DemoError('one FILE at a time');
   return {

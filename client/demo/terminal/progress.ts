@@ -4,11 +4,11 @@ const lineEveryPercent = 10;
 
 export interface Progress {
   update(doneBytes: number, totalBytes: number): void;
-  /** Leaves the cursor on a new line. May be called twice. */
+  /** Moves the cursor to a new line. Idempotent. */
   end(): void;
 }
 
-/** A bar on a terminal; elsewhere a line every tenth. */
+/** Shows progress as a bar on a terminal, elsewhere as a line for every tenth. */
 export function createProgress(output: NodeJS.WriteStream): Progress {
   return output.isTTY ? drawBar(output) : writeLines(output);
 }
@@ -53,7 +53,7 @@ function describe(doneBytes: number, totalBytes: number): string {
   return `${percent} % of ${formatBytes(totalBytes)}`;
 }
 
-/** Such as "12.3 MiB". */
+/** Returns a size such as "12.3 MiB". */
 export function formatBytes(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB'];
   let value = bytes;

@@ -1,2 +1,2 @@
-/** Tells the user, one line a call. */
+/** Prints one line for the user. */
 export type Say = (line: string) => void;

@@ -19,7 +19,7 @@ export interface Answered {
   readonly outcome: Outcome;
 }
 
-/** Takes over what the vault answered to the first write of the queue. */
+/** Applies the vault's response to the first write of an object's queue. */
 export async function settleAnswer(
   exchange: Exchange,
   { objectId, write, outcome }: Answered,
@@ -44,7 +44,7 @@ async function settleConflicted(
   write: SentWrite,
   { conflictType, serverVersion, serverData, fields }: Conflicted,
 ): Promise<void> {
-  // There is nothing that a new object could conflict with.
+  // A new object cannot conflict with anything.
   if (write.kind === 'create') throw new ClientError('invalid_response');
   if (conflictType === 'DELETED_ON_SERVER') {
     return settleDeletion(exchange, objectId, serverVersion);
@@ -54,7 +54,8 @@ async function settleConflicted(
     ? await readAgain(exchange, objectId, serverVersion)
     : newest(exchange, objectId, { version: serverVersion, data: serverData });
   const { version, data } = answered;
-  // Sent once more, the write is answered that the object is deleted.
+  // The object is deleted: the write is sent once more, and the response will be a deletion
+  // conflict.
   if (data === null) return replaceFirst(exchange, objectId, [asUnsent(write)], answered, isAhead);
   const conflict = { objectId, write, theirs: { version, data }, fields: isAhead ? [''] : fields };
   try {
@@ -85,7 +86,9 @@ async function settleRefused(
   return replaceFirst(exchange, objectId, [mended ?? asUnsent(write, toRefusal(error))]);
 }
 
-/** In place of the first write come others, over what the vault is known to have by now. */
+/**
+ * Replaces the first write of the queue by others, on top of the state that the vault has by now.
+ */
 function replaceFirst(
   { local, counts }: Exchange,
   objectId: string,
@@ -97,11 +100,11 @@ function replaceFirst(
     const object = local.find(objectId);
     if (object === undefined) return { objects: [] };
     const queue = [...instead, ...object.queue.slice(1)];
-    // A request that is sent again at an earlier time never was of a later one.
+    // If the request is retried with an earlier time, no request had the later one.
     const lastChangedAt = instead[0]?.request?.changedAt ?? object.lastChangedAt;
     const next = { ...object, queue, lastChangedAt };
     if (!isRestored || server === undefined) {
-      const known = server ? withServer(next, server) : next;
+      const known = server === undefined ? next : withServer(next, server);
       return { objects: [joinRefused(rebaseQueue(known))] };
     }
     counts.restored += 1;
@@ -109,7 +112,10 @@ function replaceFirst(
   });
 }
 
-/** What became of a request whose answer the vault no longer keeps; undefined if it did nothing. */
+/**
+ * Looks a request up in the object's history, if the vault no longer keeps its response. Resolves
+ * with the present state if the request was applied, else undefined.
+ */
 async function findApplied(
   { requests }: Exchange,
   objectId: string,
@@ -126,7 +132,9 @@ async function findApplied(
   return undefined;
 }
 
-/** The vault has gone back to an older state: its word counts, and all is read again. */
+/**
+ * Reads the state of an object from a vault that was restored to an older one, which now counts.
+ */
 async function readAgain(
   { requests }: Exchange,
   objectId: string,
@@ -135,13 +143,18 @@ async function readAgain(
   return (await requests.get(objectId)) ?? { version, data: null };
 }
 
-/** The answer of a conflict may be one that was kept. */
+/**
+ * Returns the newest known state; the response to a conflict may be one that the vault had kept.
+ */
 function newest({ local }: Exchange, objectId: string, answered: ServerState): ServerState {
   const object = local.find(objectId) ?? { objectId, server: null, queue: [] };
   return withServer(object, answered).server ?? answered;
 }
 
-/** The same request at an earlier time, where the vault said that its own is ahead of the vault's. */
+/**
+ * Returns the same request with an earlier time, if the vault refused the time as ahead of its
+ * clock.
+ */
 function withEarlierTime(
   clock: ServerClock,
   write: SentWrite,

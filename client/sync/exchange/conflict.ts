@@ -12,19 +12,19 @@ interface SettleOptions {
   readonly resolve: Resolver;
 }
 
-/** A write that the vault could not merge, and what it could not merge it with. */
+/** A write that the vault could not merge, and the state that it conflicts with. */
 interface ConflictingWrite {
   readonly objectId: string;
   readonly write: Revision;
   readonly theirs: { readonly version: number; readonly data: SealedObject };
-  /** The places that no rule of the vault settled. */
+  /** Pointers of the places for which the vault has no rule. */
   readonly fields: readonly string[];
 }
 
 /**
- * The writes to send in its place, none of which has been sent. What the vault's rules settle is sent
- * once more as it was, so that they do; the rest is chosen here, and based on what the vault has.
- * Throws invalid_leaf where that does not open.
+ * Returns unsent writes that replace a conflicting one. Places that the vault's rules settle are
+ * sent once more as they were, so that the vault settles them; the other places are resolved here,
+ * on top of the vault's state. Throws invalid_leaf if that state does not open.
  */
 export async function settleConflict(
   { encryption, resolve }: SettleOptions,
@@ -34,7 +34,7 @@ export async function settleConflict(
   const after = afterWrite(write.before, write);
   const [base, mine, server] = await Promise.all([
     encryption.open(objectId, write.before),
-    after && encryption.open(objectId, after),
+    after === undefined ? undefined : encryption.open(objectId, after),
     encryption.open(objectId, theirs.data),
   ]);
   const renewed = { ...unsent, baseVersion: theirs.version, before: theirs.data };

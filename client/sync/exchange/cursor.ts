@@ -1,22 +1,26 @@
 import { z } from 'zod';
 
 /**
- * A place among the changes of the user: a decimal number, as the vault counts them, behind the epoch
- * that it counts in and a dot. The first epoch has no name; a restored backup begins another.
+ * A position in the sequence of the user's changes: the epoch in which the vault counts, a dot, and
+ * the decimal number of the change. The first epoch has no name and no dot; restoring a backup
+ * begins another.
  */
 export const Cursor = z.string().regex(/^(?:[0-9a-f]{16}\.)?(?:0|[1-9][0-9]{0,14})$/);
 
-/** Before every change. */
+/** The position before every change. */
 export const firstCursor = '0';
 
-/** Whether the vault has lost what it had told by `known`, as by a backup that was restored. */
+/**
+ * Returns whether the vault has lost changes that it had reported by `known`, as after a restored
+ * backup.
+ */
 export function hasGoneBack(cursor: string, known: string): boolean {
   if (known === firstCursor) return false;
   const [now, before] = [parse(cursor), parse(known)];
   return now.epoch !== before.epoch || now.change < before.change;
 }
 
-function parse(cursor: string): { epoch: string; change: number } {
+function parse(cursor: string): { readonly epoch: string; readonly change: number } {
   const [change = '', epoch = ''] = cursor.split('.').toReversed();
   return { epoch, change: Number(change) };
 }

@@ -3,15 +3,15 @@ import type { Exchange } from './exchange.ts';
 import type { ObjectEncryption, OpenObject } from '../objects/object-encryption.ts';
 import { asUnsent, viewOf, type QueuedWrite, type StoredObject } from '../stores/stored-object.ts';
 
-/** The code under which changes of a deleted object are kept. */
+/** The refusal under which changes of a deleted object are kept. */
 const refusal = {
   code: 'deleted_on_server',
   message: 'Another device deleted the object before these changes were sent.',
 };
 
 /**
- * Another device deleted the object. From here on it is deleted on this device too, and what becomes
- * of the changes that were made here is the application's choice; they are kept where they do not open.
+ * Handles an object that another device deleted: deletes it on this device too, and lets the
+ * application decide what becomes of the changes made here. They are kept if they do not open.
  */
 export async function settleDeletion(
   { local, encryption, resolveDeletion }: Exchange,
@@ -31,7 +31,7 @@ export async function settleDeletion(
 
   await commit((object) => [{ ...object, server: { version, data: null } }]);
   const deleted = local.find(objectId);
-  const changed = deleted && (await findChanged(encryption, deleted));
+  const changed = deleted === undefined ? undefined : await findChanged(encryption, deleted);
   if (changed === undefined) return commit((object) => [drop(object)]);
   if (changed === 'invalid_leaf') return commit((object) => [keep(object)]);
 
@@ -39,8 +39,9 @@ export async function settleDeletion(
   const choice = await resolveDeletion({ objectId, objectType, data });
   if (choice === 'drop') return commit((object) => [drop(object)]);
   if (choice === 'keep') return commit((object) => [keep(object)]);
-  if (choice !== 'recreate')
-    throw new TypeError('a deletion is resolved by drop, keep or recreate');
+  if (choice !== 'recreate') {
+    throw new TypeError("The resolution of a deletion must be 'drop', 'keep' or 'recreate'.");
+  }
   const anew = crypto.randomUUID();
   const created: QueuedWrite = {
     kind: 'create',
@@ -51,7 +52,7 @@ export async function settleDeletion(
   return commit((object) => [drop(object), { objectId: anew, server: null, queue: [created] }]);
 }
 
-/** The object as this device had it; undefined if it deleted it too. */
+/** Decrypts the object as this device changed it; undefined if this device deleted it too. */
 async function findChanged(
   encryption: ObjectEncryption,
   { objectId, queue }: StoredObject,

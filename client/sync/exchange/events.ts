@@ -7,9 +7,9 @@ import { retryDelaySeconds, type RetryPolicy } from '../../http/retry.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 
-/** Two heartbeats of the vault: a connection that is quiet for longer is dead. */
+/** Two heartbeat intervals of the vault: a connection that is silent for longer is dead. */
 const quietSeconds = 45;
-/** A connection that lasted this long was a good one. */
+/** After a connection of this duration the backoff begins anew. */
 const goodSeconds = 10;
 const maxEventLength = 64 * 1024;
 
@@ -17,45 +17,49 @@ const Change = z.object({
   objectId: z.guid(),
   version: z.int(),
   deleted: z.boolean(),
-  /** The device that wrote this version. */
+  /** Id of the device that wrote this version. */
   deviceId: z.guid().optional(),
 });
 
-/** A place among the changes of the user; keep it to go on after it. */
+/** A position in the sequence of the user's changes; save it to resume after it. */
 interface Placed {
   readonly cursor: string;
 }
 
 /**
- * `ready` comes first, after each reconnection, and when the vault was restored; `change` tells of the
- * latest version of an object, not of its data.
+ * An event of the change feed. `ready` is sent first, after each reconnection, and when the vault
+ * was restored. `change` reports the latest version of an object, without its data.
  */
 export type SyncEvent =
   | (Placed & { readonly type: 'ready' })
   | (Placed & { readonly type: 'change' } & z.output<typeof Change>);
 
 export interface SyncEventsOptions {
-  /** The device of the session. */
+  /** The device that the session is bound to. */
   readonly deviceId: string;
-  /** The `nextCursor` of a list or the cursor of an event; what comes from now on without it. */
+  /**
+   * Cursor to resume after: the `nextCursor` of a list or the cursor of an event. The default is
+   * now.
+   */
   readonly since?: string | undefined;
-  /** Ends the generator, without an error. */
+  /** Ends the generator without an error. */
   readonly signal?: AbortSignal | undefined;
 }
 
 interface SyncEventsDependencies {
-  /** Sends the tokens along. */
+  /** Sends the session's token along. */
   readonly http: Http;
   readonly retry: RetryPolicy;
 }
 
 /**
- * What changes in the vault, in order and without gaps, for as long as it is iterated: it connects again by
- * itself, with backoff, and goes on where it was. A `ready` with another cursor than that says that the
- * vault was restored from a backup: all that is there now follows.
+ * Yields the user's changes in order and without gaps, for as long as it is iterated: it reconnects
+ * by itself, with backoff, and resumes after the last event. A `ready` with another cursor than the
+ * last one means that the vault was restored from a backup; all objects that it has now follow.
  *
- * Throws session_ended, invalid_response, and VaultError 400 or 403, and 429 too_many_feeds once it has
- * been answered as often as the policy has attempts. A vault that is away or fails is tried again without end.
+ * Throws session_ended, invalid_response, VaultError 400 or 403, and 429 too_many_feeds after as
+ * many consecutive refusals as the policy has attempts. If the vault is unreachable or fails with
+ * 5xx, it retries without end.
  */
 export async function* syncEvents(
   { http, retry }: SyncEventsDependencies,
@@ -86,7 +90,10 @@ export async function* syncEvents(
   }
 }
 
-/** The events of one connection, however it ends. Throws what `Http` throws, and invalid_response. */
+/**
+ * Yields the events of one connection until it ends. Throws what `Http` throws, and
+ * invalid_response.
+ */
 async function* connect(
   http: Http,
   { deviceId, since, signal }: SyncEventsOptions,
@@ -132,7 +139,7 @@ async function* parseEvents(pieces: AsyncIterable<Bytes>): AsyncGenerator<SyncEv
   }
 }
 
-/** Until the time is over or the signal is aborted. */
+/** Waits until the time is over or the signal is aborted. */
 async function rest(
   retry: RetryPolicy,
   seconds: number,
@@ -149,7 +156,10 @@ function isRefusal(failure: unknown): boolean {
   return failure instanceof VaultError && failure.status === 429;
 }
 
-/** The vault's own, which says nothing of what was asked; one of a vault that is away stays as it is. */
+/**
+ * Returns whether the vault failed with 500, which is treated as transient; 502 to 504 are so
+ * anyway.
+ */
 function isFault(failure: unknown): boolean {
   return failure instanceof VaultError && failure.status === 500;
 }

@@ -4,7 +4,7 @@ import type { DeletionResolver, Resolver } from '../objects/resolver.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { SyncRequests } from './requests.ts';
 
-/** What one synchronisation works with. */
+/** Everything that one synchronisation needs. */
 export interface Exchange {
   readonly local: LocalObjects;
   readonly requests: SyncRequests;
@@ -16,10 +16,10 @@ export interface Exchange {
 }
 
 export interface Counts {
-  /** Writes of this device that are part of the object's history now. */
+  /** Writes of this device that became part of an object's history. */
   sent: number;
-  /** Answers that a write conflicts; one write may have several. */
+  /** Responses that reported a conflict; one write may have several. */
   conflicts: number;
-  /** Objects of which the vault had an older state than this device: it was restored. */
+  /** Objects for which the vault had an older state than this device, since it was restored. */
   restored: number;
 }

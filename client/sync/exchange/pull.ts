@@ -14,15 +14,16 @@ interface PullOptions {
 }
 
 export interface Pulled {
-  /** Objects that were new, changed or deleted. */
+  /** Number of objects that were new, changed or deleted. */
   readonly received: number;
-  /** Those of them that are older than they were, or another state under the same version. */
+  /** Number of those that are older than before, or another state with the same version. */
   readonly restored: number;
 }
 
 /**
- * Takes over what changed at the vault, page by page, each with the cursor after it; everything where
- * the vault has gone back, as far as its cursors show. Throws invalid_response for pages that lead nowhere.
+ * Fetches the vault's changes page by page and saves each page with the cursor after it. Fetches
+ * everything again if the vault's cursors show that it was restored. Throws invalid_response for
+ * pages that lead nowhere.
  */
 export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
   let received = 0;
@@ -54,7 +55,7 @@ export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
     }));
     if (page.objects.length === 0) break;
   }
-  // Of a restored vault, other objects may have gone back too, behind the cursor.
+  // If the vault was restored, objects before the cursor may have gone back too.
   if (restored > 0 && !isAgain) await local.commit(() => ({ objects: [], cursor: null }));
   return { received, restored };
 }
@@ -67,12 +68,14 @@ async function readStates(
   const pool = createTaskPool(readsAtOnce);
   for (const { objectId, version, lastModifiedAt, deleted } of objects) {
     const object = local.find(objectId);
-    if (object === undefined ? deleted : isKnown(object, { version, lastModifiedAt })) continue;
-    if (deleted) states.set(objectId, { version, data: null, lastModifiedAt });
+    const isDone =
+      object === undefined ? deleted === true : isKnown(object, { version, lastModifiedAt });
+    if (isDone) continue;
+    if (deleted === true) states.set(objectId, { version, data: null, lastModifiedAt });
     else {
       await pool.start(async () => {
         const state = await requests.get(objectId);
-        // One that was deleted meanwhile is on a later page.
+        // An object that was deleted meanwhile is on a later page.
         if (state !== undefined) states.set(objectId, state);
       });
     }
@@ -82,8 +85,8 @@ async function readStates(
 }
 
 /**
- * When the vault was restored from a backup, versions go back, and are given once more to what others
- * write; then its word counts.
+ * Returns whether this state of the vault is known already. A vault that was restored from a backup
+ * assigns versions anew, so the time of the change is compared too; the vault's state then counts.
  */
 function isKnown(
   { server }: StoredObject,

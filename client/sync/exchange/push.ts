@@ -8,12 +8,15 @@ import { rebaseQueue } from '../stores/offline-queue.ts';
 import type { SentWrite } from './requests.ts';
 
 const objectsAtOnce = 4;
-/** What cannot be settled after so many answers is left to the next synchronisation. */
+/**
+ * Limits the writes per object; those that are still not settled wait for the next synchronisation.
+ */
 const maxWrites = 20;
 
 /**
- * Sends what the queues hold, several objects at once. Throws what `SyncRequests` throws at once; what
- * keeps back one object, as what the application throws, once all others are sent.
+ * Sends the writes of all queues, several objects at a time. Throws errors that concern all objects
+ * at once; errors of one object, such as those of the application's resolver, after all others are
+ * sent.
  */
 export async function pushAll(exchange: Exchange): Promise<void> {
   const { local } = exchange;
@@ -30,7 +33,7 @@ export async function pushAll(exchange: Exchange): Promise<void> {
 
   const pool = createTaskPool(objectsAtOnce);
   try {
-    const waiting = local.ids().filter((objectId) => local.find(objectId)?.queue.length);
+    const waiting = local.ids().filter((objectId) => (local.find(objectId)?.queue.length ?? 0) > 0);
     for (const objectId of waiting) await pool.start(() => pushApart(objectId));
     await pool.finish();
   } finally {
@@ -40,8 +43,9 @@ export async function pushAll(exchange: Exchange): Promise<void> {
 }
 
 /**
- * Whether other objects may be sent all the same: of what the application throws, and of what may lie in
- * the one write, as a fault of the vault at it, or a filter before the vault that takes it for an attack.
+ * Returns whether an error concerns one object only, so that the others can still be sent. That
+ * holds for errors of the application, and for those that the one write may cause: a fault of the
+ * vault, or a filter before the vault that takes the write for an attack.
  */
 function isOfOne(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === 'invalid_response';
@@ -49,7 +53,7 @@ function isOfOne(error: unknown): boolean {
   return error.status === 500 || (error.code.startsWith('http_') && !isPassing(error));
 }
 
-/** Sends what an object's queue holds, one write after the other, until one is refused. */
+/** Sends the writes of an object's queue one after the other, until one is refused. */
 async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
   for (let writes = 0; writes < maxWrites; writes += 1) {
     const write = await fixRequest(exchange, objectId);
@@ -60,8 +64,8 @@ async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
 }
 
 /**
- * The first write of the queue, which is saved with its request before it is sent. Its time is by the
- * vault's clock: not ahead of it, and later than the write before.
+ * Returns the first write of the queue with its request, which is saved before it is sent. The time
+ * of the request is by the vault's clock: not ahead of it, and later than that of the write before.
  */
 async function fixRequest(
   { local, clock }: Exchange,
@@ -71,8 +75,9 @@ async function fixRequest(
   await local.commit(() => {
     const object = local.find(objectId);
     const [first] = object?.queue ?? [];
-    if (object === undefined || first === undefined || first.refusal) return { objects: [] };
-    if (first.request) {
+    const isRefused = first?.refusal !== undefined;
+    if (object === undefined || first === undefined || isRefused) return { objects: [] };
+    if (first.request !== undefined) {
       fixed = { ...first, request: first.request };
       return { objects: [] };
     }

@@ -10,7 +10,7 @@ import type { QueuedWrite } from '../stores/stored-object.ts';
 
 const routePath = '/v1/sync';
 const Data = z.record(z.string(), z.unknown());
-/** What is stored must be one: the store could not be read again, nor a write be based on it. */
+/** The vault's range of versions. Others are refused: they could not be stored and read again. */
 const Version = z
   .int()
   .positive()
@@ -40,7 +40,7 @@ const Conflicted = z.object({
 });
 export type Conflicted = z.output<typeof Conflicted>;
 
-/** What became of one write. */
+/** An entry of an object's history: one write and its outcome. */
 const HistoryEntry = z.object({
   id: z.uuid(),
   version: Version,
@@ -67,29 +67,25 @@ export type Outcome =
   | ({ readonly kind: 'conflicted' } & Conflicted)
   | { readonly kind: 'refused'; readonly error: VaultError };
 
-export type SentWrite = QueuedWrite & { request: NonNullable<QueuedWrite['request']> };
+export type SentWrite = QueuedWrite & { readonly request: NonNullable<QueuedWrite['request']> };
 
-/** Every method throws what says nothing of the one write: no answer, no session, no device, 5xx. */
-export interface SyncRequests {
-  list(since: string): Promise<Page>;
-  /** Undefined for a tombstone. */
-  get(objectId: string): Promise<z.output<typeof View> | undefined>;
-  write(objectId: string, write: SentWrite): Promise<Outcome>;
-  history(objectId: string): AsyncGenerator<HistoryEntry, void, void>;
-  export(objectId: string): Promise<z.output<typeof Export>>;
-}
+export type SyncRequests = ReturnType<typeof createSyncRequests>;
 
+/**
+ * Creates the requests for synchronised objects. Every method throws errors that do not concern a
+ * single write: no response, no session, no device, 5xx.
+ */
 export function createSyncRequests({
   http,
   deviceId,
   schemaVersion,
   clock,
 }: {
-  http: Http;
-  deviceId: string;
-  schemaVersion: number;
-  clock: ServerClock;
-}): SyncRequests {
+  readonly http: Http;
+  readonly deviceId: string;
+  readonly schemaVersion: number;
+  readonly clock: ServerClock;
+}) {
   async function send(request: HttpRequest): Promise<HttpAnswer> {
     const headers = { ...request.headers, 'x-device-id': deviceId };
     const answer = await http.send({ ...request, headers });
@@ -102,12 +98,14 @@ export function createSyncRequests({
   }
 
   return {
-    async list(since) {
+    /** Fetches a page of changes after a cursor. */
+    async list(since: string): Promise<Page> {
       const { body } = await send({ method: 'GET', path: routePath, query: { since } });
       return parseAnswer(Page, body);
     },
 
-    async get(objectId) {
+    /** Fetches an object; undefined for a tombstone. */
+    async get(objectId: string): Promise<z.output<typeof View> | undefined> {
       try {
         return await read(View, `${routePath}/${objectId}`);
       } catch (error) {
@@ -116,7 +114,8 @@ export function createSyncRequests({
       }
     },
 
-    async write(objectId, write) {
+    /** Sends a write. Idempotent by the id of its request. */
+    async write(objectId: string, write: SentWrite): Promise<Outcome> {
       const headers = {
         'x-schema-version': String(schemaVersion),
         'x-sync-request-id': write.request.id,
@@ -131,7 +130,8 @@ export function createSyncRequests({
       }
     },
 
-    async *history(objectId) {
+    /** Yields the history of an object, oldest entry first. Throws VaultError 404 not_found. */
+    async *history(objectId: string): AsyncGenerator<HistoryEntry, void, void> {
       const History = z.object({ history: z.array(HistoryEntry) });
       const path = `${routePath}/${objectId}/history`;
       for await (const body of readBodies({ send }, { method: 'GET', path })) {
@@ -139,7 +139,9 @@ export function createSyncRequests({
       }
     },
 
-    export: (objectId) => read(Export, `${routePath}/${objectId}/export`),
+    /** Fetches an object with its versions. Throws VaultError 404 not_found. */
+    export: (objectId: string): Promise<z.output<typeof Export>> =>
+      read(Export, `${routePath}/${objectId}/export`),
   };
 }
 
@@ -158,7 +160,7 @@ function bodyOf(objectId: string, write: SentWrite): object {
   };
 }
 
-/** What the vault says of the write itself; everything else is thrown. */
+/** Converts an error that concerns the write itself to an outcome; throws every other error. */
 function toOutcome(error: unknown): Outcome {
   if (!(error instanceof VaultError) || !isOfWrite(error)) throw error;
   if (error.code !== 'sync_conflict') return { kind: 'refused', error };

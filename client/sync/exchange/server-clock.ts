@@ -1,29 +1,30 @@
-/** Less than the vault's clock shows in whole seconds, and a request takes. */
-const trifleMs = 2_000;
-/** Beyond it a time has no form that the vault takes. */
+/** Differences below this are ignored: HTTP dates are in whole seconds, and requests take time. */
+const toleranceMs = 2_000;
+/** Later times have no form that the vault accepts. */
 const latestMs = Date.UTC(9999);
 
-/** How far the vault's clock is from this device's. */
-export interface ServerClock {
-  /** The vault's time, as far as it is known; ms since 1970. */
-  now(): number;
-  /** The vault's time at a moment of this device's. */
-  at(deviceMs: number): number;
-  /** What an answer that has just come says, as HTTP's Date does; undefined if nothing. */
-  learn(serverTime: string | null | undefined): void;
-}
+export type ServerClock = ReturnType<typeof createServerClock>;
 
-export function createServerClock(deviceNow: () => Date): ServerClock {
+/** Creates an estimate of the vault's clock from the times of its responses. */
+export function createServerClock(deviceNow: () => Date) {
   let aheadMs = 0;
-  const at = (deviceMs: number) => deviceMs + aheadMs;
+
+  /** Converts a time of this device's clock to the vault's, in ms since 1970. */
+  const at = (deviceMs: number): number => deviceMs + aheadMs;
+
   return {
     at,
-    now: () => at(deviceNow().getTime()),
-    learn(serverTime) {
+    /** Returns the vault's present time, as far as it is known, in ms since 1970. */
+    now: (): number => at(deviceNow().getTime()),
+    /**
+     * Adjusts the estimate by the time in a response that has just arrived; ignores missing or
+     * invalid times.
+     */
+    learn(serverTime: string | null | undefined): void {
       const server = Date.parse(serverTime ?? '');
       if (!(server >= 0 && server < latestMs)) return;
       const difference = server - deviceNow().getTime();
-      aheadMs = Math.abs(difference) < trifleMs ? 0 : difference;
+      aheadMs = Math.abs(difference) < toleranceMs ? 0 : difference;
     },
   };
 }

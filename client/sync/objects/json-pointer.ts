@@ -1,22 +1,22 @@
 import { memberOf } from './json.ts';
 
-/** The pointer (RFC 6901) of a member of what `parent` points at. */
+/** Returns the JSON Pointer (RFC 6901) of a member of the value at `parent`. */
 export function childOf(parent: string, key: string): string {
   return `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The keys that lead there from the whole document, ''. */
+/** Returns the keys from the whole document, '', to the place of a pointer. */
 export function keysTo(pointer: string): string[] {
   const keys = pointer.split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** What is at the pointer; undefined where nothing is. */
+/** Returns the value at a pointer; undefined if there is none. */
 export function valueAt(value: unknown, pointer: string): unknown {
   return keysTo(pointer).reduce(memberOf, value);
 }
 
-/** Whether a place is another one or below it. */
+/** Returns whether a place is the same as another one or lies below it. */
 export function isWithin(pointer: string, outer: string): boolean {
   return pointer === outer || pointer.startsWith(`${outer}/`);
 }

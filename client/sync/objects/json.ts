@@ -1,21 +1,24 @@
-/** Any object of JSON. Its keys are data: look them up with `memberOf`. */
+/** Any JSON object. Its keys are untrusted data: read them with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether it has fields below it; `{}` has none and is a leaf. */
+/** Returns whether a value has fields below it; `{}` has none and is a leaf. */
 export function isBranch(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).length > 0;
 }
 
-/** A member of its own, whatever prototypes have; undefined without one, and of what is no object. */
+/**
+ * Returns an own member, never one of a prototype; undefined if there is none or the value is no
+ * object.
+ */
 export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Whether two values are the same JSON; undefined is a missing one. */
+/** Returns whether two values are the same JSON; undefined stands for a missing value. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
@@ -29,7 +32,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-/** The keys of both; none of what is no object. */
+/** Returns the keys of all values that are objects. */
 export function keysOf(...values: readonly unknown[]): Set<string> {
   return new Set(values.filter(isObject).flatMap((value) => Object.keys(value)));
 }

@@ -17,30 +17,23 @@ const leafLabel = 'Service_Sync_Leaf_v1';
 const formatVersion = 1;
 const smallestBytes = 32;
 const blockBytes = 1024;
-/** Keys of more objects are derived anew: objects come and go for as long as a device runs. */
+/** Keys of more objects are derived again when needed, so that memory stays bounded. */
 const maxKeys = 1_000;
-
-export interface LeafCipher {
-  /**
-   * Base64, another one each time, under the present master key. The value is JSON, and the pointer
-   * well-formed.
-   */
-  seal(objectId: string, pointer: string, value: unknown): Promise<string>;
-  /** Throws invalid_leaf for another place, object or user, and for what is no such text. */
-  open(objectId: string, pointer: string, text: unknown): Promise<unknown>;
-}
 
 type LeafKey = Promise<GcmKey>;
 
-/** Leaves of synchronised objects, each bound to its place, as docs/formats.md has it. */
-export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
+/**
+ * Creates the cipher for leaves of synchronised objects, each bound to its place; docs/formats.md
+ * describes the bytes.
+ */
+export function createLeafCipher(masterKeys: MasterKeys) {
   const leafKeys = new Map<Bytes, Map<string, LeafKey>>();
 
   function leafKeyOf(masterKey: Bytes, objectId: string): LeafKey {
     const ofMaster = leafKeys.get(masterKey) ?? new Map<string, LeafKey>();
     leafKeys.set(masterKey, ofMaster);
     const key = ofMaster.get(objectId) ?? deriveLeafKey(masterKey, objectId);
-    // The latest used is the last.
+    // A key that is used moves to the end, so that the first is the least recently used.
     ofMaster.delete(objectId);
     ofMaster.set(objectId, key);
     const [oldest = objectId] = ofMaster.keys();
@@ -49,7 +42,11 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
   }
 
   return {
-    async seal(objectId, pointer, value) {
+    /**
+     * Encrypts a leaf under the present master key and resolves with base64, which differs each
+     * time. The value must be JSON, and the pointer well-formed.
+     */
+    async seal(objectId: string, pointer: string, value: unknown): Promise<string> {
       const json = utf8ToBytes(JSON.stringify(value));
       const text = padJson(json, paddedBytes(json.length));
       const key = await leafKeyOf(masterKeys.masterKey, objectId);
@@ -57,7 +54,11 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
       return encodeBase64(concatBytes(Uint8Array.of(formatVersion), sealed));
     },
 
-    open: (objectId, pointer, text) =>
+    /**
+     * Decrypts a leaf. Throws invalid_leaf for another place, object or user, and for anything that
+     * is no encrypted leaf.
+     */
+    open: (objectId: string, pointer: string, text: unknown): Promise<unknown> =>
       openWithAny(masterKeys, async (masterKey) => {
         try {
           const sealed = decode(text).slice(1);
@@ -71,15 +72,15 @@ export function createLeafCipher(masterKeys: MasterKeys): LeafCipher {
 }
 
 function decode(text: unknown): Bytes {
-  if (typeof text !== 'string') throw new TypeError('a leaf in the clear');
+  if (typeof text !== 'string') throw new TypeError('The leaf is not encrypted.');
   const bytes = decodeBase64(text);
   if (bytes[0] !== formatVersion || bytes.length < 1 + nonceBytes + tagBytes) {
-    throw new RangeError('unknown version or too short');
+    throw new RangeError('The leaf has an unknown version or is too short.');
   }
   return bytes;
 }
 
-/** The id has 36 characters, so that no two places have the same bytes. */
+/** Returns the additional data of a leaf. Ids have 36 characters, so no two places share bytes. */
 function placeOf(objectId: string, pointer: string): Bytes {
   return concatBytes(Uint8Array.of(formatVersion), utf8ToBytes(objectId), utf8ToBytes(pointer));
 }
@@ -88,7 +89,9 @@ function deriveLeafKey(masterKey: Bytes, objectId: string): LeafKey {
   return deriveGcmKey(masterKey, leafLabel, utf8ToBytes(objectId));
 }
 
-/** The next power of two from 32 to 1024, then the next multiple of 1024. */
+/**
+ * Returns the padded length: the next power of two from 32 to 1024, above that a multiple of 1024.
+ */
 function paddedBytes(length: number): number {
   if (length > blockBytes) return Math.ceil(length / blockBytes) * blockBytes;
   let bytes = smallestBytes;

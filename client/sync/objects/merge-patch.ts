@@ -1,7 +1,7 @@
 import { isBranch, isObject, isSame, keysOf, memberOf, type JsonObject } from './json.ts';
 import { childOf, isWithin } from './json-pointer.ts';
 
-/** What a JSON Merge Patch (RFC 7396 §2) makes of a value; neither is changed. */
+/** Returns the result of a JSON Merge Patch (RFC 7396 §2); neither argument is changed. */
 export function applyPatch(target: unknown, patch: JsonObject): JsonObject {
   const members = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [key, value] of Object.entries(patch)) {
@@ -11,7 +11,9 @@ export function applyPatch(target: unknown, patch: JsonObject): JsonObject {
   return Object.fromEntries(members);
 }
 
-/** The smallest patch from one object to another, in which no null is new. */
+/**
+ * Returns the smallest patch from one object to another. A merge patch cannot set a member to null.
+ */
 export function patchBetween(before: JsonObject, after: JsonObject): JsonObject {
   const members: [string, unknown][] = [];
   for (const key of keysOf(before, after)) {
@@ -23,7 +25,7 @@ export function patchBetween(before: JsonObject, after: JsonObject): JsonObject 
   return Object.fromEntries(members);
 }
 
-/** Whether every place that the patch changes is the same in both. */
+/** Returns whether every place that the patch changes is the same in both values. */
 export function isApartFrom(patch: JsonObject, before: unknown, now: unknown): boolean {
   return Object.entries(patch).every(([key, value]) => {
     const [was, is] = [memberOf(before, key), memberOf(now, key)];
@@ -32,7 +34,9 @@ export function isApartFrom(patch: JsonObject, before: unknown, now: unknown): b
   });
 }
 
-/** The part of a patch that is about these places, what is below them, and what they are part of. */
+/**
+ * Returns the part of a patch that concerns these places, places below them, and their ancestors.
+ */
 export function partOf(patch: JsonObject, pointers: readonly string[], at = ''): JsonObject {
   const members = Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
     const here = childOf(at, key);

@@ -4,24 +4,31 @@ import { isBranch, isObject, isSame, memberOf, type JsonObject } from './json.ts
 import { childOf, isWithin, valueAt } from './json-pointer.ts';
 import { createLeafCipher } from './leaf-encryption.ts';
 
-/** Fields that stay in the clear, as JSON Pointers by type of object; `*` is every other and none. */
+/**
+ * Fields that stay in plaintext, as JSON Pointers by type of object; `*` is for all other types and
+ * for none.
+ */
 export type PublicFields = Readonly<Record<string, readonly string[]>>;
 
-/** An object as the vault has it: leaves are encrypted, but for `{}` and public ones. */
+/** An object as the vault has it: all leaves are encrypted, except `{}` and public ones. */
 export type SealedObject = JsonObject;
 
 export interface OpenObject {
   readonly sealed: SealedObject;
   readonly objectType: string | undefined;
+  /** The plaintext. */
   readonly data: JsonObject;
 }
 
 export interface ObjectEncryption {
-  /** Throws invalid_leaf unless every leaf was encrypted for its place in this object. */
+  /**
+   * Decrypts an object. Throws invalid_leaf unless every leaf was encrypted for its place in this
+   * object.
+   */
   open(objectId: string, sealed: SealedObject): Promise<OpenObject>;
   /**
-   * A leaf that is the same in one of `known` keeps its ciphertext. Throws TypeError for a public
-   * field that becomes null, as no merge patch can say.
+   * Encrypts an object. A leaf that is the same in one of `known` keeps its ciphertext. Throws
+   * TypeError for a public field that becomes null, which a merge patch cannot express.
    */
   seal(
     objectId: string,
@@ -31,15 +38,16 @@ export interface ObjectEncryption {
 }
 
 /**
- * The vault tells no reader the type of an object, so it is a leaf itself, which nobody can forge; null
- * for none, so that nobody can leave it out.
+ * Member that holds the type of an object. The vault does not return types, so the type is an
+ * encrypted leaf, which nobody can forge; it is null for an object without a type, so that nobody
+ * can remove it.
  */
 export const typeMember = '$type';
 
 export function createObjectEncryption({
   publicFields,
   ...masterKeys
-}: MasterKeys & { publicFields: PublicFields }): ObjectEncryption {
+}: MasterKeys & { readonly publicFields: PublicFields }): ObjectEncryption {
   const cipher = createLeafCipher(masterKeys);
 
   function isPublic(objectType: string | undefined, pointer: string): boolean {
@@ -74,7 +82,7 @@ export function createObjectEncryption({
         const kept = keep(pointer, value);
         if (kept !== undefined) return kept;
         if (!isPublic(objectType, pointer)) return cipher.seal(objectId, pointer, value);
-        if (value === null) throw new TypeError(`the public field ${pointer} cannot become null`);
+        if (value === null) throw new TypeError(`The public field ${pointer} cannot become null.`);
         return value;
       });
       const present = known.find((other) => other.objectType === objectType)?.sealed;
@@ -86,7 +94,7 @@ export function createObjectEncryption({
   };
 }
 
-/** An object of the same fields; `{}` stays as it is. */
+/** Maps the leaves of an object to an object with the same fields; `{}` stays as it is. */
 async function mapLeaves(
   object: JsonObject,
   map: (pointer: string, leaf: unknown) => unknown,

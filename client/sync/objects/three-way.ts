@@ -1,20 +1,21 @@
 import { isObject, isSame, keysOf, memberOf, type JsonObject } from './json.ts';
 import { childOf } from './json-pointer.ts';
 
-/** A place that two sides made different of one value; undefined where it is missing. */
+/** A place that two sides changed to different values; undefined stands for a missing value. */
 export interface Clash {
+  /** JSON Pointer (RFC 6901). */
   readonly pointer: string;
   readonly base: unknown;
   readonly mine: unknown;
   readonly theirs: unknown;
 }
 
-/** What a place becomes; undefined removes it. */
+/** Resolves with the value that a place gets; undefined removes it. */
 export type Settle = (clash: Clash) => Promise<unknown>;
 
 /**
- * What two sides made of one object, joined leaf by leaf. A place that both changed, and not to the
- * same, is settled by the caller, where they are not objects both: those are looked into.
+ * Merges the changes of two sides to one object, leaf by leaf. A place that both changed
+ * differently is merged recursively if both values are objects, else `settle` decides.
  */
 export async function mergeThreeWay(
   base: JsonObject,

@@ -2,26 +2,29 @@ import { isSpent, type StoredObject } from './stored-object.ts';
 import type { SyncStore } from './store.ts';
 import { createTurns } from './turns.ts';
 
-/** What is decided of objects; those of which nothing is left to know are forgotten. */
+/** Changes of objects to save. Objects without a state or pending writes are forgotten. */
 export interface Decision {
   readonly objects: readonly StoredObject[];
-  /** Null to read all of the vault's changes again. */
+  /** The new cursor; null makes the next synchronisation read all of the vault's changes again. */
   readonly cursor?: string | null;
 }
 
-/** The objects of the store, in memory too. */
+/** The objects of the store, mirrored in memory. */
 export interface LocalObjects {
   ids(): string[];
   find(objectId: string): StoredObject | undefined;
+  /** Returns the cursor up to which the vault's changes were read; undefined for none. */
   cursor(): string | undefined;
   /**
-   * Decides on the present state, which nobody else changes meanwhile. Resolves once it is saved; if
-   * it cannot be, nothing has changed.
+   * Runs `decide` on the present state, one commit at a time, and saves the result. Resolves once
+   * it is saved; if saving fails, nothing has changed.
    */
   commit(decide: () => Promise<Decision> | Decision): Promise<void>;
+  /** Calls back with the ids of changed objects. Returns the function that unsubscribes. */
   subscribe(listener: (objectIds: readonly string[]) => void): () => void;
 }
 
+/** Loads the objects of a store into memory. */
 export async function loadLocalObjects(store: SyncStore): Promise<LocalObjects> {
   const saved = await store.load();
   const objects = new Map(saved.objects.map((object) => [object.objectId, object]));

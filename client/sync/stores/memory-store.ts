@@ -1,7 +1,10 @@
 import type { SavedChanges, SavedState, SyncStore } from './store.ts';
 import type { StoredObject } from './stored-object.ts';
 
-/** Lasts as long as the page or the process: for devices that are always online, and for tests. */
+/**
+ * Creates a store in memory, which lasts as long as the page or the process: for devices that are
+ * always online, and for tests.
+ */
 export function createMemoryStore(): SyncStore {
   const state = createSavedState();
   return {
@@ -10,7 +13,7 @@ export function createMemoryStore(): SyncStore {
   };
 }
 
-/** What saved changes come to, one after the other. */
+/** Creates a state to which saved changes are applied one after the other. */
 export function createSavedState(): {
   apply(changes: SavedChanges): void;
   present(): SavedState;

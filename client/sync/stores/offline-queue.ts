@@ -10,9 +10,9 @@ import {
 } from './stored-object.ts';
 
 /**
- * The object with one change more, which makes `after` of its view. It becomes one write with the
- * last one, unless that may have been sent, or others changed what it changes; with a refused one in
- * any case, which would else keep it back.
+ * Returns the object with a change that turns its view into `after`. The change is joined with the
+ * last write of the queue, unless that may have been sent or others changed the same places. It is
+ * always joined with a refused write, which would block it otherwise.
  */
 export function queueChange(
   object: StoredObject,
@@ -31,7 +31,7 @@ export function queueChange(
   return { ...object, queue: [...rest, change] };
 }
 
-/** The object with its removal, in place of changes that were not sent. */
+/** Returns the object with its removal, which replaces changes that were not sent. */
 export function queueRemoval(object: StoredObject, changedAt: number): StoredObject {
   const { last, rest } = openEnd(object);
   if (last?.kind === 'create') return { ...object, queue: rest };
@@ -41,7 +41,7 @@ export function queueRemoval(object: StoredObject, changedAt: number): StoredObj
   return { ...object, queue: [...rest, { kind: 'remove', baseVersion, before, changedAt }] };
 }
 
-/** The object with its first write, where that was refused, and all that was done since as one. */
+/** Returns the object with all later writes joined into one, if its first write was refused. */
 export function joinRefused(object: StoredObject): StoredObject {
   const [first, ...later] = object.queue;
   const last = later.at(-1);
@@ -53,9 +53,9 @@ export function joinRefused(object: StoredObject): StoredObject {
 }
 
 /**
- * The same writes over a newer state of the vault's. Where others changed other places only, a write
- * that was not sent counts as made of that state. Else it keeps its base: the vault's rules may settle
- * it, which they do only for writes that are based on an older version.
+ * Returns the object with its writes rebased on a newer state of the vault. If others changed only
+ * other places, an unsent write counts as made on that state. Otherwise it keeps its base version:
+ * the vault's rules may settle it, and they apply only to writes based on an older version.
  */
 export function rebaseQueue(object: StoredObject): StoredObject {
   const { server } = object;
@@ -65,7 +65,8 @@ export function rebaseQueue(object: StoredObject): StoredObject {
   const queue = object.queue.map((write): QueuedWrite => {
     const before = under;
     under = afterWrite(under, write);
-    if (write.kind === 'create' || write.request || before === undefined) return write;
+    const isFixed = write.kind === 'create' || write.request !== undefined;
+    if (isFixed || before === undefined) return write;
     return isApart(write, data) ? { ...write, before, baseVersion: version } : write;
   });
   return { ...object, queue };
@@ -77,25 +78,29 @@ function isApart(write: Revision, data: SealedObject): boolean {
     : isSame(write.before, data);
 }
 
-/** The write that a new one becomes one with. A refused one always does: what is new may mend it. */
+/**
+ * Returns the write that a new one is joined with, if any. A refused one always is: the new change
+ * may correct it.
+ */
 function openEnd(object: StoredObject): {
-  last: Exclude<QueuedWrite, { kind: 'remove' }> | undefined;
-  rest: QueuedWrite[];
+  readonly last: Exclude<QueuedWrite, { kind: 'remove' }> | undefined;
+  readonly rest: QueuedWrite[];
 } {
   const rest = object.queue.slice(0, -1);
   const last = object.queue.at(-1);
-  if (last === undefined || last.request || last.kind === 'remove') {
+  if (last === undefined || last.request !== undefined || last.kind === 'remove') {
     return { last: undefined, rest: object.queue };
   }
   const { refusal, ...open } = last;
   if (open.kind === 'create') return { last: open, rest };
   const isOverView = isSame(open.before, viewOf({ ...object, queue: rest }));
-  return isOverView || refusal ? { last: open, rest } : { last: undefined, rest: object.queue };
+  const isJoined = isOverView || refusal !== undefined;
+  return isJoined ? { last: open, rest } : { last: undefined, rest: object.queue };
 }
 
 /**
- * What whoever changes the view has seen: where it hides the vault's state, what the oldest of the
- * writes that hide it was made of.
+ * Returns the version that a change to the view is based on: the vault's present one if the view
+ * shows its state, else that of the oldest write that hides it.
  */
 function baseOf(object: StoredObject, delta?: SealedObject): number {
   const { server, queue } = object;

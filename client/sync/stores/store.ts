@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { StoredObject } from './stored-object.ts';
 
-/** What has become different. All of it is saved or nothing. */
+/** Changes to save. A store saves all of them or none. */
 export const SavedChanges = z.object({
   objects: z.array(StoredObject),
-  /** Ids of objects of which nothing is left to know. */
+  /** Ids of objects to remove from the store. */
   forgotten: z.array(z.guid()),
-  /** How far the vault's changes were read; null to read them all again. */
+  /** Position up to which the vault's changes were read; null to read them all again. */
   cursor: z.string().nullable().optional(),
 });
 export type SavedChanges = z.output<typeof SavedChanges>;
@@ -16,9 +16,18 @@ export interface SavedState {
   readonly cursor: string | undefined;
 }
 
-/** Where a device keeps its copies and what it has not sent, for one user, one client at a time. */
+/**
+ * Durable storage of a device's copies and unsent changes, for one user and one client at a time. A
+ * caller may bring an implementation of its own.
+ */
 export interface SyncStore {
+  /**
+   * Resolves with everything that was saved; objects in the order in which they were first saved.
+   */
   load(): Promise<SavedState>;
-  /** Resolves only once the changes are durable. After a crash all of them are there or none. */
+  /**
+   * Saves changes. MUST resolve only once they are durable; after a crash, all or none of them MUST
+   * be there.
+   */
   save(changes: SavedChanges): Promise<void>;
 }

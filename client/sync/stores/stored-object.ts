@@ -6,11 +6,11 @@ const Sealed = z.record(z.string(), z.unknown());
 const Version = z.int().nonnegative();
 
 const Write = z.object({
-  /** By this device's clock, in ms since 1970. */
+  /** Time by this device's clock, in ms since 1970. */
   changedAt: z.number(),
-  /** From now on the write is sent as it is, under this id, until it is answered. */
+  /** Once set, the write is sent unchanged with this id until the vault responds. */
   request: z.object({ id: z.uuid(), changedAt: z.number() }).optional(),
-  /** Why the vault does not take it. It is not sent again as it is. */
+  /** Reason why the vault refused the write, which is not sent again as it is. */
   refusal: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 
@@ -20,9 +20,9 @@ const Creation = Write.extend({
   objectType: z.string().optional(),
 });
 const Revision = Write.extend({
-  /** The newest version that whoever made the change had seen. */
+  /** The newest version that the change takes into account. */
   baseVersion: Version,
-  /** What they saw, with the writes before this one. */
+  /** The object that was changed, with the earlier writes of the queue applied. */
   before: Sealed,
 });
 const Change = Revision.extend({ kind: z.literal('change'), delta: Sealed });
@@ -32,32 +32,32 @@ export const QueuedWrite = z.discriminatedUnion('kind', [Creation, Change, Remov
 export type QueuedWrite = z.output<typeof QueuedWrite>;
 export type Revision = z.output<typeof Change> | z.output<typeof Removal>;
 
-/** What a device keeps of an object. All of it is as the vault gets it: no plaintext. */
+/** A device's record of an object. All of it is as the vault has it: no plaintext. */
 export const StoredObject = z.object({
   objectId: z.guid(),
-  /** The newest state of the vault's that the device knows; without data a tombstone. */
+  /** The newest known state of the vault; a tombstone if its data is null. */
   server: z
     .object({
       version: Version,
       data: Sealed.nullable(),
-      /** As the vault says it; what a conflict tells of comes without. */
+      /** Time as the vault reports it; undefined if the state comes from a conflict. */
       lastModifiedAt: z.string().optional(),
     })
     .nullable(),
-  /** What the vault has not answered yet, oldest first. */
+  /** Writes that the vault has not settled yet, oldest first. */
   queue: z.array(QueuedWrite),
-  /** The latest `changedAt` that a request had, by the vault's clock. */
+  /** The latest `changedAt` of a request, by the vault's clock. */
   lastChangedAt: z.number().optional(),
 });
 export type StoredObject = z.output<typeof StoredObject>;
 export type ServerState = NonNullable<StoredObject['server']>;
 
-/** The object with all that was done here; undefined where it is deleted. */
+/** Returns the object with all local writes applied; undefined if it is deleted. */
 export function viewOf({ server, queue }: StoredObject): SealedObject | undefined {
   return queue.reduce(afterWrite, server?.data ?? undefined);
 }
 
-/** What a write makes of the object; a creation of ours that is there already makes nothing new. */
+/** Returns the object after a write. Creating an object that exists already changes nothing. */
 export function afterWrite(
   data: SealedObject | undefined,
   write: QueuedWrite,
@@ -66,7 +66,7 @@ export function afterWrite(
     case 'create':
       return data ?? write.data;
     case 'change':
-      return data && applyPatch(data, write.delta);
+      return data === undefined ? undefined : applyPatch(data, write.delta);
     case 'remove':
       return undefined;
     default:
@@ -74,17 +74,22 @@ export function afterWrite(
   }
 }
 
-/** The same write, to be sent under another request or not at all. */
+/** Returns the write without its request; with `refusal`, it is not sent again as it is. */
 export function asUnsent<W extends QueuedWrite>(write: W, refusal?: W['refusal']): W {
   return { ...write, request: undefined, refusal };
 }
 
-/** Whether nothing is left to know of it. */
+/**
+ * Returns whether the record can be forgotten: no pending writes, and deleted or unknown at the
+ * vault.
+ */
 export function isSpent({ server, queue }: StoredObject): boolean {
   return queue.length === 0 && (server === null || server.data === null);
 }
 
-/** The newer of what is known and what an answer says, which may be an old one. */
+/**
+ * Returns the object with the newer of the known state and that of a response, which may be old.
+ */
 export function withServer(object: StoredObject, server: ServerState): StoredObject {
   const isOld = object.server !== null && object.server.version > server.version;
   return isOld ? object : { ...object, server };

@@ -1,4 +1,4 @@
-/** Does one piece of work after the other, in the order in which they came, whatever becomes of each. */
+/** Creates a queue that runs one task after the other, in order of arrival, also after failures. */
 export function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
