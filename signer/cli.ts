@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { loadToolConfig } from './config/config.ts';
+import { describeVariables } from './config/variables.ts';
 import { createNextKey } from './pkcs11/keys/key-creation.ts';
 import { formatKeyLabel } from './pkcs11/keys/key-label.ts';
 import { findSigningKeys, type SigningKey } from './pkcs11/keys/keyring.ts';
@@ -10,21 +11,25 @@ import { KeyRequest } from './protocol/protocol.ts';
 
 const usageText = `usage: node signer/cli.ts <command>
 
-  init                         initialise the token and make the first keys, where missing
-  keygen <audit|token> [last]  make the next generation of a key, above that of the last
-                               one there was, should the token have lost it
-  list                         print the public keys as JSON, one a line
-  export-public <key>          print a public key, by its id or label, as PEM
-  self-test                    try every key of the token; exit 1 when one fails
+  init                         initialise the token and create the first keys, unless they exist
+  keygen <audit|token> [last]  create the next generation of a key; if the token lost keys, give
+                               the highest generation that ever existed as <last>
+  list                         print the public keys, one JSON object per line
+  export-public <key>          print the public key with this id or label as PEM
+  self-test                    log in and try every key of the token; exit 1 if a check fails
+  configuration                print the JSON Schema of the environment variables
 `;
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
 
-type Output = { lines: readonly string[]; failed?: boolean };
+interface Output {
+  readonly lines: readonly string[];
+  readonly failed?: boolean;
+}
 
 class UsageError extends Error {}
 
-/** What a command prints. */
+/** Each command resolves with the lines to print, and throws UsageError for wrong arguments. */
 const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
   async init(args) {
     takeNone(args);
@@ -36,7 +41,7 @@ const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
     const [name, after = '0', ...rest] = args;
     const request = KeyRequest.safeParse({ purpose: name, after: parseNumber(after) });
     if (!request.success || rest.length > 0)
-      throw new UsageError('this command takes audit or token, and the number of a lost key');
+      throw new UsageError('give audit or token, and optionally the highest lost generation');
     const config = loadToolConfig(process.env);
     const { rsaBits } = config;
     const key = await createNextKey(workIn(config), { ...request.data, rsaBits });
@@ -49,12 +54,13 @@ const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
   },
 
   async 'export-public'(args) {
-    const name = takeOne(args, 'a key id or label');
+    const name = takeOne(args, 'one key id or label');
     const [key, ...others] = (await loadKeys()).filter(
       (each) => each.keyId === name || labelOf(each) === name,
     );
-    if (!key) throw new Error(`the token holds no key ${name}`);
-    if (others.length > 0) throw new Error(`the token holds more than one key ${name}`);
+    if (key === undefined) throw new Error(`the token holds no key ${name}: see list`);
+    if (others.length > 0)
+      throw new Error(`the token holds more than one key ${name}: give a key id from list`);
     return { lines: [key.publicKey.export({ type: 'spki', format: 'pem' }).toString().trimEnd()] };
   },
 
@@ -63,10 +69,15 @@ const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
     const checks = await testToken(loadToolConfig(process.env));
     return {
       lines: checks.map(({ name, problem }) =>
-        problem ? `FAILED ${name}: ${problem}` : `ok ${name}`,
+        problem === undefined ? `ok ${name}` : `FAILED ${name}: ${problem}`,
       ),
       failed: checks.some(({ problem }) => problem !== undefined),
     };
+  },
+
+  async configuration(args) {
+    takeNone(args);
+    return { lines: [JSON.stringify(describeVariables(), undefined, 2)] };
   },
 };
 
@@ -100,7 +111,8 @@ function takeOne([arg, ...rest]: readonly string[], what: string): string {
 async function run([name = '', ...args]: readonly string[]): Promise<Output> {
   if ([name, ...args].some((arg) => helpFlags.has(arg))) return { lines: [usageText.trimEnd()] };
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new UsageError(name ? `no such command: ${name}` : 'no command');
+  if (command === undefined)
+    throw new UsageError(name === '' ? 'no command given' : `no such command: ${name}`);
   return command(args);
 }
 

@@ -10,7 +10,7 @@ import { createTokenSigner } from './requests/token-signer.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
 import { startVerifier } from './requests/verifier.ts';
 
-/** One makes keys; the others are for Node itself. */
+/** One thread creates keys; Node itself uses the others. */
 const spareThreads = 4;
 
 const config = readConfig();
@@ -18,7 +18,7 @@ const log = pino({ name: 'signer', level: config.logLevel });
 const clock = () => new Date();
 const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
 const hsm = createHsm({
-  // Each session may hold a thread for as long as the HSM takes.
+  // Each session may occupy a thread of the pool for as long as the HSM takes.
   environment: { UV_THREADPOOL_SIZE: String(config.sessions + spareThreads), ...process.env },
   operationTimeoutMs: config.operationTimeoutMs,
   observe: metrics.record,
@@ -54,7 +54,7 @@ try {
 
 async function stop(signal: NodeJS.Signals): Promise<void> {
   log.info({ signal }, 'stopping');
-  // Nothing has begun that could end.
+  // The signer does not listen yet, so there is no request to finish.
   if (!server.listening) process.exit(0);
   await drain();
   await Promise.all([hsm.close(), verifier.close()]);

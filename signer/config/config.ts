@@ -1,48 +1,31 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { z } from 'zod';
+import {
+  pinVariables,
+  processVariables,
+  serverVariables,
+  soPinVariables,
+  tokenVariables,
+} from './variables.ts';
 
-/** What a process ends with whose configuration is at fault (EX_CONFIG of sysexits.h). */
+/** Exit code of a process whose configuration is invalid (EX_CONFIG of sysexits.h). */
 export const exitBadConfig = 78;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A PIN as PKCS#11 takes it: an empty or over-long one would still cost a login attempt. */
-const Pin = z.string('is missing').min(4, 'is too short').max(255, 'is too long');
-
-const Milliseconds = z.coerce.number().int().min(10).max(3_600_000);
-
-const tokenVariables = {
-  SIGNER_LIBRARY: z.string('is missing').min(1),
-  SIGNER_TOKEN_LABEL: z
-    .string('is missing')
-    .regex(/^[!-~]([ -~]{0,30}[!-~])?$/, 'must be 1 to 32 ASCII characters'),
-  SIGNER_TOKEN_KEY_BITS: z.coerce.number().int().min(2048).max(4096).multipleOf(1024).default(2048),
-};
-
-const processVariables = {
-  ...tokenVariables,
-  SIGNER_SESSIONS: z.coerce.number().int().min(1).max(64).default(8),
-  SIGNER_QUEUE_LIMIT: z.coerce.number().int().min(1).default(1024),
-  SIGNER_KEEP_ALIVE_MS: Milliseconds.default(30_000),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-};
-
-/** Those of the HSM process too, so that their problems are found at once: all but the PIN. */
-const SignerVariables = z
-  .object({
-    ...processVariables,
-    SIGNER_SOCKET_PATH: z.string('is missing').min(1).max(107),
-    SIGNER_OPERATION_TIMEOUT_MS: Milliseconds.default(10_000),
-  })
-  .transform((env) => ({
-    socketPath: env.SIGNER_SOCKET_PATH,
-    sessions: env.SIGNER_SESSIONS,
-    operationTimeoutMs: env.SIGNER_OPERATION_TIMEOUT_MS,
-    logLevel: env.LOG_LEVEL,
-  }));
+/**
+ * Includes the variables of the HSM process, so that all their problems are reported at once; only
+ * the PIN is left out.
+ */
+const SignerVariables = z.object({ ...processVariables, ...serverVariables }).transform((env) => ({
+  socketPath: env.SIGNER_SOCKET_PATH,
+  sessions: env.SIGNER_SESSIONS,
+  operationTimeoutMs: env.SIGNER_OPERATION_TIMEOUT_MS,
+  logLevel: env.LOG_LEVEL,
+}));
 export type SignerConfig = z.output<typeof SignerVariables>;
 
-const HsmVariables = z.object({ ...processVariables, SIGNER_PIN: Pin }).transform((env) => ({
+const HsmVariables = z.object({ ...processVariables, ...pinVariables }).transform((env) => ({
   library: env.SIGNER_LIBRARY,
   tokenLabel: env.SIGNER_TOKEN_LABEL,
   pin: env.SIGNER_PIN,
@@ -55,7 +38,7 @@ const HsmVariables = z.object({ ...processVariables, SIGNER_PIN: Pin }).transfor
 export type HsmConfig = z.output<typeof HsmVariables>;
 
 const ToolVariables = z
-  .object({ ...tokenVariables, SIGNER_PIN: Pin, SIGNER_SO_PIN: Pin.optional() })
+  .object({ ...tokenVariables, ...pinVariables, ...soPinVariables })
   .transform((env) => ({
     library: env.SIGNER_LIBRARY,
     tokenLabel: env.SIGNER_TOKEN_LABEL,
@@ -65,7 +48,7 @@ const ToolVariables = z
   }));
 type ToolConfig = z.output<typeof ToolVariables>;
 
-/** The message lists every problem of the environment, one a line, and repeats no value. */
+/** Lists every problem of the environment, one per line, and never repeats a value. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -73,22 +56,22 @@ export class ConfigError extends Error {
   }
 }
 
-/** The signer's own configuration. It does not read the PIN. Throws ConfigError. */
+/** Loads the signer's own configuration without reading the PIN. Throws ConfigError. */
 export function loadSignerConfig(environment: Environment): SignerConfig {
   return load(SignerVariables, environment, findPinProblems(environment));
 }
 
-/** The configuration of the HSM process. Throws ConfigError. */
+/** Loads the configuration of the HSM process. Throws ConfigError. */
 export function loadHsmConfig(environment: Environment): HsmConfig {
   return loadWithSecrets(HsmVariables, environment, ['SIGNER_PIN']);
 }
 
-/** The configuration of the command line tool. Throws ConfigError. */
+/** Loads the configuration of the command line tool. Throws ConfigError. */
 export function loadToolConfig(environment: Environment): ToolConfig {
   return loadWithSecrets(ToolVariables, environment, ['SIGNER_PIN', 'SIGNER_SO_PIN']);
 }
 
-/** A secret may stand in a file that `<name>_FILE` names, and then is read from there. */
+/** Loads a configuration, reading each secret from the file that `<name>_FILE` names, if set. */
 function loadWithSecrets<Schema extends z.ZodType>(
   schema: Schema,
   environment: Environment,
@@ -109,7 +92,7 @@ function findPinProblems(environment: Environment): string[] {
   return useFile('SIGNER_PIN_FILE', environment, (path) => accessSync(path, constants.R_OK));
 }
 
-/** The problem, if any, of the file that a variable names. */
+/** Applies `use` to the path that a variable holds, if set. Returns the problem, if it throws. */
 function useFile(name: string, environment: Environment, use: (path: string) => void): string[] {
   const path = environment[name];
   try {

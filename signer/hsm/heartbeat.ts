@@ -5,8 +5,8 @@ import type { HsmProcess } from './hsm-process.ts';
 const beatsPerTimeout = 4;
 
 /**
- * Asks the process again and again, until it has gone, whether it is there: one that is stuck in a
- * synchronous call such as C_Login overruns the answer, which ends it.
+ * Pings the process until it has ended. A process that is stuck in a synchronous call such as
+ * C_Login does not respond within `timeoutMs` and is killed for that.
  */
 export async function keepHeartbeat(process: HsmProcess, timeoutMs: number): Promise<void> {
   try {
@@ -15,6 +15,6 @@ export async function keepHeartbeat(process: HsmProcess, timeoutMs: number): Pro
       await delay(timeoutMs / beatsPerTimeout, undefined, { ref: false });
     }
   } catch {
-    // It has gone, and whoever started it sees that as well.
+    // The process has ended, which its `ended` promise reports as well.
   }
 }

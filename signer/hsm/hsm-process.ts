@@ -1,41 +1,37 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
-import { FromHsm, type HsmRequest, type ToHsm } from './messages.ts';
+import { FromHsm, type HsmRequest, type ToHsm } from '../ipc/messages.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 import { tokenAway } from '../protocol/token-away.ts';
 
 const entry = fileURLToPath(new URL('../pkcs11/process/main.ts', import.meta.url));
 
-type HsmProcessOptions = {
-  environment: NodeJS.ProcessEnv;
-  /** Gets what the process says without having been asked. */
-  report: (report: Exclude<FromHsm, { kind: 'answer' | 'failure' }>) => void;
-};
+interface HsmProcessOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Receives every message of the process that is no response to a request. */
+  readonly report: (report: Exclude<FromHsm, { kind: 'answer' | 'failure' }>) => void;
+}
 
-export type HsmProcess = {
-  /** Throws SignerUnavailable. A request that overruns its time ends the process. */
-  ask<Schema extends z.ZodType>(
-    request: HsmRequest,
-    answer: Schema,
-    timeoutMs: number,
-  ): Promise<z.output<Schema>>;
-  /** Lets it finish what it has in hand, and ends it if that takes longer. */
-  stop(timeoutMs: number): Promise<void>;
-  /** Resolves once the process has gone. */
-  ended: Promise<HsmEnd>;
-};
+export type HsmProcess = ReturnType<typeof startHsmProcess>;
 
-/** `exitCode` is null when a signal ended it; `overrun`: the signer's, since it did not answer. */
-type HsmEnd = { exitCode: number | null; overrun: boolean };
+interface HsmEnd {
+  /** Null when a signal ended the process. */
+  readonly exitCode: number | null;
+  /** The signer killed the process because a request timed out. */
+  readonly overrun: boolean;
+}
 
-type Pending = { resolve: (value: unknown) => void; reject: (error: SignerUnavailable) => void };
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: SignerUnavailable) => void;
+}
 
 /**
- * One life of the process that owns the PKCS#11 library. A call into an HSM that hangs cannot be
- * cancelled, so a process that does not answer in time is killed, and every request with it.
+ * Starts the process that owns the PKCS#11 library. A call into a hanging HSM cannot be cancelled,
+ * so a process that does not respond in time is killed, and all its pending requests fail.
  */
-export function startHsmProcess({ environment, report }: HsmProcessOptions): HsmProcess {
+export function startHsmProcess({ environment, report }: HsmProcessOptions) {
   const child = fork(entry, {
     env: environment,
     serialization: 'advanced',
@@ -52,14 +48,20 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
   child.once('exit', end);
 
   return {
+    /** Resolves once the process has ended. */
     ended,
 
-    async ask(request, answer, timeoutMs) {
+    /** Sends a request. Throws SignerUnavailable. A request that times out kills the process. */
+    async ask<Schema extends z.ZodType>(
+      request: HsmRequest,
+      answer: Schema,
+      timeoutMs: number,
+    ): Promise<z.output<Schema>> {
       if (gone) throw tokenAway('unavailable');
       const id = (lastId += 1);
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       pending.set(id, { resolve, reject });
-      // Answers that arrived while this process was itself kept from running are read first.
+      // Responses that arrived while this process itself was not scheduled are read first.
       const timer = setTimeout(() => setImmediate(() => pending.has(id) && kill()), timeoutMs);
       send({ kind: 'request', id, request });
       try {
@@ -69,7 +71,8 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
       }
     },
 
-    async stop(timeoutMs) {
+    /** Lets the process finish its pending requests, and kills it after `timeoutMs`. */
+    async stop(timeoutMs: number): Promise<void> {
       const timer = setTimeout(kill, timeoutMs);
       send({ kind: 'stop' });
       await ended;
@@ -77,7 +80,7 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
     },
   };
 
-  /** Whether it still listens shows by its answers alone. */
+  /** Sends a message and ignores errors: only a response shows that the process is alive. */
   function send(message: ToHsm): void {
     child.send(message, () => {});
   }
@@ -94,7 +97,7 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions): Hsm
     gone = true;
     overrun = true;
     child.kill('SIGKILL');
-    rejectAll('the HSM did not answer in time');
+    rejectAll('the HSM did not respond in time');
   }
 
   function end(exitCode: number | null): void {

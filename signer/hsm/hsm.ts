@@ -10,7 +10,7 @@ import {
   type HsmRequest,
   type KeyInToken,
   type StateReport,
-} from './messages.ts';
+} from '../ipc/messages.ts';
 import {
   keyCreationTimeoutMs,
   maxBatchEntries,
@@ -21,52 +21,57 @@ import { tokenAway } from '../protocol/token-away.ts';
 
 const restartMinMs = 250;
 const restartMaxMs = 10_000;
-/** For Node to start and the first login, on a machine that is busy. */
+/** Covers the start of Node and the first login, on a busy machine. */
 const startTimeoutMs = 60_000;
-/** A process that was connected this long is started again with the shortest pause. */
+/** A process that was connected this long resets the pause before the next restart. */
 const steadyMs = 10_000;
 
-type HsmOptions = {
-  environment: NodeJS.ProcessEnv;
-  /** For one operation; each full batch in hand adds as much again. */
-  operationTimeoutMs: number;
-  observe: (activity: Activity) => void;
-  /** Called when a process has ended that was still needed. */
-  ended: () => void;
-  log: Logger;
-};
+interface HsmOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Timeout of one operation; each full batch in flight adds as much again. */
+  readonly operationTimeoutMs: number;
+  readonly observe: (activity: Activity) => void;
+  /** Called when a process ended unexpectedly. */
+  readonly ended: () => void;
+  readonly log: Logger;
+}
 
-/** The HSM as the signer sees it. Every request throws SignerUnavailable. */
-export type Hsm = {
+/** The HSM behind its process. Every request throws SignerUnavailable. */
+export interface Hsm {
   readonly state: TokenState;
-  /** What the token held when it was last seen: signatures are verified in its absence too. */
+  /** The keys that the token last reported, kept while it is away so that signatures verify. */
   readonly keys: readonly KeyInToken[];
-  /** Resolves once no process runs any more. Throws ConfigError when none can be started. */
+  /**
+   * Runs the process and restarts it. Resolves once no process runs any more: after `close`, or
+   * when the PIN was refused. Throws ConfigError when the process reports a bad configuration.
+   */
   run(): Promise<void>;
-  /** Signatures in the order of `inputs`: see `HsmRequest`. */
+  /** Resolves with the signatures in the order of `inputs`; see `HsmRequest`. */
   sign(keyId: string, inputs: readonly Buffer[]): Promise<Buffer[]>;
+  /** Resolves with the HMAC-SHA-256 of the label, 32 bytes. */
   mac(label: string): Promise<Buffer>;
-  /** Looks at the keys of the token again. */
+  /** Reads the keys of the token again. */
   refresh(): Promise<void>;
-  /** Resolves with the new key's id. */
+  /** Creates the next generation, above `after`. Resolves with the id of the new key. */
   createKey(purpose: SigningPurpose, after: number): Promise<string>;
-  /** Lets operations in flight end. */
+  /** Lets operations in flight finish, then stops the process. */
   close(): Promise<void>;
-};
+}
 
 /**
- * Keeps a process that owns the PKCS#11 library running and mirrors what it says of the token. One
- * that died or had to be killed is started again after a pause; one whose PIN was refused is not.
+ * Keeps the process that owns the PKCS#11 library running and mirrors the token state that it
+ * reports. A process that died or was killed is restarted after a pause, but never after the token
+ * refused the PIN.
  */
 export function createHsm(options: HsmOptions): Hsm {
   const { environment, operationTimeoutMs, observe, ended, log } = options;
   const stopping = new AbortController();
-  /** The first process has connected, or has failed to. */
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  /** Resolves once the first process has connected to the token, or has failed to. */
+  const { promise: firstAttempt, resolve: endFirstAttempt } = Promise.withResolvers<void>();
   let current: HsmProcess | undefined;
   let state: TokenState = 'connecting';
   let keys: readonly KeyInToken[] = [];
-  /** Set while the process has a connection, or repairs one. */
+  /** Time at which the process connected; it is kept while the process repairs the connection. */
   let connectedAt: number | undefined;
   let inputsInHand = 0;
 
@@ -110,15 +115,15 @@ export function createHsm(options: HsmOptions): Hsm {
     answer: Schema,
     timeoutMs = operationTimeoutMs,
   ): Promise<z.output<Schema>> {
-    await begun;
-    if (!current || connectedAt === undefined) throw tokenAway(state);
+    await firstAttempt;
+    if (current === undefined || connectedAt === undefined) throw tokenAway(state);
     return current.ask(request, answer, timeoutMs);
   }
 
   async function run(): Promise<void> {
     let pauseMs = restartMinMs;
     for (;;) {
-      const { steady } = await live();
+      const { steady } = await runOnce();
       if (isOver()) return;
       ended();
       if (steady) pauseMs = restartMinMs;
@@ -132,8 +137,8 @@ export function createHsm(options: HsmOptions): Hsm {
     return stopping.signal.aborted || state === 'pin_incorrect';
   }
 
-  /** One life of the process; `steady` if it was connected for a while. */
-  async function live(): Promise<{ steady: boolean }> {
+  /** Runs one process to its end. Resolves with `steady` if it was connected for `steadyMs`. */
+  async function runOnce(): Promise<{ readonly steady: boolean }> {
     const hsm = startHsmProcess({
       environment,
       report(report) {
@@ -149,10 +154,11 @@ export function createHsm(options: HsmOptions): Hsm {
     current = undefined;
     connectedAt = undefined;
     observe({ kind: 'activity', calls: [], sessionsInUse: 0, queueDepth: 0 });
-    if (exitCode === exitBadConfig) throw new ConfigError(['the HSM process cannot be started']);
+    if (exitCode === exitBadConfig)
+      throw new ConfigError(['the HSM process cannot start: see its error above']);
     if (state !== 'pin_incorrect') state = 'unavailable';
-    begin();
-    if (!isOver()) log.error({ exitCode, overrun }, 'the HSM process ended');
+    endFirstAttempt();
+    if (!isOver()) log.error({ exitCode, overrun }, 'the HSM process ended unexpectedly');
     return { steady };
   }
 
@@ -164,6 +170,6 @@ export function createHsm(options: HsmOptions): Hsm {
       connectedAt ??= performance.now();
     } else if (state !== 'connecting') connectedAt = undefined;
     if (state === 'pin_incorrect') void current?.stop(operationTimeoutMs);
-    begin();
+    endFirstAttempt();
   }
 }

@@ -1,45 +1,48 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Hsm } from './hsm.ts';
-import type { KeyInToken } from './messages.ts';
+import type { KeyInToken } from '../ipc/messages.ts';
 import type { PublicKey, SigningPurpose } from '../protocol/protocol.ts';
 import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
 
-/** A key id that nobody knows must not cost a look at the token each time. */
-const lookPauseMs = 1_000;
+/** Shortest time between two refreshes, so that unknown key ids cannot flood the token. */
+const refreshPauseMs = 1_000;
 
 const algorithms = { audit: 'ECDSA-P256-SHA3-256', token: 'RS256' } as const;
 
-export type SigningKey = { keyId: string; publicKey: KeyObject };
+export interface SigningKey {
+  readonly keyId: string;
+  readonly publicKey: KeyObject;
+}
 
-/** The signing keys of the token. Every method throws SignerUnavailable while it is away. */
-export type KeyDirectory = {
+/** The signing keys of the token. Every method throws SignerUnavailable while the token is away. */
+export interface KeyDirectory {
   /**
-   * Throws SignerRefused `not_permitted` for a key of another purpose, and SignerUnavailable
-   * `key_missing` when the token has none of that id after another look.
+   * Loads a key, refreshing the list for an unknown id. Throws SignerRefused `not_permitted` for a
+   * key of another purpose, and SignerUnavailable `key_missing` when the token holds no such key.
    */
   load(keyId: string, purpose: SigningPurpose): Promise<SigningKey>;
-  /** All generations of both purposes, as the token holds them now. */
+  /** Lists all generations of both purposes after refreshing them from the token. */
   list(): Promise<PublicKey[]>;
-  /** Makes the next generation, above `after`. */
+  /** Creates the next generation, above `after`. */
   create(purpose: SigningPurpose, after: number): Promise<PublicKey>;
-};
+}
 
-type KeyDirectoryOptions = {
-  hsm: Pick<Hsm, 'keys' | 'refresh' | 'createKey'>;
-  clock: () => Date;
-};
+interface KeyDirectoryOptions {
+  readonly hsm: Pick<Hsm, 'keys' | 'refresh' | 'createKey'>;
+  readonly clock: () => Date;
+}
 
 export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDirectory {
   const parsed = new Map<string, KeyObject>();
-  let lookedAt = 0;
-  let looking = Promise.resolve();
+  let refreshedAt = 0;
+  let refreshing = Promise.resolve();
 
   return {
     async load(keyId, purpose) {
-      const key = find(keyId) ?? (await findAfterLook(keyId));
-      if (!key) throw missing();
+      const key = find(keyId) ?? (await findAfterRefresh(keyId));
+      if (key === undefined) throw missing();
       if (key.purpose !== purpose)
-        throw new SignerRefused('not_permitted', `the ${key.purpose} key does not sign this`);
+        throw new SignerRefused('not_permitted', `the ${key.purpose} key must not sign this`);
       return { keyId, publicKey: parse(key) };
     },
 
@@ -50,7 +53,7 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
 
     async create(purpose, after) {
       const key = find(await hsm.createKey(purpose, after));
-      if (!key) throw missing();
+      if (key === undefined) throw missing();
       return describe(key);
     },
   };
@@ -59,14 +62,14 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
     return hsm.keys.find((key) => key.keyId === keyId);
   }
 
-  async function findAfterLook(keyId: string): Promise<KeyInToken | undefined> {
+  async function findAfterRefresh(keyId: string): Promise<KeyInToken | undefined> {
     const now = clock().getTime();
     // The clock may have been set back.
-    if (now < lookedAt || now - lookedAt >= lookPauseMs) {
-      lookedAt = now;
-      looking = hsm.refresh();
+    if (now < refreshedAt || now - refreshedAt >= refreshPauseMs) {
+      refreshedAt = now;
+      refreshing = hsm.refresh();
     }
-    await looking;
+    await refreshing;
     return find(keyId);
   }
 
@@ -83,5 +86,5 @@ function describe({ purpose, keyId, spki, generation, contested }: KeyInToken): 
 }
 
 function missing(): SignerUnavailable {
-  return new SignerUnavailable('key_missing', 'the token holds no such key');
+  return new SignerUnavailable('key_missing', 'the token does not hold this key');
 }

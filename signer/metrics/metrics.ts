@@ -1,38 +1,41 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Activity } from '../hsm/messages.ts';
+import type { Activity } from '../ipc/messages.ts';
 import { TokenState } from '../protocol/protocol.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-type MetricsOptions = { sessionsMax: number; readState: () => TokenState };
+interface MetricsOptions {
+  readonly sessionsMax: number;
+  readonly readState: () => TokenState;
+}
 
-/** The signer's Prometheus metrics, in a registry of their own. */
+/** Creates the signer's Prometheus metrics in a registry of their own. */
 export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
-  gauge('signer_sessions_max', 'PKCS#11 sessions of the pool').set(sessionsMax);
-  const sessionsInUse = gauge('signer_sessions_in_use', 'PKCS#11 sessions at work');
-  const queueDepth = gauge('signer_queue_depth', 'Operations that wait for a session');
+  gauge('signer_sessions_max', 'Size of the PKCS#11 session pool').set(sessionsMax);
+  const sessionsInUse = gauge('signer_sessions_in_use', 'PKCS#11 sessions in use');
+  const queueDepth = gauge('signer_queue_depth', 'Operations waiting for a session');
   const operationSeconds = new Histogram({
     name: 'signer_pkcs11_operation_seconds',
-    help: 'Duration of PKCS#11 functions',
+    help: 'Duration of PKCS#11 calls',
     labelNames: ['operation'],
     buckets: [0.00005, 0.0002, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers,
   });
   const operationErrors = new Counter({
     name: 'signer_pkcs11_errors_total',
-    help: 'PKCS#11 functions that answered other than CKR_OK',
+    help: 'PKCS#11 calls that returned anything but CKR_OK',
     labelNames: ['operation', 'return_value'],
     registers,
   });
   registry.registerMetric(
     new Gauge({
       name: 'signer_token_state',
-      help: '1 for the state the PKCS#11 token is in',
+      help: '1 for the current state of the PKCS#11 token, 0 for the others',
       labelNames: ['state'],
       registers: [],
       collect() {
@@ -45,7 +48,7 @@ export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
   return {
     registry,
 
-    /** Takes over what the HSM process has done since it last told. */
+    /** Records the PKCS#11 calls that the HSM process made since its last report. */
     record(activity: Activity): void {
       sessionsInUse.set(activity.sessionsInUse);
       queueDepth.set(activity.queueDepth);
@@ -57,7 +60,7 @@ export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
 
     processEnds: new Counter({
       name: 'signer_hsm_process_ends_total',
-      help: 'Processes of the PKCS#11 library that died or were killed since they did not answer',
+      help: 'HSM processes that died, or were killed because they did not respond',
       registers,
     }),
     sealed: new Counter({
@@ -67,7 +70,7 @@ export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
     }),
     refusedEntries: new Counter({
       name: 'signer_entries_refused_total',
-      help: 'Texts that are no audit entry',
+      help: 'Texts refused because they are no valid audit entry',
       labelNames: ['fault'],
       registers,
     }),
@@ -79,7 +82,7 @@ export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
     }),
     unverified: new Counter({
       name: 'signer_signatures_unverified_total',
-      help: 'Signatures of the HSM that did not verify in software',
+      help: 'Requests that failed because a signature of the HSM did not verify in software',
       labelNames: ['purpose'],
       registers,
     }),

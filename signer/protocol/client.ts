@@ -20,31 +20,31 @@ import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.
 import { exchange, type HttpRequest, type HttpResponse } from './transport.ts';
 
 const defaultTimeoutMs = 10_000;
-/** The signer is to say itself that the HSM took too long. */
+/** Leaves the signer time to report by itself that the HSM took too long. */
 const marginMs = 5_000;
 
-/** Every method throws SignerUnavailable or SignerRefused. */
-export type SignerClient = {
-  /** Up to 256 entries, signed by the audit key of that id; results in the same order. */
+/** A client of the signer. Every method throws SignerUnavailable or SignerRefused. */
+export interface SignerClient {
+  /** Seals up to 256 entries with the audit key of that id. The results have the same order. */
   seal(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]>;
-  /** Signed by the token key of `keyId`. */
+  /** Resolves with a compact JWS, signed with the token key that the request names. */
   signToken(token: TokenRequest): Promise<string>;
-  /** 32 bytes. */
+  /** Resolves with the HMAC-SHA-256 of the label, 32 bytes. */
   mac(label: MacLabel): Promise<Buffer>;
-  /** Public keys of all generations in the token. */
+  /** Lists the public keys of all generations in the token. */
   listKeys(): Promise<PublicKey[]>;
   /**
-   * Makes the next generation of a purpose in the token, above `after`, which the token may hold no
-   * more. May take a minute.
+   * Creates the next generation of a purpose in the token, above `after`, a generation that the
+   * token may have lost. May take a minute.
    */
   createKey(purpose: SigningPurpose, options?: { after?: number }): Promise<PublicKey>;
-  /** Answers as long as the signer does, whatever the state of its token. */
+  /** Resolves whenever the signer responds, whatever the state of its token. */
   health(): Promise<HealthResponse>;
-  /** Lets go of idle connections. */
+  /** Closes the connections to the signer. */
   close(): void;
-};
+}
 
-export function createSignerClient({ socketPath }: { socketPath: string }): SignerClient {
+export function createSignerClient({ socketPath }: { readonly socketPath: string }): SignerClient {
   const agent = new Agent({ keepAlive: true });
   return {
     async seal(keyId, entries) {
@@ -81,7 +81,7 @@ export function createSignerClient({ socketPath }: { socketPath: string }): Sign
   ): Promise<z.output<Schema>> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
-      const text = body && JSON.stringify(body);
+      const text = body === undefined ? undefined : JSON.stringify(body);
       return readResponse(
         await exchange({ ...route, agent, socketPath, body: text, signal }),
         schema,
@@ -89,13 +89,13 @@ export function createSignerClient({ socketPath }: { socketPath: string }): Sign
     } catch (cause) {
       if (cause instanceof SignerUnavailable || cause instanceof SignerRefused) throw cause;
       if (signal.aborted)
-        throw new SignerUnavailable('timeout', 'the signer did not answer in time', { cause });
+        throw new SignerUnavailable('timeout', 'the signer did not respond in time', { cause });
       throw new SignerUnavailable('unreachable', 'the signer cannot be reached', { cause });
     }
   }
 }
 
-/** Throws the error of the body, or `bad_response` when the body is of neither kind. */
+/** Parses a response. Throws the error in its body, or `bad_response` for an unknown body. */
 function readResponse<Schema extends z.ZodType>(
   { status, text }: HttpResponse,
   schema: Schema,
@@ -105,7 +105,10 @@ function readResponse<Schema extends z.ZodType>(
   if (answer.success) return answer.data;
   const failure = ErrorResponse.safeParse(body);
   if (!failure.success)
-    throw new SignerUnavailable('bad_response', `the signer answered ${status} with another body`);
+    throw new SignerUnavailable(
+      'bad_response',
+      `the signer responded ${status} with a body that is not of its protocol`,
+    );
   const { code, message } = failure.data;
   throw isRefusedCode(code)
     ? new SignerRefused(code, message)

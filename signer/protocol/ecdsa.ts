@@ -1,9 +1,9 @@
 import { p256 } from '@noble/curves/nist.js';
 
-/** r and s, 32 bytes each: what CKM_ECDSA answers for a P-256 key. */
+/** Length of a signature r ‖ s, 32 bytes each, that CKM_ECDSA makes with a P-256 key. */
 export const p256SignatureBytes = 64;
 
-/** The DER form (RFC 3279 §2.2.3) of r ‖ s. Throws when they are out of range. */
+/** Encodes r ‖ s in DER (RFC 3279 §2.2.3). Throws if r or s is out of range. */
 export function encodeDerSignature(compact: Buffer): Buffer {
   return Buffer.from(p256.Signature.fromBytes(compact, 'compact').toBytes('der'));
 }

@@ -6,10 +6,10 @@ const Name = z.string().min(1).max(128);
 const Reference = z.string().min(1).max(512);
 
 /**
- * An audit entry. Its text is the RFC 8785 form of this object, and that text is what is hashed,
- * signed and published. `timestamp` is UTC with milliseconds; `seq` counts from 1 without gaps per
- * (owner, type, id) of the resource; `salt` is 32 random bytes, base64, so that the hash reveals
- * nothing once the text is erased.
+ * An audit entry. Its canonical text is the RFC 8785 form of this object; that text is hashed,
+ * signed and published. `timestamp` is UTC with milliseconds. `seq` counts from 1 without gaps per
+ * (owner, type, id) of the resource. `salt` is 32 random bytes in base64, so that the hash reveals
+ * nothing about an erased text.
  */
 export const AuditEntry = z.strictObject({
   v: z.literal(1),
@@ -34,15 +34,15 @@ export class EntryError extends Error {
   readonly code: EntryFault;
 
   constructor(code: EntryFault, options?: ErrorOptions) {
-    super(`the text is refused: ${code}`, options);
+    super(`the text is no valid audit entry: ${code}`, options);
     this.name = 'EntryError';
     this.code = code;
   }
 }
 
 /**
- * The entry that a canonical text stands for. Throws EntryError: `not_canonical` when the text is
- * not the one RFC 8785 form of some JSON value, `not_an_entry` when that value is no audit entry.
+ * Parses a canonical text. Throws EntryError: `not_canonical` if the text is not the RFC 8785 form
+ * of a JSON value, `not_an_entry` if that value is no audit entry.
  */
 export function parseEntry(text: string): AuditEntry {
   const value = parseCanonical(text);

@@ -4,13 +4,13 @@ import { refusedCodes, unavailableCodes } from './signer-error.ts';
 export const maxBatchEntries = 256;
 export const maxEntryBytes = 64 * 1024;
 
-/** A full batch of full entries, with room for JSON to escape every second character. */
+/** Fits a full batch of the largest entries, with room to escape every second character in JSON. */
 export const maxBodyBytes = 2 * maxBatchEntries * maxEntryBytes;
 
-/** A label has room for six digits. */
+/** Highest generation of a key: a label has room for six digits. */
 export const maxGeneration = 999_999;
 
-/** An RSA key in an HSM may take half a minute. */
+/** Timeout for creating a key: an HSM may take half a minute to generate an RSA key. */
 export const keyCreationTimeoutMs = 60_000;
 
 const Base64 = z.base64();
@@ -24,13 +24,14 @@ export const SealRequest = z.strictObject({
   entries: z.array(EntryToSeal).min(1).max(maxBatchEntries),
 });
 
-/** Why one entry of a batch was not sealed. Sending it again unchanged gives the same answer. */
+/** The reason why one entry of a batch was not sealed. A retry with the same entry fails again. */
 export const EntryFault = z.enum(['too_large', 'not_canonical', 'not_an_entry', 'id_mismatch']);
 export type EntryFault = z.output<typeof EntryFault>;
 
 /**
- * `hash`: SHA3-256 of the UTF-8 text, lowercase hex. `signature`: ECDSA P-256 over that hash,
- * DER, base64. `keyId`: SHA-256 of the key's SPKI DER, first 16 bytes, lowercase hex.
+ * The seal of an entry. `hash`: SHA3-256 of the UTF-8 text, lowercase hex. `signature`: ECDSA P-256
+ * over that hash, DER, base64. `keyId`: SHA-256 of the key's SPKI DER, first 16 bytes, lowercase
+ * hex.
  */
 export const Seal = z.strictObject({
   id: z.string(),
@@ -43,7 +44,7 @@ export type Seal = z.output<typeof Seal>;
 export const SealResult = z.union([Seal, z.strictObject({ id: z.string(), error: EntryFault })]);
 export type SealResult = z.output<typeof SealResult>;
 
-/** Results in the order of the request's entries. */
+/** The results, in the order of the request's entries. */
 export const SealResponse = z.strictObject({ results: z.array(SealResult) });
 
 export const TokenRequest = z.strictObject({
@@ -53,25 +54,26 @@ export const TokenRequest = z.strictObject({
 });
 export type TokenRequest = z.output<typeof TokenRequest>;
 
-/** A compact JWS, RS256, with `typ` and `kid` in its header. */
+/** The token: a compact JWS, signed with RS256, with `typ` and `kid` in its header. */
 export const TokenResponse = z.strictObject({ token: z.string() });
 
-/** What a MAC may be asked for. The MAC of a label is itself a key of the application. */
+/** The labels that have a MAC. The application uses the MAC of a label as a key. */
 export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy']);
 export type MacLabel = z.output<typeof MacLabel>;
 
 export const MacRequest = z.strictObject({ label: z.string() });
 
-/** HMAC-SHA-256 of the label: 32 bytes, base64. */
+/** The HMAC-SHA-256 of the label: 32 bytes, base64. */
 export const MacResponse = z.strictObject({ mac: Base64.length(44) });
 
-/** What the keys are for that have a public half. */
+/** The purposes of the keys that have a public half. */
 export const SigningPurpose = z.enum(['audit', 'token']);
 export type SigningPurpose = z.output<typeof SigningPurpose>;
 
 /**
- * `publicKey`: SubjectPublicKeyInfo DER, base64. `contested`: another key of the token has the same
- * number, as for the moment in which two signers make one; such a key may yet be taken back.
+ * A public key. `publicKey`: SubjectPublicKeyInfo DER, base64. `contested`: another key of the
+ * token has the same purpose and generation, as happens while two signers create one concurrently;
+ * such a key may still be destroyed.
  */
 export const PublicKey = z.strictObject({
   purpose: SigningPurpose,
@@ -85,7 +87,7 @@ export type PublicKey = z.output<typeof PublicKey>;
 
 export const KeysResponse = z.strictObject({ keys: z.array(PublicKey) });
 
-/** `after`: a generation that was, though the token may hold it no more. */
+/** A request for a new key. `after`: a generation that existed, even if the token has lost it. */
 export const KeyRequest = z.strictObject({
   purpose: SigningPurpose,
   after: z
@@ -95,7 +97,7 @@ export const KeyRequest = z.strictObject({
     .default(0),
 });
 
-/** The key that was made: the generation after the highest of its purpose, and after `after`. */
+/** The created key: the generation above both the highest of its purpose and `after`. */
 export const KeyResponse = z.strictObject({ key: PublicKey });
 
 export const TokenState = z.enum([
@@ -108,7 +110,7 @@ export const TokenState = z.enum([
 ]);
 export type TokenState = z.output<typeof TokenState>;
 
-/** `token` is the state of the PKCS#11 token; `status` is `ok` only when that is `ready`. */
+/** The health of the signer. `status` is `ok` only if `token`, the PKCS#11 token, is `ready`. */
 export const HealthResponse = z.strictObject({
   status: z.enum(['ok', 'error']),
   token: TokenState,

@@ -14,10 +14,10 @@ export const unavailableCodes = [
   'internal_error',
 ] as const;
 
-/** The signer will never do what was asked. */
+/** Codes of a request that the signer will never carry out. */
 export type RefusedCode = (typeof refusedCodes)[number];
 
-/** The signer's own codes, and what its client finds when it gets no answer at all. */
+/** The signer's own codes, and those of its client when it gets no valid response. */
 type UnavailableCode =
   | (typeof unavailableCodes)[number]
   | 'unreachable'
@@ -34,10 +34,10 @@ class SignerError<Code extends string> extends Error {
   }
 }
 
-/** The signer or its HSM is away: the same request may succeed later. HTTP 5xx on the wire. */
+/** The signer or its HSM is unavailable: a retry may succeed later. HTTP 5xx on the wire. */
 export class SignerUnavailable extends SignerError<UnavailableCode> {}
 
-/** The request itself is at fault. HTTP 4xx on the wire. */
+/** The request itself is wrong, so that a retry fails again. HTTP 4xx on the wire. */
 export class SignerRefused extends SignerError<RefusedCode> {}
 
 export function isRefusedCode(code: string): code is RefusedCode {

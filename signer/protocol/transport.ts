@@ -3,25 +3,28 @@ import getRawBody from 'raw-body';
 import { maxBodyBytes } from './protocol.ts';
 import { SignerUnavailable } from './signer-error.ts';
 
-export type HttpRequest = {
-  agent: Agent;
-  socketPath: string;
-  method: 'GET' | 'POST';
-  path: string;
-  /** JSON. */
-  body: string | undefined;
-  signal: AbortSignal;
-};
+export interface HttpRequest {
+  readonly agent: Agent;
+  readonly socketPath: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** The body as JSON text. */
+  readonly body: string | undefined;
+  readonly signal: AbortSignal;
+}
 
-export type HttpResponse = { status: number; text: string };
+export interface HttpResponse {
+  readonly status: number;
+  readonly text: string;
+}
 
 class StaleConnection extends Error {}
 
 /**
- * One request over a Unix socket. A kept-alive connection that turns out to be dead, because the
- * signer was restarted meanwhile, is replaced by a new one once: every request of the protocol may
- * be repeated. Throws the socket's error, or the signal's; SignerUnavailable `bad_response` for an
- * answer that is longer than any of the protocol.
+ * Sends one request over a Unix socket. If a kept-alive connection turns out to be dead, because
+ * the signer was restarted, the request is retried once on a new one: every request of the protocol
+ * may be repeated. Throws the error of the socket or of the signal, and SignerUnavailable
+ * `bad_response` for a response that is longer than any of the protocol.
  */
 export async function exchange(options: HttpRequest): Promise<HttpResponse> {
   try {
@@ -58,7 +61,7 @@ async function readText(res: IncomingMessage): Promise<string> {
   } catch (cause) {
     res.destroy();
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
-      throw new SignerUnavailable('bad_response', 'the answer is too long', { cause });
+      throw new SignerUnavailable('bad_response', 'the response is too long', { cause });
     throw cause;
   }
 }

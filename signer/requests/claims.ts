@@ -6,7 +6,7 @@ const clockToleranceSeconds = 60;
 const Text = z.string().min(1).max(2048);
 const NumericDate = z.int().positive();
 
-/** RFC 9068 §2.2; what a service adds of its own is its own affair. */
+/** Claims of an access token (RFC 9068 §2.2). A service may add claims of its own. */
 const AccessTokenClaims = z.looseObject({
   iss: Text,
   sub: Text,
@@ -16,7 +16,7 @@ const AccessTokenClaims = z.looseObject({
   jti: Text,
 });
 
-/** Shows that its subject proved who they are a moment ago. */
+/** Claims of a reauthentication token, which shows that its subject has just reauthenticated. */
 const ReauthTokenClaims = z.strictObject({
   iss: Text,
   sub: Text,
@@ -27,7 +27,7 @@ const ReauthTokenClaims = z.strictObject({
   purpose: z.literal('reauth'),
 });
 
-/** What the token key signs: each `typ` with its claims and longest life. */
+/** Each `typ` that the token key signs, with its claims and longest lifetime. */
 const tokenTypes = {
   'at+jwt': { claims: AccessTokenClaims, maxLifetimeSeconds: 15 * 60 },
   'reauth+jwt': { claims: ReauthTokenClaims, maxLifetimeSeconds: 5 * 60 },
@@ -35,19 +35,19 @@ const tokenTypes = {
 
 type TokenType = keyof typeof tokenTypes;
 
-/** Throws SignerRefused `not_permitted` unless the token key may sign such a token now. */
+/** Throws SignerRefused `not_permitted` unless the token key may sign these claims now. */
 export function checkClaims(typ: string, claims: unknown, now: Date): TokenType {
-  if (!isTokenType(typ)) throw refuse('this typ is not signed');
+  if (!isTokenType(typ)) throw refuse('tokens of this typ are not signed');
   const result = tokenTypes[typ].claims.safeParse(claims);
   if (!result.success) {
     const names = result.error.issues.map((issue) => issue.path.join('.'));
-    throw refuse(`claims missing or malformed: ${names.join(', ')}`);
+    throw refuse(`claims missing, malformed or not allowed: ${names.join(', ')}`);
   }
   const { iat, exp } = result.data;
   if (exp <= iat || exp - iat > tokenTypes[typ].maxLifetimeSeconds)
-    throw refuse('the lifetime is not permitted');
+    throw refuse('exp must be after iat, within the longest lifetime of this typ');
   if (Math.abs(iat - now.getTime() / 1000) > clockToleranceSeconds)
-    throw refuse('iat is not the present time');
+    throw refuse('iat must be the present time, within 60 seconds');
   return typ;
 }
 

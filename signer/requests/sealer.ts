@@ -13,27 +13,27 @@ import {
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 import type { Verifier } from './verifier.ts';
 
-/** Seals by the audit key of that id. */
-export type Sealer = (
-  keyId: string,
-  entries: readonly EntryToSeal[],
-  signal: AbortSignal,
-) => Promise<SealResult[]>;
+export type Sealer = ReturnType<typeof createSealer>;
 
-type SealerOptions = {
-  hsm: Pick<Hsm, 'sign'>;
-  keys: Pick<KeyDirectory, 'load'>;
-  verifier: Pick<Verifier, 'verify'>;
-  metrics: Pick<Metrics, 'sealed' | 'refusedEntries' | 'unverified'>;
-};
+interface SealerOptions {
+  readonly hsm: Pick<Hsm, 'sign'>;
+  readonly keys: Pick<KeyDirectory, 'load'>;
+  readonly verifier: Pick<Verifier, 'verify'>;
+  readonly metrics: Pick<Metrics, 'sealed' | 'refusedEntries' | 'unverified'>;
+}
 
 /**
- * Seals entries: SHA3-256, ECDSA in the HSM, verified in software before it is answered. A text
- * that is no entry gets its fault as its result; a key that must not sign entries (SignerRefused)
- * and a failure of the HSM (SignerUnavailable) fail them all.
+ * Creates the function that seals entries with the audit key of an id: it hashes them by SHA3-256,
+ * signs the hashes by ECDSA in the HSM, and verifies every signature in software. A text that is no
+ * valid entry gets its fault as its result. A key that must not sign entries (SignerRefused) or a
+ * failure of the HSM (SignerUnavailable) fails the whole batch.
  */
-export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions): Sealer {
-  return async (keyId, entries, signal) => {
+export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions) {
+  return async (
+    keyId: string,
+    entries: readonly EntryToSeal[],
+    signal: AbortSignal,
+  ): Promise<SealResult[]> => {
     const key = await keys.load(keyId, 'audit');
     const outcomes = entries.map((entry) => hashEntry(entry));
     signal.throwIfAborted();
@@ -49,7 +49,7 @@ export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions): S
     });
   };
 
-  /** DER, base64, verified. */
+  /** Resolves with verified signatures in DER, base64, in the order of the entries. */
   async function sign(
     entries: readonly HashedEntry[],
     { keyId, publicKey }: SigningKey,
@@ -61,7 +61,7 @@ export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions): S
     const texts = entries.map(({ text }) => text);
     if (!(await verifier.verify({ publicKey, texts, signatures }))) {
       metrics.unverified.inc({ purpose: 'audit' });
-      throw new SignerUnavailable('hsm_unavailable', 'the HSM made a signature that is not valid');
+      throw new SignerUnavailable('hsm_unavailable', 'the HSM made an invalid signature');
     }
     metrics.sealed.inc(entries.length);
     return signatures;
@@ -70,9 +70,11 @@ export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions): S
 
 type HashedEntry = EntryToSeal & { digest: Buffer };
 
-function hashEntry(entry: EntryToSeal): HashedEntry | { id: string; error: EntryFault } {
+function hashEntry(
+  entry: EntryToSeal,
+): HashedEntry | { readonly id: string; readonly error: EntryFault } {
   const fault = findFault(entry);
-  if (fault) return { id: entry.id, error: fault };
+  if (fault !== undefined) return { id: entry.id, error: fault };
   return { ...entry, digest: hash('sha3-256', entry.text, 'buffer') };
 }
 

@@ -6,28 +6,29 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { TokenRequest } from '../protocol/protocol.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
 
-export type TokenSigner = (request: TokenRequest) => Promise<string>;
+export type TokenSigner = ReturnType<typeof createTokenSigner>;
 
-type TokenSignerOptions = {
-  hsm: Pick<Hsm, 'sign'>;
-  keys: Pick<KeyDirectory, 'load'>;
-  metrics: Pick<Metrics, 'tokensSigned' | 'unverified'>;
-  clock: () => Date;
-};
+interface TokenSignerOptions {
+  readonly hsm: Pick<Hsm, 'sign'>;
+  readonly keys: Pick<KeyDirectory, 'load'>;
+  readonly metrics: Pick<Metrics, 'tokensSigned' | 'unverified'>;
+  readonly clock: () => Date;
+}
 
 /**
- * Signs compact JWS tokens (RFC 7515) with RS256; `kid` is the key id. Throws SignerRefused
- * `not_permitted` for what a token key must not sign, SignerUnavailable when the HSM fails.
+ * Creates the function that signs compact JWS tokens (RFC 7515) with RS256; `kid` is the key id. It
+ * throws SignerRefused `not_permitted` for claims that a token key must not sign, and
+ * SignerUnavailable if the HSM fails.
  */
-export function createTokenSigner({ hsm, keys, metrics, clock }: TokenSignerOptions): TokenSigner {
-  return async ({ keyId, typ: requestedTyp, claims }) => {
+export function createTokenSigner({ hsm, keys, metrics, clock }: TokenSignerOptions) {
+  return async ({ keyId, typ: requestedTyp, claims }: TokenRequest): Promise<string> => {
     const typ = checkClaims(requestedTyp, claims, clock());
     const { publicKey } = await keys.load(keyId, 'token');
     const input = `${encodePart({ alg: 'RS256', kid: keyId, typ })}.${encodePart(claims)}`;
     const [signature] = await hsm.sign(keyId, [Buffer.from(input)]);
-    if (!signature || !verifyRs256(input, publicKey, signature)) {
+    if (signature === undefined || !verifyRs256(input, publicKey, signature)) {
       metrics.unverified.inc({ purpose: 'token' });
-      throw new SignerUnavailable('hsm_unavailable', 'the HSM made a signature that is not valid');
+      throw new SignerUnavailable('hsm_unavailable', 'the HSM made an invalid signature');
     }
     metrics.tokensSigned.inc({ typ });
     return `${input}.${signature.toString('base64url')}`;

@@ -1,36 +1,33 @@
 import type { KeyObject } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
-/** `signatures` are of `texts`, in their order: ECDSA over SHA3-256 of the UTF-8: DER, base64. */
-export type SignedTexts = {
-  publicKey: KeyObject;
-  texts: readonly string[];
-  signatures: readonly string[];
-};
+export interface SignedTexts {
+  readonly publicKey: KeyObject;
+  readonly texts: readonly string[];
+  /** One per text, in the order of `texts`: ECDSA over SHA3-256 of the UTF-8 text, DER, base64. */
+  readonly signatures: readonly string[];
+}
 
-export type Verifier = {
-  /** Whether every one of the texts is rightly signed. */
-  verify(signed: SignedTexts): Promise<boolean>;
-  close(): Promise<void>;
-};
+export type Verifier = ReturnType<typeof startVerifier>;
 
 /**
- * Verification costs more than all else about a seal: it has a thread of its own, and takes whole
- * batches, since handing over each signature alone costs as much again.
+ * Starts the thread that verifies signatures, which costs more than the rest of sealing together.
+ * It takes whole batches, since a message per signature would double the cost.
  */
-export function startVerifier(): Verifier {
+export function startVerifier() {
   const worker = new Worker(new URL('./verify-worker.ts', import.meta.url));
   const waiting: ((valid: boolean) => void)[] = [];
   worker.on('message', (valid: boolean) => waiting.shift()?.(valid));
   return {
-    verify(signed) {
+    /** Resolves with true if every text has a valid signature. */
+    verify(signed: SignedTexts): Promise<boolean> {
       return new Promise((resolve) => {
         waiting.push(resolve);
         worker.postMessage(signed, []);
       });
     },
 
-    async close() {
+    async close(): Promise<void> {
       await worker.terminate();
     },
   };

@@ -3,12 +3,15 @@ import type { Socket } from 'node:net';
 
 const checkMs = 1_000;
 
-type Exchange = { req: IncomingMessage; res: ServerResponse };
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
 
 /**
- * Gives what closes the server: it takes no new connection, answers every request that has come
- * whole, and resolves then. Who has not sent one within a second, or does not read the answer, as a
- * client that was paused, is not waited for.
+ * Returns the function that drains the server: it refuses new connections and resolves once every
+ * complete request has its response. About every second it cuts off clients that have not sent a
+ * complete request or do not read their response, such as paused ones.
  */
 export function createDrain(server: Server): () => Promise<void> {
   const exchanges = new Map<Socket, Exchange | undefined>();
@@ -21,14 +24,14 @@ export function createDrain(server: Server): () => Promise<void> {
     exchanges.set(socket, { req, res });
     res.once('close', () => {
       if (exchanges.has(socket)) exchanges.set(socket, undefined);
-      // close() ends idle connections only; those at work then become idle in their turn.
+      // server.close() ends only the connections that were idle when it was called.
       if (!server.listening) server.closeIdleConnections();
     });
   });
 
   function cutOff(): void {
     for (const [socket, exchange] of exchanges) {
-      if (!exchange?.req.complete || exchange.res.writableEnded) socket.destroy();
+      if (exchange?.req.complete !== true || exchange.res.writableEnded) socket.destroy();
     }
   }
 

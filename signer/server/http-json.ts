@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { maxBodyBytes } from '../protocol/protocol.ts';
 import { SignerRefused } from '../protocol/signer-error.ts';
 
-/** The body as the schema's type. Throws SignerRefused `invalid_request`, `payload_too_large`. */
+/** Reads and parses the body. Throws SignerRefused `invalid_request` or `payload_too_large`. */
 export async function readBody<Schema extends z.ZodType>(
   req: IncomingMessage,
   schema: Schema,
@@ -34,8 +34,10 @@ async function readText(req: IncomingMessage): Promise<string> {
     });
   } catch (cause) {
     if (cause instanceof Error && 'type' in cause && cause.type === 'entity.too.large')
-      throw new SignerRefused('payload_too_large', 'the body is too large', { cause });
-    throw new SignerRefused('invalid_request', 'the body did not arrive whole', { cause });
+      throw new SignerRefused('payload_too_large', `the body has more than ${maxBodyBytes} bytes`, {
+        cause,
+      });
+    throw new SignerRefused('invalid_request', 'the body is truncated', { cause });
   }
 }
 

@@ -14,17 +14,17 @@ import {
 import type { Sealer } from '../requests/sealer.ts';
 import type { TokenSigner } from '../requests/token-signer.ts';
 
-export type RouteOptions = {
-  hsm: Hsm;
-  keys: KeyDirectory;
-  sealer: Sealer;
-  tokenSigner: TokenSigner;
-  metrics: Metrics;
-};
+export interface RouteOptions {
+  readonly hsm: Hsm;
+  readonly keys: KeyDirectory;
+  readonly sealer: Sealer;
+  readonly tokenSigner: TokenSigner;
+  readonly metrics: Metrics;
+}
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
 
-/** Handlers by path and method. What they throw is answered by the server. */
+/** Creates the handlers by path and method. The server turns their errors into responses. */
 export function createRoutes({
   hsm,
   keys,
@@ -77,7 +77,7 @@ export function createRoutes({
   };
 }
 
-/** A client that has gone needs no more signatures. */
+/** Returns a signal that aborts when the client disconnects, which then needs no signatures. */
 function abortOnClose(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   res.once('close', () => controller.abort());

@@ -4,7 +4,7 @@ import { sendJson } from './http-json.ts';
 import { createRoutes, type Handler, type RouteOptions } from './routes.ts';
 import { SignerRefused, SignerUnavailable, type RefusedCode } from '../protocol/signer-error.ts';
 
-/** Longer than any pause of a busy application, so that connections are seldom made anew. */
+/** Longer than any pause of a busy application, so that connections are rarely reopened. */
 const keepAliveTimeoutMs = 75_000;
 const retryAfterSeconds = 1;
 
@@ -16,15 +16,15 @@ const refusalStatus: Record<RefusedCode, number> = {
   payload_too_large: 413,
 };
 
-/** The signer's HTTP protocol, not yet listening. */
+/** Creates the signer's HTTP server, not yet listening. */
 export function createSignerServer({ log, ...options }: RouteOptions & { log: Logger }): Server {
   const routes = createRoutes(options);
   return createServer(
     { keepAliveTimeout: keepAliveTimeoutMs },
-    (req, res) => void answer(req, res),
+    (req, res) => void respond(req, res),
   );
 
-  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
       await findHandler(req)(req, res);
     } catch (error) {
@@ -36,23 +36,27 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
   function findHandler(req: IncomingMessage): Handler {
     const path = req.url ?? '';
     const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    if (!methods) throw new SignerRefused('not_found', 'no such path');
+    if (methods === undefined) throw new SignerRefused('not_found', 'there is no such path');
     const method = req.method ?? '';
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    if (!handler) throw new SignerRefused('method_not_allowed', 'no such method on this path');
+    if (handler === undefined)
+      throw new SignerRefused('method_not_allowed', 'this path does not have that method');
     return handler;
   }
 
   function sendError(res: ServerResponse, error: unknown): void {
     if (error instanceof SignerRefused) {
-      log.warn({ code: error.code, reason: error.message }, 'refused');
-      // What is left of a body that was not read would be taken for the next request.
+      log.warn({ code: error.code, reason: error.message }, 'refused a request');
+      // The unread rest of the body would otherwise be parsed as the next request.
       if (error.code === 'payload_too_large') res.setHeader('connection', 'close');
       return sendJson(res, refusalStatus[error.code], { code: error.code, message: error.message });
     }
-    log.error({ err: error }, 'no answer');
+    log.error({ err: error }, 'a request failed');
     if (!(error instanceof SignerUnavailable) || error.code === 'internal_error')
-      return sendJson(res, 500, { code: 'internal_error', message: 'the signer is at fault' });
+      return sendJson(res, 500, {
+        code: 'internal_error',
+        message: 'the signer failed: see its log',
+      });
     if (error.code !== 'pin_incorrect') res.setHeader('retry-after', retryAfterSeconds);
     sendJson(res, 503, { code: error.code, message: error.message });
   }

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
-/** Nobody but owner and group may connect. */
+/** Lets only owner and group connect. */
 const socketUmask = 0o117;
 
 /**
- * Listens on a Unix socket of mode 0660, in place of one that a dead process left behind. Throws
- * when somebody answers there, or the file is no socket.
+ * Listens on a Unix socket of mode 0660 and replaces one that a dead process left behind. Throws if
+ * another process listens there, or if the file is no socket.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   if (await isStale(path)) unlinkSync(path);
-  // bind(2) runs within listen(): with the umask set there is no moment of wider permissions.
+  // listen() calls bind(2) synchronously: with the umask set, the socket never has a wider mode.
   const umask = process.umask(socketUmask);
   try {
     server.listen(path);
@@ -33,5 +33,5 @@ async function isStale(path: string): Promise<boolean> {
   } finally {
     probe.destroy();
   }
-  throw new Error(`another process answers on ${path}`);
+  throw new Error(`another process listens on ${path}: stop it, or set another SIGNER_SOCKET_PATH`);
 }

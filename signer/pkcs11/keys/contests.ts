@@ -1,14 +1,15 @@
 import type { StoredKey } from './key-objects.ts';
 
-/** Longer than a signer takes to settle the key it has just made, on a slow HSM too. */
+/** Longer than a signer takes to keep or destroy a key it has just created, even on a slow HSM. */
 const liveMs = 5_000;
 
-/** Whether these keys, which have one label, are still being settled by those who made them. */
+/** Tells whether the creators of these keys, which share one label, may still destroy one. */
 export type ContestWatch = (keys: readonly StoredKey[]) => boolean;
 
 /**
- * Takes a contest for over, and its keys for left behind by signers that died, once the same keys
- * have stood in it for 5 s. To be wrong about it does no harm: a number may then stay unused.
+ * Creates a watch over contests, in which several keys share one label. A contest counts as over,
+ * and its keys as left behind by signers that died, once the same keys were in it for 5 s. A wrong
+ * verdict is harmless: at worst a generation number stays unused.
  */
 export function watchContests(now: () => number): ContestWatch {
   const seenAt = new Map<string, number>();

@@ -11,10 +11,10 @@ import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { retry } from '../library/retry.ts';
 
 const maxAttempts = 20;
-/** Long enough for another to have destroyed its own key as well. */
+/** Long enough for a concurrent creator to have destroyed its own key as well. */
 const pauseMinMs = 150;
 
-/** A key that is made must not be left unsettled because the token is away for a moment. */
+/** Retries the decision to keep or destroy a new key, in case the token is away for a moment. */
 const settling = {
   attempts: 8,
   pauseMs: 200,
@@ -22,25 +22,26 @@ const settling = {
     error instanceof SignerUnavailable || (error instanceof Pkcs11Error && error.mayPass),
 };
 
-/** A token to make keys in. */
-export type Workplace = {
-  /** Works on a session that may write. */
+/** A token in which keys can be created. */
+export interface Workplace {
+  /** Runs `work` on a read-write session. */
   use<T>(work: (session: ck.Session) => Promise<T> | T): Promise<T>;
   /**
-   * Starts the library anew. SoftHSM, having changed a token itself, may not see what others had
-   * just changed.
+   * Reinitialises the library. A SoftHSM instance that changed the token itself may otherwise miss
+   * what other processes had changed just before.
    */
   renew(): Promise<void>;
-};
+}
 
 /**
- * Makes the key whose number follows the highest of its purpose, and `after`. Others may do so on the same token
- * at once, and may have died of it: no label stays with two keys but where both their makers were
- * killed, and then the next number is taken. Throws SignerUnavailable `busy`.
+ * Creates the next generation of a purpose, above both the highest in the token and `after`. Safe
+ * while other processes create keys in the same token, or die doing so: two keys share a label only
+ * where both creators were killed, and then the next generation is used. Throws SignerUnavailable
+ * `busy` when every attempt collided with another creator.
  */
 export async function createNextKey(
   token: Workplace,
-  { purpose, after, rsaBits }: { purpose: SigningPurpose; after: number; rsaBits: number },
+  { purpose, after, rsaBits }: NextKeyOptions,
 ): Promise<SigningKey> {
   const isLive = watchContests(() => performance.now());
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -48,16 +49,16 @@ export async function createNextKey(
       makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
     );
     const key = await keepUnlessShared(token, made, { isLive, keep: loadSigningKey });
-    if (key) return key;
+    if (key !== undefined) return key;
     await pause(attempt);
   }
-  throw new SignerUnavailable('busy', `others made ${purpose} keys at each attempt`);
+  throw new SignerUnavailable('busy', `others created ${purpose} keys at every attempt: try again`);
 }
 
-/** Makes the first key of a purpose, or resolves with false when there is one. */
+/** Creates the first key of a purpose, or resolves with false when the token holds one. */
 export async function createFirstKey(
   token: Workplace,
-  { purpose, rsaBits }: { purpose: KeyPurpose; rsaBits: number },
+  { purpose, rsaBits }: { readonly purpose: KeyPurpose; readonly rsaBits: number },
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     const made = await token.use(async (session) =>
@@ -65,19 +66,29 @@ export async function createFirstKey(
         ? makeKey(session, { purpose, highest: 0, after: 0, rsaBits })
         : undefined,
     );
-    if (!made) return false;
-    if (await keepUnlessShared(token, made, { isLive: () => false, keep: () => true })) return true;
+    if (made === undefined) return false;
+    const kept = await keepUnlessShared(token, made, { isLive: () => false, keep: () => true });
+    if (kept === true) return true;
     await pause(attempt);
   }
 }
 
-/** `highest` was so in the token, 0 for none; `id` is the CKA_ID, which no other key has. */
-type MadeKey<P extends KeyPurpose> = {
-  purpose: P;
-  highest: number;
-  generation: number;
-  id: Buffer;
-};
+interface NextKeyOptions {
+  readonly purpose: SigningPurpose;
+  /** Highest generation that ever existed; the token may have lost it. */
+  readonly after: number;
+  readonly rsaBits: number;
+}
+
+/** A key that was created and is not yet known to be the only one of its label. */
+interface MadeKey<P extends KeyPurpose> {
+  readonly purpose: P;
+  /** Highest generation in the token before the key was created, or 0. */
+  readonly highest: number;
+  readonly generation: number;
+  /** The CKA_ID, which no other key has. */
+  readonly id: Buffer;
+}
 
 function highestOf(session: ck.Session, purpose: KeyPurpose): number {
   return findKeysOf(session, purpose).at(-1)?.generation ?? 0;
@@ -90,7 +101,12 @@ async function makeKey<P extends KeyPurpose>(
     highest,
     after,
     rsaBits,
-  }: { purpose: P; highest: number; after: number; rsaBits: number },
+  }: {
+    readonly purpose: P;
+    readonly highest: number;
+    readonly after: number;
+    readonly rsaBits: number;
+  },
 ): Promise<MadeKey<P>> {
   const generation = Math.max(highest, after) + 1;
   const handle = await generateKey[purpose](session, { generation, rsaBits });
@@ -99,9 +115,10 @@ async function makeKey<P extends KeyPurpose>(
 }
 
 /**
- * Destroys the key again, and resolves with undefined, if another has its number or the number
- * before it is contested just now. Whoever comes second sees the first, so of two that do this at
- * once never both keep theirs.
+ * Keeps the new key and resolves with the result of `keep`, or destroys the key and resolves with
+ * undefined if another key has its label, or the highest generation before it is missing or under
+ * contest. The later of two concurrent creators sees the key of the earlier, so both never keep
+ * theirs.
  */
 async function keepUnlessShared<P extends KeyPurpose, T>(
   token: Workplace,
@@ -113,8 +130,8 @@ async function keepUnlessShared<P extends KeyPurpose, T>(
     const own = keys.find((key) => key.id.equals(id));
     const isAlone = own !== undefined && keys.length === 1;
     if (isAlone && follows(session)) return keep(session, own);
-    // What signs goes first: a public half that is left behind counts for nothing.
-    if (own) session.destroyObject(own.handle);
+    // The private half goes first, because a public half left behind is ignored everywhere.
+    if (own !== undefined) session.destroyObject(own.handle);
     for (const half of session.findObjects([{ type: ck.CKA_ID, value: id }]))
       session.destroyObject(half);
     return undefined;

@@ -1,8 +1,8 @@
 import { formatKeyLabel } from './key-label.ts';
 import { findSharedLabels, type SigningKey } from './keyring.ts';
-import type { KeyInToken } from '../../hsm/messages.ts';
+import type { KeyInToken } from '../../ipc/messages.ts';
 
-/** What the signer may know of the keys: all but their handles. */
+/** Describes keys for the signer, without their handles. */
 export function describeKeys(keys: readonly SigningKey[]): KeyInToken[] {
   const shared = findSharedLabels(keys);
   return keys.map(({ purpose, generation, keyId, spki }) => ({

@@ -3,17 +3,17 @@ import { findKeyLabel, formatKeyLabel, type KeyPurpose } from './key-label.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import * as ck from '../library/pkcs11.ts';
 
-/** An object of a key: what signs, or the public half of it. Both halves have one id and label. */
-export type StoredKey<Purpose extends KeyPurpose = KeyPurpose> = {
-  purpose: Purpose;
-  generation: number;
-  /** The CKA_ID: unlike the label, no two keys that were made here have the same. */
-  id: Buffer;
-  /** Good for the login it was found in. */
-  handle: ck.Handle;
-};
+/** An object of a key: the one that signs, or its public half, which has the same id and label. */
+export interface StoredKey<Purpose extends KeyPurpose = KeyPurpose> {
+  readonly purpose: Purpose;
+  readonly generation: number;
+  /** The CKA_ID, which is unique among the keys that signers made, unlike the label. */
+  readonly id: Buffer;
+  /** Valid only during the login in which the object was found. */
+  readonly handle: ck.Handle;
+}
 
-/** What signs for a purpose, or for one generation of it, the oldest generation first. */
+/** Finds the private or secret keys of a purpose, or of one generation, oldest first. */
 export function findKeysOf<P extends KeyPurpose>(
   session: ck.Session,
   purpose: P,
@@ -23,11 +23,14 @@ export function findKeysOf<P extends KeyPurpose>(
   return keys.toSorted((a, b) => a.generation - b.generation);
 }
 
-/** The public halves of a purpose, or of one generation of it, with attributes of these types. */
+/** Finds the public halves of a purpose, or of one generation, with attributes of these types. */
 export function findPublicHalvesOf<P extends SigningPurpose>(
   session: ck.Session,
   purpose: P,
-  { generation, types }: { generation?: number | undefined; types: readonly number[] },
+  {
+    generation,
+    types,
+  }: { readonly generation?: number | undefined; readonly types: readonly number[] },
 ): (StoredKey<P> & { attributes: Buffer[] })[] {
   const kind = [{ type: ck.CKA_CLASS, value: ck.CKO_PUBLIC_KEY }, keyTypes[purpose]];
   return findObjectsOf(session, { purpose, generation, kind, types });
@@ -44,14 +47,14 @@ const kinds: Record<KeyPurpose, ck.Template> = {
   mac: [{ type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY }],
 };
 
-type Search<P extends KeyPurpose> = {
-  purpose: P;
-  generation: number | undefined;
-  kind: ck.Template;
-  types: readonly number[];
-};
+interface Search<P extends KeyPurpose> {
+  readonly purpose: P;
+  readonly generation: number | undefined;
+  readonly kind: ck.Template;
+  readonly types: readonly number[];
+}
 
-/** One search, and one read of each object: over a network every call is a trip. */
+/** Finds objects by one search and one read each, since every call may be a network round trip. */
 function findObjectsOf<P extends KeyPurpose>(
   session: ck.Session,
   { purpose, generation, kind, types }: Search<P>,
@@ -68,7 +71,7 @@ function findObjectsOf<P extends KeyPurpose>(
   });
 }
 
-/** An object may be destroyed by another signer between being found and being read. */
+/** Reads attributes. Returns undefined if another signer destroyed the object since the search. */
 function readUnlessGone(
   session: ck.Session,
   handle: ck.Handle,
@@ -82,7 +85,7 @@ function readUnlessGone(
   }
 }
 
-/** Gone, or somebody else's object that has no such attribute. */
+/** Errors of an object that was destroyed, or of a foreign object without such an attribute. */
 const unreadable: ReadonlySet<string> = new Set([
   'CKR_OBJECT_HANDLE_INVALID',
   'CKR_ATTRIBUTE_TYPE_INVALID',

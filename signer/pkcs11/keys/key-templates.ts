@@ -8,13 +8,16 @@ const rsaExponent = Buffer.from([1, 0, 1]);
 const macKeyBytes = 32;
 const idBytes = 16;
 
-type KeyOptions = { generation: number; rsaBits: number };
+interface KeyOptions {
+  readonly generation: number;
+  readonly rsaBits: number;
+}
 
 type Generate = (session: ck.Session, options: KeyOptions) => Promise<ck.Handle>;
 
 /**
- * Makes a key that signs and does nothing else, and that the token never lets out. Resolves with
- * the handle of what signs.
+ * Generates a key that can only sign and cannot be extracted from the token. Resolves with the
+ * handle of the private or secret key.
  */
 export const generateKey: Record<KeyPurpose, Generate> = {
   audit(session, { generation }) {
@@ -86,7 +89,7 @@ function publicKey(name: ck.Template, keyType: number): ck.Template {
   ];
 }
 
-/** The id tells the key from another's of the same label, made at the same moment. */
+/** Returns a label, and a random id that tells the key from a concurrent one of the same label. */
 function nameOf(purpose: KeyPurpose, generation: number): ck.Template {
   return [
     { type: ck.CKA_LABEL, value: formatKeyLabel(purpose, generation) },

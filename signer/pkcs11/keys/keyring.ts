@@ -12,15 +12,21 @@ import {
 export type SigningKey = StoredKey<SigningPurpose> & PublicKey;
 export type MacKey = StoredKey<'mac'>;
 
-/** Every key that signs, and the MAC key: the oldest for ever, since what it derived is stored. */
-export type Keyring = { signingKeys: readonly SigningKey[]; mac: MacKey };
+/**
+ * Every signing key, and the MAC key, which always is the oldest one because values derived from it
+ * are stored.
+ */
+export interface Keyring {
+  readonly signingKeys: readonly SigningKey[];
+  readonly mac: MacKey;
+}
 
-/** A purpose has no usable key in the token, or it cannot be told which of two is meant. */
+/** Thrown when a purpose has no usable key in the token, or two keys that cannot be told apart. */
 export class KeyringError extends Error {}
 
 /**
- * The signing keys of the session's token, which may be none. Two of one label are both there, as
- * they are for the moment in which two signers make a key at once.
+ * Finds the signing keys of the session's token, if any. Includes every key of a shared label, as
+ * there are while two signers create a key concurrently.
  */
 export function findSigningKeys(
   session: Session,
@@ -31,7 +37,7 @@ export function findSigningKeys(
   );
 }
 
-/** Throws KeyringError unless the token has a key for every purpose. */
+/** Loads all keys. Throws KeyringError unless the token has a key for every purpose. */
 export function loadKeyring(session: Session, parse: PublicKeyParser): Keyring {
   const signingKeys = findSigningKeys(session, parse);
   for (const purpose of SigningPurpose.options) {
@@ -41,26 +47,27 @@ export function loadKeyring(session: Session, parse: PublicKeyParser): Keyring {
   return { signingKeys, mac: findMacKey(session) };
 }
 
-/** Throws KeyringError unless the token has the public half as well. */
+/** Loads a key with its public half. Throws KeyringError unless it has exactly one. */
 export function loadSigningKey(session: Session, key: StoredKey<SigningPurpose>): SigningKey {
   const { purpose, generation } = key;
   const whole = joinHalves(session, purpose, generation, createPublicKeyParser()).find(({ id }) =>
     id.equals(key.id),
   );
-  if (!whole) throw new KeyringError(`the token holds no one public key for ${labelOf(key)}`);
+  if (whole === undefined)
+    throw new KeyringError(`the token does not hold exactly one public key for ${labelOf(key)}`);
   return whole;
 }
 
-/** Throws KeyringError. */
+/** Finds the oldest MAC key. Throws KeyringError if there is none, or two have its label. */
 export function findMacKey(session: Session): MacKey {
   const [oldest, next] = findKeysOf(session, 'mac');
-  if (!oldest) throw new KeyringError('the token holds no mac key');
+  if (oldest === undefined) throw new KeyringError('the token holds no mac key');
   if (oldest.generation === next?.generation)
     throw new KeyringError(`the token holds more than one key ${labelOf(oldest)}`);
   return oldest;
 }
 
-/** The labels that more than one of the keys have. */
+/** Returns the labels that more than one of the keys has. */
 export function findSharedLabels(
   keys: readonly { purpose: KeyPurpose; generation: number }[],
 ): Set<string> {
@@ -74,13 +81,19 @@ export function findSharedLabels(
   );
 }
 
-function labelOf({ purpose, generation }: { purpose: KeyPurpose; generation: number }): string {
+function labelOf({
+  purpose,
+  generation,
+}: {
+  readonly purpose: KeyPurpose;
+  readonly generation: number;
+}): string {
   return formatKeyLabel(purpose, generation);
 }
 
 /**
- * Leaves out a key of which one half is missing, as when another signer takes its key back, or that
- * is of another kind than its label says.
+ * Joins private keys with their public halves. Skips a key whose other half is missing, as while
+ * another signer destroys its key, and a key of another kind than its label says.
  */
 function joinHalves(
   session: Session,
@@ -93,12 +106,13 @@ function joinHalves(
   const halves = Map.groupBy(findPublicHalvesOf(session, purpose, { generation, types }), nameOf);
   return keys.flatMap((key) => {
     const [half, ...others] = halves.get(nameOf(key)) ?? [];
-    const publicKey = half && others.length === 0 ? parse(purpose, half.attributes) : undefined;
-    return publicKey ? [{ ...key, ...publicKey }] : [];
+    if (half === undefined || others.length > 0) return [];
+    const publicKey = parse(purpose, half.attributes);
+    return publicKey === undefined ? [] : [{ ...key, ...publicKey }];
   });
 }
 
-/** What both halves of a pair have, and no other key. */
+/** Returns a name that both halves of a pair share with no other key. */
 function nameOf({ generation, id }: StoredKey): string {
   return `${generation} ${id.toString('hex')}`;
 }

@@ -6,47 +6,50 @@ const p256CoordinateBytes = 32;
 const p256PointBytes = 1 + 2 * p256CoordinateBytes;
 const octetStringHeaderBytes = 2;
 
-export type PublicKey = {
-  publicKey: KeyObject;
-  /** SubjectPublicKeyInfo, DER. */
-  spki: Buffer;
+export interface PublicKey {
+  readonly publicKey: KeyObject;
+  /** The SubjectPublicKeyInfo in DER. */
+  readonly spki: Buffer;
   /** SHA-256 of the SPKI DER, first 16 bytes, lowercase hex. */
-  keyId: string;
-};
+  readonly keyId: string;
+}
 
-/** The attributes of a token object that make up its public key. */
+/** The types of the attributes that make up the public key of a token object. */
 export const publicKeyAttributes: Record<SigningPurpose, readonly number[]> = {
   audit: [ck.CKA_EC_POINT],
   token: [ck.CKA_MODULUS, ck.CKA_PUBLIC_EXPONENT],
 };
 
-/** The key of the values of `publicKeyAttributes`; undefined for a key on another curve. */
+/**
+ * Parses the values of `publicKeyAttributes`. Returns undefined for anything but an uncompressed
+ * P-256 point or the two numbers of an RSA key.
+ */
 export type PublicKeyParser = (
   purpose: SigningPurpose,
   values: readonly Buffer[],
 ) => PublicKey | undefined;
 
-/** Remembers what it parsed, which costs more than to read it from a token in the same process. */
+/** Creates a parser with a cache, as parsing costs more than reading from a local token. */
 export function createPublicKeyParser(): PublicKeyParser {
   const parsed = new Map<string, PublicKey>();
   return (purpose, values) => {
     const name = values.map((value) => value.toString('base64')).join();
     const key = parsed.get(name) ?? parsePublicKey(purpose, values);
-    if (key) parsed.set(name, key);
+    if (key !== undefined) parsed.set(name, key);
     return key;
   };
 }
 
 function parsePublicKey(purpose: SigningPurpose, values: readonly Buffer[]): PublicKey | undefined {
   const key = purpose === 'audit' ? readEcPoint(values) : readRsaNumbers(values);
-  if (!key) return undefined;
+  if (key === undefined) return undefined;
   const publicKey = createPublicKey({ format: 'jwk', key });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   return { publicKey, spki, keyId: hash('sha256', spki, 'buffer').toString('hex', 0, 16) };
 }
 
 function readEcPoint([attribute = Buffer.alloc(0)]: readonly Buffer[]): JsonWebKey | undefined {
-  // The standard wraps the point in an OCTET STRING; some tokens leave that out.
+  // PKCS#11 wraps the point in a DER OCTET STRING, which some tokens omit.
   const header = attribute.length - p256PointBytes;
   const point = attribute.subarray(header);
   if ((header !== 0 && header !== octetStringHeaderBytes) || point[0] !== 4) return undefined;

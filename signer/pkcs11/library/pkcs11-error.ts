@@ -1,8 +1,8 @@
 /**
- * What makes the next attempt after an error worth while, from the mildest to the strongest:
- * another session; a new login and fresh key handles; the whole library anew. `stop` means that
- * another attempt would do harm (a real HSM locks itself after a few wrong PINs); `none` that it
- * cannot help.
+ * The action that must precede another attempt after an error, from mildest to strongest: use
+ * another session; log in again and find the keys again; reinitialise the library. `stop` means
+ * that another attempt would do harm (an HSM locks itself after a few wrong PINs), `none` that
+ * another attempt cannot succeed.
  */
 export type Remedy = 'replace_session' | 'login' | 'reinitialize' | 'stop' | 'none';
 
@@ -43,11 +43,11 @@ const remedies = new Map<string, Remedy>(
   ),
 );
 
-/** A PKCS#11 function answered something other than CKR_OK. */
+/** Thrown when a PKCS#11 function returns anything but CKR_OK. */
 export class Pkcs11Error extends Error {
   /** The C function, such as `C_Sign`. */
   readonly fn: string;
-  /** The return value's name, such as `CKR_DEVICE_REMOVED`. */
+  /** The name of the return value, such as `CKR_DEVICE_REMOVED`. */
   readonly returnValue: string;
 
   constructor(fn: string, returnValue: string, options?: ErrorOptions) {
@@ -57,12 +57,12 @@ export class Pkcs11Error extends Error {
     this.returnValue = returnValue;
   }
 
-  /** Unknown and general errors call for the strongest remedy. */
+  /** The remedy for the return value; unknown and general errors need `reinitialize`. */
   get remedy(): Remedy {
     return remedies.get(this.returnValue) ?? 'reinitialize';
   }
 
-  /** Whether the same may succeed a little later, and does no harm if it does not. */
+  /** Whether a retry may succeed a little later and does no harm if it fails. */
   get mayPass(): boolean {
     return this.remedy !== 'stop' && this.remedy !== 'none';
   }

@@ -43,23 +43,28 @@ export type Template = pkcs11js.Template;
 /** Called after each PKCS#11 function with its name, duration in seconds and return value. */
 export type Observer = (fn: string, seconds: number, returnValue: string) => void;
 
-export type Slot = { id: Handle; label: string; initialized: boolean; userPinSet: boolean };
+export interface Slot {
+  readonly id: Handle;
+  readonly label: string;
+  readonly initialized: boolean;
+  readonly userPinSet: boolean;
+}
 
 /** CKS_RO_USER_FUNCTIONS and CKS_RW_USER_FUNCTIONS: the session states of a logged-in user. */
 const userStates = new Set([1, 3]);
 
 const labelBytes = 32;
-/** Handles asked for at once: each call may be a trip over a network. */
+/** Handles requested per call, since each call may be a network round trip. */
 const findBatch = 512;
 
 /**
- * The PKCS#11 functions this project uses, with typed errors. Every method throws Pkcs11Error;
- * signing and making keys run on the thread pool, all else on the calling thread.
+ * The PKCS#11 functions that the signer uses, with typed errors. Every method throws Pkcs11Error.
+ * Signing and key generation run on the thread pool, everything else on the calling thread.
  */
 export class Library {
   readonly #api: Api;
 
-  /** Loads the shared library at `path`. Throws when it cannot be loaded. */
+  /** Loads the shared library at `path`. Throws if it cannot be loaded. */
   constructor(path: string, observe: Observer = () => {}) {
     this.#api = new Api(new pkcs11js.PKCS11(path), observe);
   }
@@ -68,12 +73,12 @@ export class Library {
     this.#api.call('C_Initialize', (ck) => ck.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK }));
   }
 
-  /** No call may be in flight: the library frees what they use. */
+  /** Finalises the library, which frees its memory: callers MUST NOT have a call in flight. */
   finalize(): void {
     this.#api.call('C_Finalize', (ck) => ck.C_Finalize());
   }
 
-  /** Slots that hold a token, initialised or not. */
+  /** Lists the slots that hold a token, initialised or not. */
   listSlots(): Slot[] {
     const ids = this.#api.call('C_GetSlotList', (ck) => ck.C_GetSlotList(true));
     return ids.map((id) => {
@@ -87,7 +92,7 @@ export class Library {
     });
   }
 
-  /** The initialised token of that label; labels outlive slot numbers. */
+  /** Finds the initialised token with this label. Slot numbers may change; labels do not. */
   findToken(label: string): Slot | undefined {
     return this.listSlots().find((slot) => slot.initialized && slot.label === label);
   }
@@ -104,11 +109,11 @@ export class Library {
   }
 }
 
-/** One PKCS#11 session: one operation at a time. Login is shared by all sessions of the process. */
+/** A PKCS#11 session, for one operation at a time. All sessions of a process share its login. */
 export class Session {
   readonly #api: Api;
   readonly #handle: Handle;
-  /** pkcs11js keeps no reference to the buffers of an asynchronous call (pkcs11js#121). */
+  /** Buffers of the call in flight, to which pkcs11js keeps no reference (pkcs11js#121). */
   readonly #held = new Set<Buffer | Template>();
 
   constructor(api: Api, handle: Handle) {
@@ -136,7 +141,7 @@ export class Session {
     this.#api.call('C_CloseSession', (ck) => ck.C_CloseSession(this.#handle));
   }
 
-  /** Throws unless the session is alive and its user logged in. */
+  /** Throws unless the session is alive and its user is logged in. */
   probe(): void {
     const fn = 'C_GetSessionInfo';
     const { state } = this.#api.call(fn, (ck) => ck.C_GetSessionInfo(this.#handle));
@@ -159,7 +164,7 @@ export class Session {
     });
   }
 
-  /** The values of attributes of these types, in their order. */
+  /** Returns the values of attributes of these types, in the order of `types`. */
   readAttributes<const Types extends readonly number[]>(
     object: Handle,
     types: Types,
@@ -178,7 +183,7 @@ export class Session {
     return values as { [Index in keyof Types]: Buffer };
   }
 
-  /** The handle of the private key. */
+  /** Resolves with the handle of the private key. */
   async generateKeyPair(
     mechanism: number,
     publicKey: Template,
@@ -204,7 +209,7 @@ export class Session {
     this.#api.call('C_DestroyObject', (ck) => ck.C_DestroyObject(this.#handle, object));
   }
 
-  /** `maxBytes` is the longest signature the key can make. */
+  /** Signs `data`. `maxBytes` is the length of the longest signature that the key can make. */
   async sign(mechanism: number, key: Handle, data: Buffer, maxBytes: number): Promise<Buffer> {
     const signature = Buffer.alloc(maxBytes);
     return this.#hold([data, signature], () => {
@@ -233,7 +238,7 @@ export class Session {
   }
 }
 
-/** Times each call and turns pkcs11js's errors into Pkcs11Error. */
+/** Measures each call and turns the errors of pkcs11js into Pkcs11Error. */
 class Api {
   readonly #ck: pkcs11js.PKCS11;
   readonly #observe: Observer;
@@ -267,7 +272,7 @@ class Api {
 
   #fail(fn: string, startedAt: number, cause: unknown): unknown {
     const returnValue = /CKR_\w+/.exec(String(cause))?.[0];
-    if (!returnValue) return cause;
+    if (returnValue === undefined) return cause;
     this.#observe(fn, secondsSince(startedAt), returnValue);
     return new Pkcs11Error(fn, returnValue, { cause });
   }

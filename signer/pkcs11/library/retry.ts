@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-type RetryOptions = {
-  attempts: number;
-  /** Before the second attempt; each later pause is as much longer. */
-  pauseMs: number;
-  mayPass: (error: unknown) => boolean;
-};
+interface RetryOptions {
+  readonly attempts: number;
+  /** Pause before the second attempt; each later pause is longer by this much. */
+  readonly pauseMs: number;
+  readonly mayPass: (error: unknown) => boolean;
+}
 
-/** Throws the last error, or the first that will not pass. */
+/** Runs `run` until it succeeds. Throws the last error, or the first that `mayPass` rejects. */
 export async function retry<T>(
   run: () => Promise<T> | T,
   { attempts, pauseMs, mayPass }: RetryOptions,

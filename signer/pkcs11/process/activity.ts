@@ -1,16 +1,10 @@
-import type { Call } from '../../hsm/messages.ts';
+import type { Call } from '../../ipc/messages.ts';
 import type { Observer } from '../library/pkcs11.ts';
 
 const flushAfterMs = 100;
 
-type Activity = {
-  observe: Observer;
-  /** Reports what is not yet reported. */
-  flush(): void;
-};
-
-/** Gathers PKCS#11 calls, since a message for each would cost more than the call. */
-export function createActivity(report: (calls: Call[]) => void): Activity {
+/** Collects PKCS#11 calls and reports them in batches: a message may cost more than the call. */
+export function createActivity(report: (calls: Call[]) => void) {
   let calls: Call[] = [];
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -19,11 +13,13 @@ export function createActivity(report: (calls: Call[]) => void): Activity {
     report(calls);
     calls = [];
   };
+  const observe: Observer = (fn, seconds, returnValue) => {
+    calls.push([fn, seconds, returnValue]);
+    timer ??= setTimeout(flush, flushAfterMs);
+  };
   return {
-    observe(fn, seconds, returnValue) {
-      calls.push([fn, seconds, returnValue]);
-      timer ??= setTimeout(flush, flushAfterMs);
-    },
+    observe,
+    /** Reports at once what has not been reported yet. */
     flush,
   };
 }

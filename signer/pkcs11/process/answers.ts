@@ -2,23 +2,23 @@ import { SignerUnavailable, unavailableCodes } from '../../protocol/signer-error
 import { createNextKey } from '../keys/key-creation.ts';
 import { KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
 import { mapInLanes } from './lanes.ts';
-import type { FromHsm, HsmRequest } from '../../hsm/messages.ts';
+import type { FromHsm, HsmRequest } from '../../ipc/messages.ts';
 import { macOf, signWith } from '../token/signatures.ts';
 import type { Token } from '../token/token.ts';
 
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
 
-type AnswersOptions = {
-  token: Pick<Token, 'run' | 'refresh' | 'use' | 'renew'>;
-  /** Signatures of one request in the HSM at once: as many as there are sessions. */
-  lanes: number;
-  rsaBits: number;
-};
+interface AnswersOptions {
+  readonly token: Pick<Token, 'run' | 'refresh' | 'use' | 'renew'>;
+  /** Concurrent signatures of one request: as many as there are sessions. */
+  readonly lanes: number;
+  readonly rsaBits: number;
+}
 
-/** Does what the signer asks for; an error becomes an answer of its code and message. */
+/** Creates the handler of the signer's requests, which turns an error into a `failure` message. */
 export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
-  /** Keys are made one after the other. */
+  /** Settles when the last requested key is created: keys are created one after the other. */
   let lastKey: Promise<unknown> = Promise.resolve();
   return async (request: HsmRequest): Promise<Answer> => {
     try {
@@ -59,7 +59,8 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
 
 function loadKey({ signingKeys }: Keyring, keyId: string): SigningKey {
   const key = signingKeys.find((each) => each.keyId === keyId);
-  if (!key) throw new SignerUnavailable('key_missing', 'the token holds no such key');
+  if (key === undefined)
+    throw new SignerUnavailable('key_missing', 'the token does not hold this key');
   return key;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Maps `items` in order, at most `count` at a time. Rejects with the first error, once the items
- * begun before it have ended; no other item is begun after it.
+ * Maps `items` in order, at most `count` concurrently. Rejects with the first error once all items
+ * in progress have settled; no further item is started after an error.
  */
 export async function mapInLanes<T, R>(
   items: readonly T[],

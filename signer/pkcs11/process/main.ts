@@ -1,18 +1,18 @@
-// The HSM process: a child of the signer that owns the PKCS#11 library, so that a call that never
-// returns can be ended with it.
+// The HSM process is a child of the signer and owns the PKCS#11 library, so that a call that never
+// returns can be ended by killing the process.
 import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { ConfigError, exitBadConfig, loadHsmConfig, type HsmConfig } from '../../config/config.ts';
 import { createActivity } from './activity.ts';
 import { createAnswers } from './answers.ts';
 import { describeKeys } from '../keys/key-description.ts';
-import { ToHsm, type FromHsm } from '../../hsm/messages.ts';
+import { ToHsm, type FromHsm } from '../../ipc/messages.ts';
 import { Token } from '../token/token.ts';
 
 const config = readConfig();
 const log = pino({ name: 'signer-hsm', level: config.logLevel });
 
-// A terminal interrupts every process of its group; the signer says when this one ends.
+// A terminal sends its signals to the whole process group; this process stops on the signer's word.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 new Worker(new URL('./lifeline.ts', import.meta.url)).unref();
@@ -44,7 +44,7 @@ async function stop(): Promise<void> {
   process.disconnect();
 }
 
-/** Nobody is left to tell once the signer is gone. */
+/** Sends a message and ignores errors, since nobody reads it once the signer has ended. */
 function send(message: FromHsm): void {
   process.send?.(message, undefined, {}, () => {});
 }

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const retryMs = 50;
 
 /**
- * Runs `work` in one process of this host at a time. PKCS#11 cannot say which of two tokens made at
- * once is meant. The lock is an abstract socket of Linux, which ends with its process; elsewhere
- * there is no lock.
+ * Runs `work` in at most one process of this host at a time, because PKCS#11 cannot tell apart two
+ * tokens of one label that were initialised concurrently. The lock is an abstract socket of Linux,
+ * which the kernel releases when its process ends; on other systems there is no lock.
  */
 export async function withHostLock<T>(name: string, work: () => Promise<T> | T): Promise<T> {
   if (process.platform !== 'linux') return work();

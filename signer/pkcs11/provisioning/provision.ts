@@ -4,15 +4,15 @@ import { formatKeyLabel, keyPurposes } from '../keys/key-label.ts';
 import type { Library, Slot } from '../library/pkcs11.ts';
 import { loadSlot, withLibrary, workIn, type TokenAccess } from './token-access.ts';
 
-type ProvisionOptions = TokenAccess & {
-  /** Needed only where the token or its user PIN is still to be made. */
-  soPin: string | undefined;
-  rsaBits: number;
-};
+interface ProvisionOptions extends TokenAccess {
+  /** PIN of the security officer, needed only to initialise the token or to set its user PIN. */
+  readonly soPin: string | undefined;
+  readonly rsaBits: number;
+}
 
 /**
- * Makes what is missing of the token and of each purpose's first key, and returns the lines to
- * print about it: none when everything was there. Several may do so at once.
+ * Initialises the token and creates the first key of each purpose, where missing. Resolves with a
+ * line to print for each step, none when everything existed. Safe to run concurrently.
  */
 export async function provision(options: ProvisionOptions): Promise<string[]> {
   const token = await withHostLock(options.tokenLabel, () => prepareToken(options));
@@ -27,11 +27,11 @@ export async function provision(options: ProvisionOptions): Promise<string[]> {
 async function prepareToken(options: ProvisionOptions): Promise<string[]> {
   const done: string[] = [];
   await withLibrary(options.library, (library) => {
-    if (library.findToken(options.tokenLabel)) return;
+    if (library.findToken(options.tokenLabel) !== undefined) return;
     initToken(library, options);
     done.push(`initialised token ${options.tokenLabel}`);
   });
-  // Slots may be numbered anew after C_InitToken, so the library starts afresh.
+  // C_InitToken may renumber the slots, so the library is initialised again.
   await withLibrary(options.library, (library) => {
     const slot = loadSlot(library, options.tokenLabel);
     if (slot.userPinSet) return;
@@ -43,7 +43,8 @@ async function prepareToken(options: ProvisionOptions): Promise<string[]> {
 
 function initToken(library: Library, { tokenLabel, soPin }: ProvisionOptions): void {
   const free = library.listSlots().find((slot) => !slot.initialized);
-  if (!free) throw new Error('no slot holds an uninitialised token');
+  if (free === undefined)
+    throw new Error('no slot holds an uninitialised token: add one to the HSM, or free a slot');
   library.initToken(free, requireSoPin(soPin), tokenLabel);
 }
 
@@ -56,6 +57,7 @@ function initUserPin(library: Library, slot: Slot, { pin, soPin }: ProvisionOpti
 }
 
 function requireSoPin(soPin: string | undefined): string {
-  if (soPin === undefined) throw new Error('SIGNER_SO_PIN_FILE is needed to initialise the token');
+  if (soPin === undefined)
+    throw new Error('set SIGNER_SO_PIN_FILE: it is needed to initialise the token and its PIN');
   return soPin;
 }

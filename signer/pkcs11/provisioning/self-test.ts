@@ -8,14 +8,17 @@ import type { Session } from '../library/pkcs11.ts';
 import { macBytes, macOf, signWith } from '../token/signatures.ts';
 import { withToken, type TokenAccess } from './token-access.ts';
 
-/** `problem` is undefined for a check that held. */
-type Check = { name: string; problem: string | undefined };
+/** The result of a check; `problem` is undefined if it passed. */
+interface Check {
+  readonly name: string;
+  readonly problem: string | undefined;
+}
 
 const sampleBytes = 32;
-/** No label that the signer answers. */
+/** A label for which the signer computes no MAC. */
 const sampleLabel = 'self-test';
 
-/** Logs in, signs and verifies with every audit and token key, and derives a MAC. */
+/** Logs in, signs and verifies with every audit and token key, and computes a MAC. */
 export async function testToken(access: TokenAccess): Promise<Check[]> {
   const checks: Check[] = [];
   const session = await attempt('log in', () =>
@@ -41,7 +44,8 @@ async function testSigningKeys(session: Session, purpose: SigningPurpose): Promi
       await attempt(label, async () => {
         if (shared.has(label)) throw new Error('more than one key has this label');
         const own = whole.find((each) => each.handle.equals(key.handle));
-        if (!own) throw new Error('the token holds no one public key for it');
+        if (own === undefined)
+          throw new Error('the token does not hold exactly one public key for it');
         await testSignature(session, own);
       }),
     );
@@ -52,7 +56,7 @@ async function testSigningKeys(session: Session, purpose: SigningPurpose): Promi
 async function testSignature(session: Session, key: SigningKey): Promise<void> {
   const valid =
     key.purpose === 'audit' ? await signsEntry(session, key) : await signsToken(session, key);
-  if (!valid) throw new Error('its signature does not verify');
+  if (!valid) throw new Error('its signature does not verify with its public key');
 }
 
 async function signsEntry(session: Session, key: SigningKey): Promise<boolean> {
@@ -70,7 +74,8 @@ async function signsToken(session: Session, key: SigningKey): Promise<boolean> {
 
 async function testMac(session: Session): Promise<void> {
   const mac = await macOf(session, findMacKey(session), sampleLabel);
-  if (mac.length !== macBytes) throw new Error('the MAC has another length');
+  if (mac.length !== macBytes)
+    throw new Error(`the MAC has ${mac.length} bytes instead of ${macBytes}`);
 }
 
 async function attempt(name: string, run: () => Promise<void>): Promise<Check> {

@@ -3,8 +3,12 @@ import { Library, type Session, type Slot } from '../library/pkcs11.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { retry } from '../library/retry.ts';
 
-/** What it takes to use a token once, as the command line does. */
-export type TokenAccess = { library: string; tokenLabel: string; pin: string };
+/** The library, token and PIN of the command line, which opens the token for one use at a time. */
+export interface TokenAccess {
+  readonly library: string;
+  readonly tokenLabel: string;
+  readonly pin: string;
+}
 
 class TokenMissing extends Error {}
 
@@ -15,6 +19,7 @@ const opening = {
     error instanceof TokenMissing || (error instanceof Pkcs11Error && error.mayPass),
 };
 
+/** Runs `work` on the initialised library and finalises it. */
 export async function withLibrary<T>(
   path: string,
   work: (library: Library) => Promise<T> | T,
@@ -29,8 +34,8 @@ export async function withLibrary<T>(
 }
 
 /**
- * Works on a session that is logged in and may write. A library that starts while others write to
- * the token may misread it for a moment (SoftHSM), so starting is tried a few times.
+ * Runs `work` on a logged-in read-write session. Retries the login a few times, because SoftHSM may
+ * misread a token while another process writes to it.
  */
 export async function withToken<T>(
   access: TokenAccess,
@@ -46,7 +51,7 @@ export async function withToken<T>(
   }
 }
 
-/** Throws with the library finalised. */
+/** Opens a logged-in session. The library is finalised again when it throws. */
 function logIn(library: Library, { tokenLabel, pin }: TokenAccess): Session {
   library.initialize();
   try {
@@ -59,14 +64,15 @@ function logIn(library: Library, { tokenLabel, pin }: TokenAccess): Session {
   }
 }
 
-/** Each use starts the library anew and logs in. */
+/** Returns a token that initialises the library and logs in for each use. */
 export function workIn(access: TokenAccess): Workplace {
   return { use: (work) => withToken(access, work), renew: async () => {} };
 }
 
-/** Throws when no token has that label. */
+/** Finds the slot of the token with this label. Throws if there is none. */
 export function loadSlot(library: Library, tokenLabel: string): Slot {
   const slot = library.findToken(tokenLabel);
-  if (!slot) throw new TokenMissing(`no token is labelled ${tokenLabel}`);
+  if (slot === undefined)
+    throw new TokenMissing(`no token is labelled ${tokenLabel}: run init, or check the label`);
   return slot;
 }

@@ -4,33 +4,34 @@ import type { PublicKeyParser } from '../keys/public-key.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { SessionPool } from './session-pool.ts';
 
-export type ConnectionOptions = {
-  tokenLabel: string;
-  pin: string;
-  sessions: number;
-  queueLimit: number;
-  /** One for all connections, since public keys outlive them. */
-  parse: PublicKeyParser;
-};
+export interface ConnectionOptions {
+  readonly tokenLabel: string;
+  readonly pin: string;
+  readonly sessions: number;
+  readonly queueLimit: number;
+  /** Shared by all connections, since public keys outlive each of them. */
+  readonly parse: PublicKeyParser;
+}
 
-/** A logged-in token. Login belongs to the process and lasts while `control` does. */
-export type Connection = {
-  library: Library;
-  slot: Slot;
-  control: Session;
+/** A logged-in token. The login belongs to the process and lasts as long as `control` is open. */
+export interface Connection {
+  readonly library: Library;
+  readonly slot: Slot;
+  readonly control: Session;
+  /** Replaced when the keys are read again. */
   keyring: Keyring;
-  parse: PublicKeyParser;
-  pool: SessionPool<Session>;
-  /** One session beside the pool that makes keys, which may take as long as a minute. */
-  writer: SessionPool<Session>;
-};
+  readonly parse: PublicKeyParser;
+  readonly pool: SessionPool<Session>;
+  /** A session outside of the pool that creates keys, which may take up to a minute. */
+  readonly writer: SessionPool<Session>;
+}
 
-/** Throws Pkcs11Error or KeyringError, and then leaves the library finalised. */
+/** Opens a connection. Throws Pkcs11Error or KeyringError, and then finalises the library. */
 export function openConnection(library: Library, options: ConnectionOptions): Connection {
   try {
     library.initialize();
     const slot = library.findToken(options.tokenLabel);
-    if (!slot) throw new Pkcs11Error('C_GetSlotList', 'CKR_TOKEN_NOT_PRESENT');
+    if (slot === undefined) throw new Pkcs11Error('C_GetSlotList', 'CKR_TOKEN_NOT_PRESENT');
     const survives = (error: unknown) => !(error instanceof Pkcs11Error);
     const pool = new SessionPool({
       size: options.sessions,
@@ -52,13 +53,16 @@ export function openConnection(library: Library, options: ConnectionOptions): Co
   }
 }
 
-/** The same connection after another login, with fresh key handles. Throws as openConnection. */
+/**
+ * Logs in again and returns the connection with fresh key handles. Throws Pkcs11Error or
+ * KeyringError.
+ */
 export function renewLogin(connection: Connection, pin: string): Connection {
   quietly(() => connection.control.close());
   return { ...connection, ...logIn(connection, pin) };
 }
 
-/** Waits for operations in flight before the library goes: C_Finalize under a call crashes. */
+/** Closes the connection after operations in flight: C_Finalize during a call crashes. */
 export async function closeConnection(connection: Connection): Promise<void> {
   const { library, control, pool, writer } = connection;
   await Promise.all([pool.drain(), writer.drain()]);
@@ -76,7 +80,7 @@ function logIn(
   return { control, keyring: loadKeyring(control, parse) };
 }
 
-/** For what may be gone already, on the way out. */
+/** Runs a clean-up step and ignores its Pkcs11Error: the object may no longer exist. */
 function quietly(run: () => void): void {
   try {
     run();

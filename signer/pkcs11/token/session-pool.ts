@@ -1,29 +1,34 @@
 import { SignerUnavailable } from '../../protocol/signer-error.ts';
 
-type Closable = { close(): void };
+interface Closable {
+  close(): void;
+}
 
-type Waiter<S> = { resolve: (session: S) => void; reject: (reason: unknown) => void };
+interface Waiter<S> {
+  readonly resolve: (session: S) => void;
+  readonly reject: (reason: unknown) => void;
+}
 
-/** Where a caller waits: as a part of a batch, or for itself. */
+/** The queue in which a caller waits: for one operation, or for an operation of a batch. */
 export type Queue = 'single' | 'batch';
 
-/** The pool was drained while the caller waited: nothing of its work has begun. */
+/** Thrown when the pool was drained before the caller got a session: its work has not started. */
 export class PoolDrained extends Error {}
 
-type SessionPoolOptions<S> = {
-  size: number;
-  /** How many callers may wait for a session in a queue before `busy` is the answer. */
-  queueLimit: number;
-  open: () => S;
-  /** Whether a session is still fit for use after its operation threw this. */
-  survives: (error: unknown) => boolean;
-};
+interface SessionPoolOptions<S> {
+  readonly size: number;
+  /** Callers that may wait in each queue; any further caller fails with `busy`. */
+  readonly queueLimit: number;
+  readonly open: () => S;
+  /** Tells whether a session is still usable after its operation threw this error. */
+  readonly survives: (error: unknown) => boolean;
+}
 
 /**
- * Sessions for one operation each, opened as they are first needed. In each queue who comes first is
- * served first, and the queues are served by turns: else a batch would wait behind all others with
- * each of its operations, and never end while many log in. A session whose operation left it unfit is
- * closed; the next caller gets a new one.
+ * Lends sessions for one operation each and opens them on demand. Each queue is first in, first
+ * out, and the two queues are served alternately: otherwise every operation of a batch would wait
+ * behind all single operations, and a batch would starve while many users log in. A session that
+ * its operation broke is closed, and the next caller gets a new one.
  */
 export class SessionPool<S extends Closable> {
   readonly #options: SessionPoolOptions<S>;
@@ -49,21 +54,24 @@ export class SessionPool<S extends Closable> {
     return this.#waiting.single.length + this.#waiting.batch.length;
   }
 
-  /** Throws SignerUnavailable `busy` over the queue limit, PoolDrained, and what `work` throws. */
+  /**
+   * Runs `work` on a session. Throws SignerUnavailable `busy` if the queue is full, PoolDrained,
+   * and whatever `work` throws.
+   */
   async use<T>(work: (session: S) => Promise<T> | T, queue: Queue = 'single'): Promise<T> {
     const session = await this.#acquire(queue);
-    let fit = true;
+    let usable = true;
     try {
       return await work(session);
     } catch (error) {
-      fit = this.#options.survives(error);
+      usable = this.#options.survives(error);
       throw error;
     } finally {
-      this.#release(session, fit);
+      this.#release(session, usable);
     }
   }
 
-  /** Turns waiting and later callers away; resolves once no session is in use and all are closed. */
+  /** Rejects waiting and later callers. Resolves once every session is released and closed. */
   async drain(): Promise<void> {
     this.#drained ??= Promise.withResolvers();
     for (const queue of Object.values(this.#waiting))
@@ -75,9 +83,9 @@ export class SessionPool<S extends Closable> {
 
   #acquire(queue: Queue): Promise<S> {
     const { promise, resolve, reject } = Promise.withResolvers<S>();
-    if (this.#drained) reject(new PoolDrained());
+    if (this.#drained !== undefined) reject(new PoolDrained());
     else if (!this.#hasRoom() && this.#waiting[queue].length >= this.#options.queueLimit)
-      reject(new SignerUnavailable('busy', 'too many operations wait for a session'));
+      reject(new SignerUnavailable('busy', 'too many operations wait for a session: try again'));
     else {
       this.#waiting[queue].push({ resolve, reject });
       this.#serve();
@@ -85,9 +93,9 @@ export class SessionPool<S extends Closable> {
     return promise;
   }
 
-  #release(session: S, fit: boolean): void {
+  #release(session: S, usable: boolean): void {
     this.#inUse -= 1;
-    if (fit) this.#idle.push(session);
+    if (usable) this.#idle.push(session);
     else closeQuietly(session);
     this.#serve();
     if (this.#inUse === 0) this.#drained?.resolve();
@@ -107,7 +115,7 @@ export class SessionPool<S extends Closable> {
   #serve(): void {
     while (this.#hasRoom()) {
       const waiter = this.#next();
-      if (!waiter) return;
+      if (waiter === undefined) return;
       try {
         const session = this.#idle.shift() ?? this.#options.open();
         this.#inUse += 1;
@@ -119,11 +127,11 @@ export class SessionPool<S extends Closable> {
   }
 }
 
-/** For a session that may be gone already. */
+/** Closes a session and ignores errors: it may no longer exist. */
 function closeQuietly(session: Closable): void {
   try {
     session.close();
   } catch {
-    // Closing was all that was left to do with it.
+    // Nothing else is done with the session.
   }
 }

@@ -9,7 +9,10 @@ import {
 
 export const macBytes = 32;
 
-/** An audit key signs a digest and answers r ‖ s; a token key signs a text by RS256. */
+/**
+ * Signs `input`: a digest with an audit key, which yields r ‖ s, or a text with a token key, by
+ * RS256.
+ */
 export function signWith(session: Session, key: SigningKey, input: Buffer): Promise<Buffer> {
   if (key.purpose === 'audit')
     return session.sign(CKM_ECDSA, key.handle, input, p256SignatureBytes);
@@ -17,7 +20,7 @@ export function signWith(session: Session, key: SigningKey, input: Buffer): Prom
   return session.sign(CKM_SHA256_RSA_PKCS, key.handle, input, modulusBits / 8);
 }
 
-/** HMAC-SHA-256 of the label. */
+/** Resolves with the HMAC-SHA-256 of the label. */
 export function macOf(session: Session, key: MacKey, label: string): Promise<Buffer> {
   return session.sign(CKM_SHA256_HMAC, key.handle, Buffer.from(label), macBytes);
 }

@@ -19,21 +19,21 @@ import { tokenAway } from '../../protocol/token-away.ts';
 const retryMinMs = 250;
 const retryMaxMs = 10_000;
 
-/** An operation that fails again calls for the next stronger remedy, whatever the error says. */
+/** The weakest remedy after each further failure of an operation, whatever the error calls for. */
 const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
 
-type TokenOptions = Omit<ConnectionOptions, 'parse'> & {
-  library: string;
-  keepAliveMs: number;
-  observe: Observer;
-  /** Called whenever the state or the keys may have changed, with no keys but when `ready`. */
-  changed: (state: TokenState, keys: readonly SigningKey[]) => void;
-  log: Logger;
-};
+interface TokenOptions extends Omit<ConnectionOptions, 'parse'> {
+  readonly library: string;
+  readonly keepAliveMs: number;
+  readonly observe: Observer;
+  /** Called whenever the state or the keys may have changed; without a connection, with no keys. */
+  readonly changed: (state: TokenState, keys: readonly SigningKey[]) => void;
+  readonly log: Logger;
+}
 
 /**
- * The PKCS#11 token: connects, hands out logged-in sessions, and applies the remedy that an error
- * calls for. A refused PIN ends it for good.
+ * Connects to the PKCS#11 token, lends logged-in sessions, and applies the remedy that an error
+ * needs. After a refused PIN it never connects again.
  */
 export class Token {
   readonly #options: TokenOptions;
@@ -61,15 +61,15 @@ export class Token {
     return this.#connection?.pool.waiting ?? 0;
   }
 
-  /** Connects now, or as soon as the token is there. */
+  /** Connects now, or retries until the token is available. */
   start(): void {
     this.#connect();
     setInterval(() => void this.#keepAlive(), this.#options.keepAliveMs).unref();
   }
 
   /**
-   * One operation on one session. `work` runs again after a failure that a remedy was found for,
-   * so it must be safe to repeat. Throws SignerUnavailable, and what else `work` throws.
+   * Runs one operation on a session of the pool. `work` runs again after a failure that has a
+   * remedy, so it MUST be safe to repeat. Throws SignerUnavailable and whatever else `work` throws.
    */
   run<T>(work: (session: Session, keyring: Keyring) => Promise<T> | T, queue?: Queue): Promise<T> {
     return this.#attempt(({ pool, keyring }) =>
@@ -77,22 +77,22 @@ export class Token {
     );
   }
 
-  /** As `run`, on the one session that may write. */
+  /** Runs one operation like `run`, on the single read-write session. */
   use<T>(work: (session: Session) => Promise<T> | T): Promise<T> {
     return this.#attempt(({ writer }) => writer.use(work));
   }
 
-  /** Lets operations in flight end and starts the library anew; those that come now wait. */
+  /** Reinitialises the library after operations in flight, while new operations wait. */
   async renew(): Promise<void> {
     await this.#recovery;
     await this.#recover(this.#require(), 'reinitialize');
   }
 
-  /** Looks at the token's keys again: somebody else may have made one. */
+  /** Reads the keys of the token again, since another process may have created one. */
   async refresh(): Promise<void> {
     await this.#attempt((connection) =>
       connection.pool.use((session) => {
-        // Who is not logged in is shown no private keys, rather than told so.
+        // Without a login, a token hides its private keys instead of reporting an error.
         session.probe();
         connection.keyring = loadKeyring(session, connection.parse);
       }),
@@ -109,7 +109,7 @@ export class Token {
       } catch (error) {
         if (error instanceof PoolDrained) continue;
         if (!(error instanceof Pkcs11Error)) throw error;
-        this.#options.log.warn({ err: error, remedy: error.remedy }, 'PKCS#11 operation failed');
+        this.#options.log.warn({ err: error, remedy: error.remedy }, 'a PKCS#11 operation failed');
         const floor = escalation[failures];
         if (error.remedy === 'none' || floor === undefined)
           throw new SignerUnavailable('hsm_unavailable', 'the HSM failed', { cause: error });
@@ -119,22 +119,22 @@ export class Token {
     }
   }
 
-  /** Waits for operations in flight, then logs out and lets go of the library. */
+  /** Waits for operations in flight, then logs out and finalises the library. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#recovery;
     const connection = this.#connection;
     this.#connection = undefined;
     this.#enter('stopped');
-    if (connection) await closeConnection(connection);
+    if (connection !== undefined) await closeConnection(connection);
   }
 
   #require(): Connection {
-    if (this.#connection) return this.#connection;
+    if (this.#connection !== undefined) return this.#connection;
     throw tokenAway(this.#state);
   }
 
-  /** Operations that failed on the same connection share one recovery. */
+  /** Applies a remedy, once for all operations that failed on the same connection. */
   async #recover(failed: Connection, remedy: Remedy): Promise<void> {
     if (this.#connection !== failed || remedy === 'replace_session') return;
     if (remedy === 'login') {
@@ -143,7 +143,7 @@ export class Token {
         this.#enter(this.#state);
         return;
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'login failed');
+        this.#options.log.warn({ err: error }, 'the login to the token failed');
         if (isRefusedPin(error)) this.#enter('pin_incorrect');
       }
     }
@@ -153,14 +153,18 @@ export class Token {
     await this.#recovery;
   }
 
-  /** Tries twice: SoftHSM cannot read a token in the moment in which another process writes to it. */
+  /** Reconnects, with one retry: SoftHSM cannot read a token while another process writes it. */
   async #reconnect(failed: Connection): Promise<void> {
     this.#connection = undefined;
     if (this.#state !== 'pin_incorrect') this.#enter('connecting');
     await closeConnection(failed);
     if (this.#state === 'pin_incorrect') return;
     this.#connect();
-    if (!this.#connection) await this.#nextTry;
+    if (!this.#isConnected()) await this.#nextTry;
+  }
+
+  #isConnected(): boolean {
+    return this.#connection !== undefined;
   }
 
   #connect(retryMs = retryMinMs): void {
@@ -174,10 +178,10 @@ export class Token {
       });
       this.#enter('ready');
       const keys = this.#connection.keyring.signingKeys.map((key) => key.keyId);
-      log.info({ keys }, 'token ready');
+      log.info({ keys }, 'connected to the token');
     } catch (error) {
       this.#enter(stateAfter(error));
-      log.error({ err: error, token: this.#state }, 'cannot connect to the token');
+      log.error({ err: error, token: this.#state }, 'the connection to the token failed');
       if (this.#state !== 'pin_incorrect') this.#nextTry = this.#retry(retryMs);
     }
   }
@@ -193,13 +197,13 @@ export class Token {
     this.#options.changed(state, this.#connection?.keyring.signingKeys ?? []);
   }
 
-  /** Idle sessions serve in turn, so each is probed once. */
+  /** Probes every idle session once, as the pool lends them in turn. */
   async #keepAlive(): Promise<void> {
     try {
       for (let open = this.#connection?.pool.open ?? 0; open > 0; open -= 1)
         await this.run((session) => session.probe());
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'keep-alive failed');
+      this.#options.log.warn({ err: error }, 'the keep-alive of the sessions failed');
     }
   }
 }

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { KeyId, SigningPurpose, TokenState } from '../protocol/protocol.ts';
 import { unavailableCodes } from '../protocol/signer-error.ts';
 
-/** What the signer and its HSM process say to each other over Node's IPC, structured clones. */
+// Messages between the signer and its HSM process, structured clones over Node's IPC channel.
+
 export const Bytes = z.custom<Buffer>((value) => Buffer.isBuffer(value));
 
 /**
- * `sign`: each input by the key of that id: an ECDSA digest for an audit key, the text of an RS256
- * signature for a token key. `refresh`: looks for keys in the token once more. `create_key`: the
- * next generation of a purpose, above `after`. `ping`: shows that the process is not stuck in a call.
+ * A request to the HSM process. `sign` signs each input with the key of that id: a SHA3-256 digest
+ * for an audit key, the text to sign by RS256 for a token key. `mac` computes the HMAC of a label.
+ * `refresh` reads the keys of the token again. `create_key` creates the next generation of a
+ * purpose, above `after`. `ping` shows that the process is not stuck in a call.
  */
 export const HsmRequest = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sign'), keyId: KeyId, inputs: z.array(Bytes) }),
@@ -19,14 +21,14 @@ export const HsmRequest = z.discriminatedUnion('kind', [
 ]);
 export type HsmRequest = z.output<typeof HsmRequest>;
 
-/** `stop`: finish what is in hand, let go of the token and end. */
+/** A message to the HSM process. `stop`: finish pending requests, release the token and exit. */
 export const ToHsm = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('request'), id: z.int(), request: HsmRequest }),
   z.strictObject({ kind: z.literal('stop') }),
 ]);
 export type ToHsm = z.output<typeof ToHsm>;
 
-/** `contested`: another key of the token has the same label. */
+/** A public key of the token. `contested`: another key of the token has the same label. */
 export const KeyInToken = z.strictObject({
   purpose: SigningPurpose,
   generation: z.int().positive(),
@@ -36,7 +38,7 @@ export const KeyInToken = z.strictObject({
 });
 export type KeyInToken = z.output<typeof KeyInToken>;
 
-/** A PKCS#11 function that returned: its name, duration in seconds and return value. */
+/** A PKCS#11 call that returned: function name, duration in seconds and return value. */
 const Call = z.tuple([z.string(), z.number(), z.string()]);
 export type Call = z.output<typeof Call>;
 
