@@ -1,7 +1,7 @@
 /**
- * Brings a fresh checkout to the point where `npm start` and `npm test` work: system tools, then
- * npm's packages. Runs before both, on any Node from 20 and with nothing installed; says nothing and
- * takes no time when nothing is to do. `setup.mjs soak` also installs what the longer fault tests need,
+ * Installs the system tools and the npm packages that `npm start` and `npm test` need. Runs before
+ * both, on any Node from 20 and with nothing installed; it prints nothing and takes almost no time
+ * if everything is installed. `setup.mjs soak` also installs the tools of the longer fault tests,
  * `setup.mjs browser` a browser.
  */
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 
 const project = dirname(fileURLToPath(import.meta.url));
 const localBin = join(project, 'node_modules', '.bin');
-/** Read by app/dev/files/tools.ts. Lies in node_modules, so that it goes whenever they do. */
+/** The result, which app/dev/files/tools.ts reads; in node_modules, to be deleted with it. */
 const resultFile = join(project, 'node_modules', '.probatio-setup.json');
 
 const redisTool = {
@@ -34,19 +34,19 @@ const softhsmTool = {
   apt: 'softhsm2',
   brew: 'softhsm',
 };
-/** What compiles pkcs11js while npm installs it. */
+/** The tools with which npm compiles pkcs11js during its installation. */
 const compiling = [
   { name: 'Python 3', find: () => findCommand('python3'), apt: 'python3', brew: 'python' },
   { name: 'make', find: () => findCommand('make'), apt: 'make', brew: 'make' },
   {
-    name: 'A C++ compiler',
+    name: 'a C++ compiler',
     find: () => findCommand('g++', 'c++', 'clang++'),
     apt: 'g++',
     brew: 'gcc',
   },
 ];
 
-/** A token behind a socket, as a network HSM is. */
+/** The tools that put a token behind a socket, like a network HSM. */
 const p11Kit = [
   { name: 'p11-kit', find: () => findCommand('p11-kit'), apt: 'p11-kit', brew: 'p11-kit' },
   {
@@ -70,7 +70,7 @@ if (process.argv[2] === 'browser') requireTools([chromiumTool]);
 
 function setUp() {
   if (Number.parseInt(process.versions.node, 10) < 20) {
-    fail(`Node ${process.versions.node} is too old: use Node 20 or newer`);
+    fail(`Node ${process.versions.node} is too old: install Node 20 or newer`);
   }
   const lock = readFileSync(join(project, 'package-lock.json'));
   const lockHash = createHash('sha256').update(lock).digest('hex');
@@ -94,18 +94,19 @@ function readResult() {
 
 function requireTools(tools) {
   const lines = installMissing(tools).map(
-    ({ name, apt, brew }) => `${name} is missing: apt-get install ${apt}, or brew install ${brew}`,
+    ({ name, apt, brew }) =>
+      `${name} is missing: run apt-get install ${apt}, or brew install ${brew}`,
   );
   if (lines.length > 0) fail(...lines);
 }
 
-/** What is missing after all. */
+/** Installs the missing tools by apt or Homebrew. Returns those that are still missing. */
 function installMissing(tools) {
-  const missing = tools.filter((tool) => !tool.find());
+  const missing = tools.filter((tool) => tool.find() === undefined);
   if (missing.length === 0) return [];
-  if (findCommand('apt-get')) installWithApt(missing.map((tool) => tool.apt));
-  else if (findCommand('brew')) installWithBrew(missing.map((tool) => tool.brew));
-  return missing.filter((tool) => !tool.find());
+  if (findCommand('apt-get') !== undefined) installWithApt(missing.map((tool) => tool.apt));
+  else if (findCommand('brew') !== undefined) installWithBrew(missing.map((tool) => tool.brew));
+  return missing.filter((tool) => tool.find() === undefined);
 }
 
 function installWithApt(packages) {
@@ -122,7 +123,7 @@ function installWithApt(packages) {
   const install = () => apt('install', '--yes', '--no-install-recommends', ...packages);
   say(`installing ${packages.join(', ')} with apt`);
   if (install().status === 0) return;
-  // The package lists may be missing, as in a container image, or name versions that are gone.
+  // The package lists may be missing, as in a container image, or name versions that were removed.
   const update = apt('update');
   const retry = install();
   if (retry.status !== 0) say(`apt-get failed:\n${update.stderr}${retry.stderr}`.trimEnd());
@@ -135,9 +136,9 @@ function installWithBrew(formulae) {
 
 function installPackages() {
   say('installing the npm packages');
-  // The Node among the packages is about to be replaced: npm must not run on it.
+  // npm must not run on the Node of the package `node`, which it is about to replace.
   const path = searchPath().filter((directory) => directory !== localBin);
-  // The user's npm settings may leave out what is needed here.
+  // The user's npm settings may exclude packages or scripts that are needed here.
   const flags = [
     '--include=dev',
     '--include=optional',
@@ -151,7 +152,7 @@ function installPackages() {
     env: { ...process.env, PATH: path.join(delimiter) },
     stdio: 'inherit',
   });
-  if (status !== 0) fail('npm ci failed');
+  if (status !== 0) fail('npm ci failed: see its output above');
 }
 
 function searchPath() {
@@ -177,7 +178,7 @@ function isExecutable(path) {
 function findLibrary(name) {
   const parents = [
     '/usr/lib',
-    // Debian's directory per architecture, such as /usr/lib/x86_64-linux-gnu.
+    // Debian has a directory for each architecture, such as /usr/lib/x86_64-linux-gnu.
     ...listDirectory('/usr/lib').map((name) => join('/usr/lib', name)),
     '/usr/lib64',
     '/usr/local/lib',
