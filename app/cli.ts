@@ -3,19 +3,21 @@ import { AppError } from './errors/app-error.ts';
 
 const usage = `usage: probatio <command> [options]
 
-  migrate          bring the database up to date
-  grant            give an account roles, scopes, a tenant or a plan
-  revoke           take roles and scopes from an account, or end its sessions
-  api-key create   make an internal API key
-  maintenance      have a running app do a task, such as collect-garbage
-  restored         say that the database was restored from a backup
-  keys             list, create, activate and retire the keys in the HSM
+  migrate          migrate the database to the newest schema
+  grant            grant an account roles, scopes, a tenant or a plan
+  revoke           revoke roles and scopes of an account, or end its sessions
+  api-key create   create an internal API key
+  maintenance      run a maintenance task in a running app, such as collect-garbage
+  restored         record that the database was restored from a backup
+  keys             list, create, activate and retire signing keys in the HSM
   openapi          print the OpenAPI document of the API
-  access           print who may call what, as Markdown
-  help <command>   say more of one; so does <command> --help
+  access           print the access rights of every route as Markdown
+  audit-actions    print every audit action as Markdown
+  configuration    print every environment variable as Markdown
+  help <command>   print the help of a command, as <command> --help does
 `;
 
-/** Loaded when asked for: none needs what the others do. */
+/** The commands by name. Each is imported on demand, so that none loads the code of the others. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
   ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
@@ -25,19 +27,21 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
   ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
   ['access', async () => (await import('./cli/commands/access.ts')).access],
+  ['audit-actions', async () => (await import('./cli/commands/audit-actions.ts')).auditActions],
+  ['configuration', async () => (await import('./cli/commands/configuration.ts')).configuration],
   ['openapi', async () => (await import('./cli/commands/openapi.ts')).openapi],
 ]);
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
 
-/** Answers what goes to standard output. Throws UsageError, or whatever the command throws. */
+/** Resolves with the standard output. Throws UsageError, or whatever the command throws. */
 async function run([name = '', ...args]: readonly string[]): Promise<string> {
   const asksForHelp = name === 'help' || helpFlags.has(name);
   const [topic] = asksForHelp ? args : [name];
   if (topic === undefined) return usage;
   const command = await commands.get(topic)?.();
   if (command === undefined) {
-    throw new UsageError(topic === '' ? usage : `there is no command ${topic}\n\n${usage}`);
+    throw new UsageError(topic === '' ? usage : `no such command: ${topic}\n\n${usage}`);
   }
   if (asksForHelp || args.some((arg) => helpFlags.has(arg))) return command.usage;
   return command.run(args).catch(adviseHelp(topic));
@@ -50,7 +54,7 @@ function adviseHelp(topic: string) {
   };
 }
 
-/** 0, or 1 where it could not be done, or 2 where it was not asked rightly. */
+/** Resolves with the exit code: 0, 1 if the command failed, 2 if it was called incorrectly. */
 async function main(args: readonly string[]): Promise<number> {
   try {
     process.stdout.write(await run(args));
@@ -61,7 +65,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** With its cause: operators are told what requests are not. */
+/** Describes an error with its cause, which operators may see, unlike clients of the API. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;
@@ -69,6 +73,6 @@ function describe(error: unknown): string {
   return isExplained ? `${message} (${cause.message})` : message;
 }
 
-// Whoever reads may have read enough.
+// The reader of a pipe may close it before the end, as `head` does.
 process.stdout.on('error', () => undefined);
 process.exitCode = await main(process.argv.slice(2));

@@ -3,18 +3,18 @@ import { PostgresUrl } from '../db/postgres-url.ts';
 
 /** One command of `probatio`. */
 export interface Command {
-  /** What `--help` prints. */
+  /** The text that `--help` prints. */
   readonly usage: string;
-  /** Throws UsageError, or any other error to end with 1. Answers what goes to standard output. */
+  /** Resolves with the standard output. Throws UsageError (exit code 2) or another error (1). */
   run(args: readonly string[]): Promise<string>;
 }
 
-/** The command was not called as its usage says, or its environment lacks something. Ends with 2. */
+/** Thrown if a command was called incorrectly or lacks an environment variable. Exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** `parseArgs` of Node, with UsageError for what it refuses, and for a value that another would replace. */
+/** Parses options by Node's `parseArgs`. Throws UsageError for a wrong or repeated option. */
 export function parseOptions<const T extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],
   options: T,
@@ -24,7 +24,7 @@ export function parseOptions<const T extends NonNullable<ParseArgsConfig['option
     const config = { args: [...args], options, allowPositionals: false, tokens: true } as const;
     const { values, tokens } = parseArgs(config);
     const named = tokens.flatMap((token) =>
-      token.kind === 'option' && token.value !== undefined && !options[token.name]?.multiple
+      token.kind === 'option' && token.value !== undefined && options[token.name]?.multiple !== true
         ? [token.name]
         : [],
     );
@@ -36,14 +36,14 @@ export function parseOptions<const T extends NonNullable<ParseArgsConfig['option
   throw new UsageError(`--${repeated} is given more than once`);
 }
 
-/** Throws UsageError, naming the variable, where it is not set or empty. */
+/** Returns an environment variable. Throws UsageError if it is not set or empty. */
 function requireVariable(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === '') throw new UsageError(`${name} is not set`);
   return value;
 }
 
-/** The same for a variable that must name a database. Nothing of its value is repeated. */
+/** Returns a database URL from a variable. Throws UsageError, which never quotes the value. */
 export function requireDatabaseUrl(name: string): string {
   const { data, error } = PostgresUrl.safeParse(requireVariable(name));
   if (data === undefined) throw new UsageError(`${name} ${error?.issues[0]?.message}`);

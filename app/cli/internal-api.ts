@@ -7,42 +7,46 @@ import { UsageError } from './command.ts';
 
 const defaultUrl = 'http://127.0.0.1:8081';
 
-/** The options of every command that asks a running app. */
+/** The options of every command that sends requests to a running app. */
 export const internalApiOptions = {
   url: { type: 'string' },
   'key-file': { type: 'string' },
 } as const;
 
-/** What `--help` says of them. */
+/** The help text of `internalApiOptions`. */
 export const internalApiUsage = `\
-  --url URL          where the app listens for internal requests; MAINTENANCE_URL unless given,
-                     or else ${defaultUrl}
-  --key-file FILE    the file that holds an internal API key; INTERNAL_API_KEY_FILE unless given
+  --url URL          base URL of the app's internal routes; default MAINTENANCE_URL, or else
+                     ${defaultUrl}
+  --key-file FILE    file that holds an internal API key; default INTERNAL_API_KEY_FILE
 `;
 
 interface InternalRequest {
   readonly method: 'GET' | 'POST';
-  /** Without the leading slash. */
+  /** The path without a leading slash. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly json?: unknown;
 }
 
-/** A running app, asked with an internal API key. */
-export interface InternalApi {
-  /** Waits as long as it takes. Answers the body. Throws, with the reason, unless it is a 2xx. */
-  ask(request: InternalRequest): Promise<string>;
-}
+export type InternalApi = Awaited<ReturnType<typeof openInternalApi>>;
 
-/** Throws UsageError where the options, or the environment in their place, do not name one. */
+/**
+ * Prepares requests to a running app with an internal API key. Throws UsageError if neither the
+ * options nor the environment give a valid URL and a key file.
+ */
 export async function openInternalApi(values: {
   readonly url?: string | undefined;
   readonly 'key-file'?: string | undefined;
-}): Promise<InternalApi> {
-  const base = parseUrl(values.url ?? (process.env['MAINTENANCE_URL'] || defaultUrl));
+}) {
+  const configuredUrl = process.env['MAINTENANCE_URL'] ?? '';
+  const base = parseUrl(values.url ?? (configuredUrl === '' ? defaultUrl : configuredUrl));
   const key = await readKey(values['key-file'] ?? process.env['INTERNAL_API_KEY_FILE']);
   return {
-    async ask(request) {
+    /**
+     * Sends a request and waits for the response without a time limit. Resolves with the body.
+     * Throws if there is no response, or if its status is not 2xx.
+     */
+    async ask(request: InternalRequest): Promise<string> {
       const url = new URL(base);
       url.pathname += request.path;
       url.search = new URLSearchParams(request.query).toString();
@@ -75,12 +79,12 @@ async function readKey(file: string | undefined): Promise<string> {
     throw new UsageError('--key-file or INTERNAL_API_KEY_FILE must name the file of a key');
   }
   const key = (await readFile(file, 'utf8')).trim();
-  // Node would quote in its error what is no header value.
+  // Node would quote an invalid header value in its error.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Error(`${file} holds no key`);
   return key;
 }
 
-/** Not by `fetch`, which would give up after minutes. */
+/** Sends a request by node:http, since `fetch` would time out after some minutes. */
 async function send(
   url: URL,
   { method, json }: InternalRequest,
@@ -97,7 +101,7 @@ async function send(
   };
   const outgoing = request(url, { method, headers });
   outgoing.end(json === undefined ? undefined : JSON.stringify(json));
-  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const { statusCode: status = 0, headers: received } = answer;
-  return { status, body: await text(answer), retryAfter: received['retry-after'] };
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const { statusCode: status = 0, headers: received } = response;
+  return { status, body: await text(response), retryAfter: received['retry-after'] };
 }

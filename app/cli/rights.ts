@@ -4,8 +4,7 @@ import { Role, Scope } from '../accounts/rights.ts';
 import { UsageError } from './command.ts';
 import { withServiceDatabase } from './service-database.ts';
 
-/** What `grant` and `revoke` have in common. */
-
+/** The options that `grant` and `revoke` share. */
 export const rightsOptions = {
   email: { type: 'string' },
   role: { type: 'string', multiple: true },
@@ -18,12 +17,12 @@ interface RightsValues {
   readonly scope?: readonly string[] | undefined;
 }
 
-/** Throws UsageError for what is no address, role or scope. */
-export function parseRights({ email, role = [], scope = [] }: RightsValues) {
-  const address = Email.safeParse(email);
-  if (!address.success) throw new UsageError('--email must be the address of an account');
+/** Parses the shared options. Throws UsageError for an invalid e-mail address, role or scope. */
+export function parseRights({ email: given, role = [], scope = [] }: RightsValues) {
+  const email = Email.safeParse(given);
+  if (!email.success) throw new UsageError('--email must be the e-mail address of an account');
   return {
-    email: address.data,
+    email: email.data,
     roles: parseAll(Role, role, '--role'),
     scopes: parseAll(Scope, scope, '--scope'),
   };
@@ -43,6 +42,7 @@ function parseAll<T extends typeof Role | typeof Scope>(
   });
 }
 
+/** Runs `work` with the grants service on the database that DATABASE_SERVICE_URL names. */
 export function withGrants<T>(work: (grants: Grants) => Promise<T>): Promise<T> {
   return withServiceDatabase((service) => work(createGrants(service)));
 }

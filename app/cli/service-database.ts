@@ -8,12 +8,15 @@ interface ServiceDatabase {
   readonly audit: AuditTrail;
 }
 
-/** Works on the database that DATABASE_SERVICE_URL names; a running app signs the entries. */
+/**
+ * Runs `work` on the database that DATABASE_SERVICE_URL names. A running app signs the audit
+ * entries that it appends.
+ */
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,
 ): Promise<T> {
   const serviceUrl = requireDatabaseUrl('DATABASE_SERVICE_URL');
-  // Nobody is a user here: the other login is never used.
+  // No user is logged in here, so the login for users (`url`) is never used.
   const db = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
   const audit = createAuditTrail({
     clock: systemClock,

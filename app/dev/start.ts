@@ -1,6 +1,7 @@
 /**
- * `npm start`: the whole product on this machine, until Ctrl-C. PORT and HOST say where the API
- * listens (8080 on 127.0.0.1); the one argument is another place for the data than `var`.
+ * Runs the app and all its services on this machine until Ctrl-C (`npm start`). The API listens on
+ * HOST and PORT (default 127.0.0.1 and 8080). The only argument is the data directory (default
+ * `var`).
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -14,7 +15,7 @@ import { runStack } from './stack/supervisor.ts';
 
 const signal = stopSignals();
 const directory = resolve(process.argv[2] ?? projectFile('var'));
-// The terminal may go away before the stack has stopped.
+// The terminal may be closed before the stack has stopped.
 process.stdout.on('error', () => undefined);
 
 try {
@@ -53,7 +54,16 @@ async function readListen(): Promise<Listen> {
     .int()
     .min(0)
     .max(65_535)
-    .safeParse(process.env['PORT'] || 8080);
-  if (!port.success) throw new Error('PORT is not a port number');
-  return { host: process.env['HOST'] || '127.0.0.1', port: port.data || (await freePort()) };
+    .safeParse(readVariable('PORT') ?? 8080);
+  if (!port.success) throw new Error('PORT must be a port number, or 0 for a free port');
+  return {
+    host: readVariable('HOST') ?? '127.0.0.1',
+    port: port.data === 0 ? await freePort() : port.data,
+  };
+}
+
+/** Returns an environment variable, or undefined if it is not set or empty. */
+function readVariable(name: string): string | undefined {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
 }

@@ -9,7 +9,7 @@ import {
   type InternalApi,
 } from '../internal-api.ts';
 
-/** What is shown of a key. */
+/** The properties of a signing key that are printed. */
 const Key = z.object({
   keyId: z.string(),
   purpose: z.string(),
@@ -23,7 +23,7 @@ const Key = z.object({
 });
 type Key = z.output<typeof Key>;
 
-/** All keys, or the one that something was done to. */
+/** A response of the app: all signing keys, or the one that was changed. */
 const Answer = z.union([
   z.object({ keys: z.array(Key) }),
   Key.transform((key) => ({ keys: [key] })),
@@ -37,44 +37,47 @@ export const keys: Command = {
        probatio keys activate KEYID [--predecessor-lost] …
        probatio keys retire KEYID …
 
-Shows and exchanges the keys in the HSM through a running app. To exchange one: create its successor,
-compare and publish the fingerprint, back up the HSM, and activate it 310 seconds later.
+Lists and rotates the signing keys in the HSM through a running app. To rotate a key, create its
+successor, compare and publish the fingerprint, back up the HSM, and activate the successor 310
+seconds later.
 
-  list               every key there ever was: state, validity and fingerprint
-  create             makes the next key of a purpose; it signs nothing yet
+  list               prints every key that ever existed: state, validity and fingerprint
+  create             creates the next key of a purpose, which signs nothing yet
   activate           signs with this key from now on, and never again with its predecessor
   retire             gives up a key that was never activated
 
-  --predecessor-lost the HSM lost the active key, which can vouch for no other: activates this one at
-                     once, trusted by its published fingerprint alone
-  --json             prints what the app answers
+  --predecessor-lost activates the key at once because the HSM lost its predecessor, which cannot
+                     sign the key's record; only the published fingerprint vouches for the key
+  --json             prints the response of the app unchanged
 ${internalApiUsage}`,
-  async run([verb = '', ...args]) {
-    const work = verbs.get(verb);
-    if (work === undefined) {
-      throw new UsageError(`what there is to do with keys: ${[...verbs.keys()].join(', ')}`);
-    }
-    const [first = '', ...others] = args;
-    const takesName = verb !== 'list';
-    const {
-      json = false,
-      'predecessor-lost': predecessorLost = false,
-      ...values
-    } = parseOptions(takesName ? others : args, {
-      json: { type: 'boolean' },
-      'predecessor-lost': { type: 'boolean' },
-      ...internalApiOptions,
-    });
-    if (predecessorLost && verb !== 'activate') {
-      throw new UsageError('--predecessor-lost is said of a key that is activated');
-    }
-    const ask = work(takesName ? first : '', predecessorLost);
-    const answer = await ask(await openInternalApi(values));
-    return json ? `${answer}\n` : describe(answer);
-  },
+  run: runVerb,
 };
 
-/** What is asked of the app. Throws UsageError where the name is none. */
+async function runVerb([verb = '', ...args]: readonly string[]): Promise<string> {
+  const work = verbs.get(verb);
+  if (work === undefined) {
+    throw new UsageError(`use keys with one of: ${[...verbs.keys()].join(', ')}`);
+  }
+  const [first = '', ...others] = args;
+  const takesName = verb !== 'list';
+  const {
+    json = false,
+    'predecessor-lost': predecessorLost = false,
+    ...values
+  } = parseOptions(takesName ? others : args, {
+    json: { type: 'boolean' },
+    'predecessor-lost': { type: 'boolean' },
+    ...internalApiOptions,
+  });
+  if (predecessorLost && verb !== 'activate') {
+    throw new UsageError('--predecessor-lost is an option of activate only');
+  }
+  const ask = work(takesName ? first : '', predecessorLost);
+  const answer = await ask(await openInternalApi(values));
+  return json ? `${answer}\n` : describe(answer);
+}
+
+/** Prepares the request of a verb. Throws UsageError for an invalid purpose or key id. */
 type Verb = (name: string, predecessorLost: boolean) => (api: InternalApi) => Promise<string>;
 
 const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
@@ -90,17 +93,17 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 
 function create(purpose: string) {
   if (!SigningPurpose.safeParse(purpose).success) {
-    throw new UsageError(`the purposes are: ${SigningPurpose.options.join(', ')}`);
+    throw new UsageError(`the purpose must be one of: ${SigningPurpose.options.join(', ')}`);
   }
   return (api: InternalApi) => api.ask({ method: 'POST', path, json: { purpose } });
 }
 
-function change(id: string, what: 'activate' | 'retire', query: Record<string, string>) {
+function change(id: string, what: 'activate' | 'retire', query: Readonly<Record<string, string>>) {
   if (!KeyId.safeParse(id).success) throw new UsageError('KEYID must be 32 lowercase hex digits');
   return (api: InternalApi) => api.ask({ method: 'POST', path: `${path}/${id}/${what}`, query });
 }
 
-/** A paragraph a key. */
+/** Formats a response as one paragraph per key. */
 function describe(answer: string): string {
   return parseAnswer(answer).keys.map(describeKey).join('\n');
 }
@@ -109,17 +112,18 @@ function parseAnswer(answer: string): z.output<typeof Answer> {
   try {
     return Answer.parse(JSON.parse(answer));
   } catch (cause) {
-    throw new Error('what answered is not this vault: see --url', { cause });
+    throw new Error('the response is not from a vault: check --url', { cause });
   }
 }
 
 function describeKey(key: Key): string {
   const { purpose, generation, state, activatedAt, retiredAt, record } = key;
   const signedBy = record?.hsmKeyId === key.keyId ? 'itself' : record?.hsmKeyId;
+  const signature = signedBy === undefined ? 'not signed yet' : `signed by ${signedBy}`;
   return [
     `${key.keyId}  ${purpose}-${generation}  ${state}`,
     `  fingerprint  ${key.fingerprint}`,
-    `  registered   ${key.registeredAt}, ${signedBy === undefined ? 'not signed yet' : `signed by ${signedBy}`}`,
+    `  registered   ${key.registeredAt}, ${signature}`,
     ...(activatedAt === null ? [] : [`  active from  ${activatedAt}`]),
     ...(retiredAt === null ? [] : [`  retired      ${retiredAt}`]),
     '',

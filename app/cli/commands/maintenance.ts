@@ -12,20 +12,21 @@ const paths: ReadonlyMap<string, string> = new Map([
 export const maintenance: Command = {
   usage: `usage: probatio maintenance <task> [--dry-run] [--url URL] [--key-file FILE]
 
-Asks a running app to do a task, waits until it is done and prints the report. It ends with 1 unless
-the task was done.
+Runs a maintenance task in a running app, waits for its end and prints the report. Exits with 1 if
+the task failed.
 
-  purge-accounts     removes accounts that were never validated in time
-  expire-uploads     ends uploads that nobody goes on with
-  expire-documents   ends versions of documents that were not sealed in time
-  collect-garbage    removes what nothing refers to from the object store, and rows out of date
-  retry-dlq          has the audit entries that could not be signed signed again
+  purge-accounts     deletes accounts that were not validated in time
+  expire-uploads     ends upload sessions that were abandoned
+  expire-documents   ends document versions that were not sealed in time
+  collect-garbage    deletes unreferenced objects from the object store, and obsolete rows
+  retry-dlq          retries the audit entries that could not be signed
 
-  --dry-run          reports what would be done
+  --dry-run          reports what the task would do
 ${internalApiUsage}`,
   async run([task = '', ...args]) {
     const path = paths.get(task);
-    if (path === undefined) throw new UsageError(`the tasks are: ${[...paths.keys()].join(', ')}`);
+    if (path === undefined)
+      throw new UsageError(`the task must be one of: ${[...paths.keys()].join(', ')}`);
     const values = parseOptions(args, { 'dry-run': { type: 'boolean' }, ...internalApiOptions });
     const api = await openInternalApi(values);
     const query: Record<string, string> = values['dry-run'] === true ? { dryRun: 'true' } : {};

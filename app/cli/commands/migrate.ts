@@ -4,9 +4,9 @@ import { parseOptions, requireDatabaseUrl, type Command } from '../command.ts';
 export const migrate: Command = {
   usage: `usage: probatio migrate
 
-Brings the database up to date, all or nothing. Safe to run from several places at once.
+Migrates the database to the newest schema, in one transaction. Safe to run concurrently.
 
-  DATABASE_OWNER_URL   the login that owns the database
+  DATABASE_OWNER_URL   database URL with the login that owns the database
 `,
   async run(args) {
     parseOptions(args, {});

@@ -1,4 +1,4 @@
-import { describeApi } from '../../app.ts';
+import { describeApi } from '../../wiring/routes.ts';
 import { parseOptions, type Command } from '../command.ts';
 
 export const openapi: Command = {

@@ -5,17 +5,18 @@ import { withServiceDatabase } from '../service-database.ts';
 export const restored: Command = {
   usage: `usage: probatio restored
 
-Says that the database was restored from a backup: devices then read everything again and skip nothing,
-and for 30 days collect-garbage removes nothing from the object store. It leaves an audit entry. To be
-called after every restore, before the app is started (docs/restore.md); once too often does no harm.
+Records that the database was restored from a backup. Devices then read all data again, so that
+they miss nothing, and for 30 days collect-garbage deletes nothing from the object store. Writes
+an audit entry. Run it after every restore, before the app starts (docs/restore.md); running it
+again does no harm.
 
-  DATABASE_SERVICE_URL   the login of workers
+  DATABASE_SERVICE_URL   database URL with the login of the workers
 `,
   async run(args) {
     parseOptions(args, {});
     const epoch = await withServiceDatabase(({ db, audit }) =>
       db.asService((tx) => recordRestore(tx, audit)),
     );
-    return `cursors are of epoch ${epoch} from now on\n`;
+    return `sync cursors now belong to epoch ${epoch}\n`;
   },
 };

@@ -1,8 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises';
 
 /**
- * Keeps variables for other commands, closed to other users:
- * `node --env-file=var/environment app/cli.ts …` works while the stack runs, and so does signer/cli.ts.
+ * Writes variables for the commands of operators to a file that other users cannot read:
+ * `node --env-file=var/environment app/cli.ts …` works while the stack runs, and so does
+ * signer/cli.ts.
  */
 export async function writeEnvironmentFile(
   path: string,

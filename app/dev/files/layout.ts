@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-/** Where the stack keeps its data: absolute paths below one directory. */
+/** The absolute paths of the stack's data, all below one directory. */
 export interface Layout {
   readonly postgres: string;
   readonly redis: string;
@@ -13,7 +13,7 @@ export interface Layout {
   readonly log: string;
 }
 
-/** Makes the directories that are missing, all closed to other users. */
+/** Creates the missing directories, all closed to other users. */
 export async function createLayout(directory: string): Promise<Layout> {
   const inside = (name: string) => resolve(directory, name);
   const layout: Layout = {
@@ -26,7 +26,7 @@ export async function createLayout(directory: string): Promise<Layout> {
     locks: inside('locks'),
     log: inside('log'),
   };
-  // Postgres's own is made by initdb, whole or not at all.
+  // initdb creates the directory of Postgres, completely or not at all.
   for (const path of Object.values(layout)) {
     if (path !== layout.postgres) await mkdir(path, { recursive: true, mode: 0o700 });
   }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-/** Absolute path of a file of this project. */
+/** Returns the absolute path of a file of this project. */
 export function projectFile(path: string): string {
   return fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 }

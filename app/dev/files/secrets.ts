@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** One secret, and the file (mode 0600) that keeps it. */
+/** A secret, and the path of the file (mode 0600) that holds it. */
 interface Secret {
   readonly value: string;
   readonly file: string;
 }
 
 /**
- * The secret of that name, made on first use: 32 random hex digits, safe in URLs and SQL alike, and
- * short enough for a PIN.
+ * Loads the secret of that name, creating it on first use: 32 random hex digits, which need no
+ * escaping in URLs or SQL and are short enough for a PIN.
  */
 export async function loadSecret(directory: string, name: string): Promise<Secret> {
   const file = join(directory, name);

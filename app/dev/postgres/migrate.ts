@@ -2,7 +2,7 @@ import { databaseUrls, type DatabaseAccess } from './database.ts';
 import { runGuarded } from '../processes/guarded-process.ts';
 import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
 
-/** Brings a database to the newest schema. Throws with the command's output when that fails. */
+/** Migrates a database to the newest schema. Throws with the output of the command if it fails. */
 export async function migrate(
   access: DatabaseAccess,
   database: string,

@@ -9,9 +9,9 @@ import { untilReady } from '../processes/ready.ts';
 
 interface PostgresOptions {
   readonly layout: Layout;
-  /** Short-lived, and open to the user Postgres runs as. */
+  /** Directory of files that live only while the stack runs, accessible to the user of Postgres. */
   readonly runtimeDirectory: string;
-  /** False trades every guarantee against a crash for speed. */
+  /** False is faster, but a crash of the machine may lose or corrupt all data. */
   readonly durable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,7 +20,7 @@ export interface PostgresServer extends GuardedProcess {
   readonly access: DatabaseAccess;
 }
 
-/** Starts Postgres on a free port of 127.0.0.1; makes the data directory and the logins if missing. */
+/** Starts Postgres on a free port of 127.0.0.1. Creates missing data directories and logins. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { layout, runtimeDirectory, durable, signal } = options;
   const passwords = await loadDatabasePasswords(layout.secrets);
@@ -41,7 +41,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       stopSignal: 'SIGINT',
       lockFile: lockFile(layout, 'postgres'),
       directories,
-      ...(user && { user }),
+      ...(user === undefined ? {} : { user }),
     },
     { file: log },
   );
@@ -60,7 +60,7 @@ function settings({ host, port }: DatabaseAccess, durable: boolean): string[] {
     unix_socket_directories: '',
     max_connections: '200',
     timezone: 'UTC',
-    ...(!durable && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

@@ -7,13 +7,14 @@ export interface UnprivilegedUser {
 }
 
 /**
- * The user Postgres runs as: undefined is the user of this process, since Postgres refuses only root.
- * For root it is the owner of existing data, else `postgres` if the system has one, else `nobody`.
+ * Chooses the user that Postgres runs as. Returns undefined for the user of the current process,
+ * unless that is root, as which Postgres refuses to run: then returns the owner of existing data,
+ * or else the user `postgres`, or else `nobody`.
  */
 export async function postgresUser(dataDirectory: string): Promise<UnprivilegedUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const owner = await stat(dataDirectory).catch(() => undefined);
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return findUser('postgres') ?? findUser('nobody') ?? { uid: 65_534, gid: 65_534 };
 }
 

@@ -3,13 +3,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems hand out by themselves: one that is let go stays free for its owner. */
+/** Ports below the ephemeral range, so that the system assigns a released one to nobody else. */
 const lowest = 20_000;
 const highest = 32_000;
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on at this moment, and that no other call here or in
- * another process answers while this process lives: its owner may let it go for a while.
+ * Resolves with a TCP port of 127.0.0.1 on which nobody listens. No other call, in this or another
+ * process, returns the same port while this process lives, so a server may close and reopen it.
  */
 export async function freePort(pick = () => randomInt(lowest, highest)): Promise<number> {
   for (;;) {
@@ -23,7 +23,7 @@ export async function freePort(pick = () => randomInt(lowest, highest)): Promise
   }
 }
 
-/** Takes the UDP port of the same number, which nobody needs: by that the next caller knows. */
+/** Reserves a port by binding the UDP port of the same number, which is otherwise unused. */
 async function claim(port: number): Promise<void> {
   const socket = createSocket('udp4').unref();
   try {
@@ -35,7 +35,7 @@ async function claim(port: number): Promise<void> {
   }
 }
 
-/** Throws one readable line when `port` cannot be listened on. */
+/** Throws an error of one readable line if nothing can listen on `port`. */
 export async function assertPortFree(host: string, port: number): Promise<void> {
   try {
     await probe(host, port);

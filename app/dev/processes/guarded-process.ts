@@ -7,26 +7,27 @@ import type { ProcessExit, ProcessSpec, WatchdogCommand, WatchdogReport } from '
 
 const watchdogProgram = fileURLToPath(new URL('watchdog.ts', import.meta.url));
 
-/** Where standard output and error go: appended to a file, or line by line to a function. */
-XX
-  readonly file: string } | { onLine: (line: string) => void;
-}
+/** Destination of standard output and error: a file to append to, or a function called per line. */
+export type ProcessOutput = { readonly file: string } | { readonly onLine: (line: string) => void };
 
 export interface GuardedProcess extends AsyncDisposable {
   readonly name: string;
   readonly pid: number;
-  /** Resolves when the process is gone. Never rejects. */
+  /** Resolves when the process has ended. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** Sends a signal to the process itself. */
+  /** Sends a signal to the process itself, not to its watchdog. */
   kill(signal: NodeJS.Signals): void;
-  /** The orderly end; SIGKILL after `graceMs` (30 s unless told). Resolves when it is gone. */
-  stop(options?: { graceMs?: number }): Promise<ProcessExit>;
+  /**
+   * Sends the stop signal, and SIGKILL after `graceMs` (default 30 s). Resolves when the process
+   * has ended.
+   */
+  stop(options?: { readonly graceMs?: number }): Promise<ProcessExit>;
 }
 
 /**
- * Starts a process that the terminal's signals do not reach and that does not outlive this one, even
- * when this one is killed with SIGKILL: a watchdog stops it within 10 s.
- * Throws when it cannot be started.
+ * Starts a process that signals of the terminal do not reach and that does not outlive the current
+ * process, even after its SIGKILL: a watchdog stops the process within 10 s. Throws if it cannot be
+ * started.
  */
 export async function spawnGuarded(
   spec: ProcessSpec,
@@ -47,10 +48,10 @@ export async function spawnGuarded(
   });
   const disconnected = new Promise((resolve) => watchdog.once('disconnect', resolve));
   const closed = new Promise((resolve) => watchdog.once('close', resolve));
-  // Then the last report and the last line of output have come.
+  // By then the last report and the last line of output have arrived.
   const exited = Promise.all([disconnected, closed]).then(() => {
-    start.reject(new Error(`${spec.name}: the watchdog is gone`));
-    if (pid !== undefined && !reportedExit) signalQuietly(pid, spec.stopSignal);
+    start.reject(new Error(`${spec.name}: the watchdog ended unexpectedly`));
+    if (pid !== undefined && reportedExit === undefined) signalQuietly(pid, spec.stopSignal);
     return reportedExit ?? { code: null, signal: null };
   });
 
@@ -84,15 +85,15 @@ export async function spawnGuarded(
 }
 
 /**
- * Runs a process to its end under the same guard. Says nothing unless it fails: then it throws with
- * everything the process printed. Also throws when `signal` aborts.
+ * Runs a process to its end under a watchdog, as `spawnGuarded` does, without printing its output.
+ * Throws with the whole output if the process fails, and when `signal` aborts.
  */
 export async function runGuarded(spec: ProcessSpec, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const lines: string[] = [];
   await using child = await spawnGuarded(spec, { onLine: (line) => lines.push(line) });
   const stop = () => child.kill(spec.stopSignal);
-  if (signal?.aborted) stop();
+  if (signal?.aborted === true) stop();
   else signal?.addEventListener('abort', stop);
   const exit = await child.exited;
   signal?.removeEventListener('abort', stop);
@@ -126,6 +127,6 @@ function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already.
+    // The process has ended already.
   }
 }

@@ -1,19 +1,19 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** Held until `release`, or until the process that took it is gone, however it ended. */
+/** A lock that is held until `release`, or until the process that acquired it has ended. */
 export interface Lock {
   release(): void;
 }
 
 /**
- * An exclusive lock on a file, kept by the operating system: no process id to go stale or be reused.
- * (Node has no flock of its own; SQLite's is the one it ships with.)
- * Returns undefined when another process still holds it after `waitMs`, which blocks this process.
+ * Acquires an exclusive lock on a file, which the operating system keeps: there is no process id
+ * that may be stale or reused. Uses SQLite's lock because Node has no flock. Blocks the thread for
+ * up to `waitMs`; returns undefined if another process still holds the lock then.
  */
 export function acquireLock(path: string, waitMs = 0): Lock | undefined {
   const database = new DatabaseSync(path, { timeout: waitMs });
   try {
-    // Nothing is ever written: a journal file would only lie about.
+    // Nothing is ever written, so a journal file would be useless.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();

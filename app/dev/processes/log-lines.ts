@@ -2,5 +2,5 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 export function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {
-  if (stream) createInterface({ input: stream, crlfDelay: Infinity }).on('line', onLine);
+  if (stream !== null) createInterface({ input: stream, crlfDelay: Infinity }).on('line', onLine);
 }

@@ -1,7 +1,7 @@
 import type { ProcessSpec } from './process-spec.ts';
 import { projectFile } from '../files/project.ts';
 
-/** The environment this process was called in. */
+/** Returns the environment of this process without undefined values. */
 export function inheritedEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
@@ -10,7 +10,7 @@ export function inheritedEnvironment(): Record<string, string> {
   return environment;
 }
 
-/** A TypeScript file of this project, run by the Node that runs this process. */
+/** Describes a process that runs a TypeScript file of this project with the current Node. */
 export function nodeProcess(
   name: string,
   [file, ...args]: [file: string, ...args: string[]],

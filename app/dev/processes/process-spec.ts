@@ -1,23 +1,23 @@
-/** What to run and how to end it. Travels from the supervisor to the watchdog as JSON. */
+/** A program to run and the way to stop it. The supervisor sends it to the watchdog as JSON. */
 export interface ProcessSpec {
   /** Names the process in messages and log lines. */
   readonly name: string;
   readonly command: string;
   readonly args: string[];
   readonly cwd: string;
-  /** The whole environment: nothing is inherited. */
+  /** The complete environment; nothing is inherited. */
   readonly env: Record<string, string>;
-  /** Asks for an orderly end. */
+  /** The signal that asks for an orderly end. */
   readonly stopSignal: 'SIGTERM' | 'SIGINT';
-  /** Written to standard input, which is then closed: what must not show in `ps`. */
+  /** Text for standard input, which is then closed. Unlike `args`, it does not show in `ps`. */
   readonly input?: string;
-  /** Runs under another user; only root can. */
-  readonly user?: { uid: number; gid: number };
-  /** Opened by root and inherited as descriptors 3, 4, …, before `user` takes effect. */
+  /** The user to run as, if not the current one; this needs root. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** Directories opened before `user` takes effect and inherited as descriptors 3, 4, … */
   readonly directories?: string[];
   /**
-   * A lock file that the watchdog holds while the process lives, so that two of them never share
-   * data: a new one waits until its predecessor, perhaps of a killed supervisor, is gone.
+   * A lock file that the watchdog holds while the process lives, so that two processes never share
+   * data: a new one waits until its predecessor, perhaps that of a killed supervisor, has ended.
    */
   readonly lockFile?: string;
 }
@@ -27,13 +27,13 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** From the watchdog. */
+/** A message from the watchdog to the supervisor. */
 export type WatchdogReport =
   | { readonly type: 'started'; readonly pid: number }
   | { readonly type: 'failed'; readonly reason: string }
-  | ({ type: 'exited' } & ProcessExit);
+  | ({ readonly type: 'exited' } & ProcessExit);
 
-/** To the watchdog. */
+/** A message from the supervisor to the watchdog. */
 export type WatchdogCommand =
   | { readonly type: 'start'; readonly spec: ProcessSpec; readonly relayOutput: boolean }
   | { readonly type: 'signal'; readonly signal: NodeJS.Signals };

@@ -6,13 +6,13 @@ interface ReadyOptions {
   readonly timeoutMs: number;
   readonly intervalMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Its last lines explain a failure. */
+  /** The log file of the process, whose last lines become part of the error. */
   readonly logFile?: string;
 }
 
 /**
- * Waits until `isReady` resolves instead of throwing. Stops the process and throws, with the end of
- * its log, when it exits before that or takes longer than `timeoutMs`.
+ * Polls until `isReady` resolves instead of throwing. If the process ends before, or takes longer
+ * than `timeoutMs`, stops the process and throws with the end of its log.
  */
 export async function untilReady(
   process: GuardedProcess,
@@ -37,15 +37,16 @@ export async function untilReady(
     what: process.name,
     timeoutMs,
     intervalMs,
-    signal: signal ? AbortSignal.any([signal, over.signal]) : over.signal,
+    signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
   });
   try {
     await Promise.race([died, polling]);
   } catch (error) {
     await process.stop();
-    if (signal?.aborted) throw error;
-    const details = [messageOf(error), lastError, logFile ? await lastLines(logFile) : ''];
-    throw new Error(details.filter(Boolean).join('\n'), { cause: error });
+    if (signal?.aborted === true) throw error;
+    const logEnd = logFile === undefined ? '' : await lastLines(logFile);
+    const details = [messageOf(error), lastError, logEnd].filter((detail) => detail !== '');
+    throw new Error(details.join('\n'), { cause: error });
   } finally {
     over.abort();
   }

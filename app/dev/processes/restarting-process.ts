@@ -3,19 +3,19 @@ import { describeExit, type GuardedProcess } from './guarded-process.ts';
 
 const firstPauseMs = 250;
 const longestPauseMs = 10_000;
-/** A process that lived this long is healthy: its next end starts with the first pause again. */
+/** A process that ran this long counts as healthy, which resets the pause before a restart. */
 const healthyAfterMs = 30_000;
 
 export interface RestartingProcess {
-  /** Of the one that runs now, or ran last. */
+  /** The id of the process that runs now, or ran last. */
   readonly pid: number;
-  /** Ends the process and the restarts. */
-  stop(options?: { graceMs?: number }): Promise<void>;
+  /** Stops the process and does not restart it. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
- * Runs a process and starts it again whenever it ends by itself, with growing pauses.
- * Throws when the first start fails; later failures are told to `onEvent` and tried again.
+ * Runs a process and restarts it whenever it ends by itself, with growing pauses. Throws if the
+ * first start fails; later failures are reported to `onEvent` and retried.
  */
 export async function keepRunning(
   start: (signal: AbortSignal) => Promise<GuardedProcess>,
@@ -32,7 +32,7 @@ export async function keepRunning(
       const exit = await current.exited;
       if (stopping.signal.aborted) return;
       if (performance.now() - startedAt > healthyAfterMs) pauseMs = firstPauseMs;
-      onEvent(`ended by itself (${describeExit(exit)}); starting it again in ${pauseMs} ms`);
+      onEvent(`ended by itself (${describeExit(exit)}); restarting in ${pauseMs} ms`);
       await delay(pauseMs, undefined, { signal: stopping.signal });
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       startedAt = performance.now();

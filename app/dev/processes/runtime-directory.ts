@@ -6,10 +6,10 @@ const prefix = 'probatio-';
 const shortEnough = 60;
 
 /**
- * Makes a directory for what lives only while the stack runs: its path is short, because a Unix
- * socket's path may have 107 bytes at most and a checkout's may be longer.
- * Others may pass through (Postgres runs as another user under root) but not list it.
- * `noteFile` keeps its path, so that the directory of a killed predecessor is removed.
+ * Creates a directory for files that live only while the stack runs. Its path is short, because the
+ * path of a Unix socket may have at most 107 bytes, which the path of a checkout may exceed. Other
+ * users can access it (under root, Postgres runs as another user) but cannot list it. `noteFile`
+ * records the path, so that the next start removes the directory of a stack that was killed.
  */
 export async function createRuntimeDirectory(noteFile: string): Promise<string> {
   const previous = await readFile(noteFile, 'utf8').catch(() => '');
@@ -20,7 +20,7 @@ export async function createRuntimeDirectory(noteFile: string): Promise<string> 
   return directory;
 }
 
-/** Root's own TMPDIR may be closed to the user that Postgres runs as. */
+/** Returns /tmp for root, whose TMPDIR may be closed to the user that Postgres runs as. */
 function parentDirectory(): string {
   return process.getuid?.() === 0 || tmpdir().length > shortEnough ? '/tmp' : tmpdir();
 }

@@ -1,9 +1,9 @@
-/** A signal of the terminal comes twice under npm, which also passes its own copy on. */
+/** Time within which a second signal is a copy: npm forwards the signal that the terminal sent. */
 const sameKeystrokeMs = 1_000;
 
 /**
- * Aborted by the first SIGINT, SIGTERM or SIGHUP. A later one ends this process at once, and the
- * watchdogs then stop what it left.
+ * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. A later one ends this
+ * process at once, and the watchdogs then stop the processes that it started.
  */
 export function stopSignals(): AbortSignal {
   const stop = new AbortController();

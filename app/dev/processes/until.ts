@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface UntilOptions {
-  /** Ends the sentence "gave up waiting for …". */
+  /** Completes the error text "gave up waiting for …". */
   readonly what: string;
   readonly timeoutMs: number;
-  /** 25 ms unless told. */
+  /** Default 25 ms. */
   readonly intervalMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Polls until `condition` gives something other than undefined or false, and returns that.
+ * Polls until `condition` resolves with something other than undefined or false, and returns that.
  * Throws after `timeoutMs`, on abort, and whatever `condition` throws.
  */
 export async function until<T>(
@@ -23,6 +23,6 @@ export async function until<T>(
     const result = await condition();
     if (result !== undefined && result !== false) return result;
     if (performance.now() > deadline) throw new Error(`gave up waiting for ${what}`);
-    await delay(intervalMs, undefined, signal ? { signal } : {});
+    await delay(intervalMs, undefined, signal === undefined ? {} : { signal });
   }
 }

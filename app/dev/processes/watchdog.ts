@@ -1,7 +1,7 @@
 /**
- * Stands between a supervisor and one process, in a session of its own: the terminal's Ctrl-C reaches
- * neither, so the supervisor decides the order of the end. When the supervisor is gone, by whatever
- * signal, the channel to it closes and the process is stopped here.
+ * The watchdog runs one process for a supervisor, in a session of its own. Ctrl-C in the terminal
+ * reaches neither, so the supervisor decides in which order processes stop. When the supervisor
+ * ends for any reason, the IPC channel closes and the watchdog stops the process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { acquireLock, type Lock } from './lock.ts';
 import type { ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
 
 const orphanGraceMs = 6_000;
-/** How long output may keep coming after the process, from a child of its own. */
+/** Time to wait for output of the process's own children after it has ended. */
 const lastOutputMs = 1_000;
 const predecessorWaitMs = 15_000;
 
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals = 'SIGTERM';
-/** Referenced for as long as this process lives: a collected lock is a released one. */
+/** Keeps references to the locks, since a garbage-collected lock is released. */
 const locks: Lock[] = [];
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -27,15 +27,16 @@ process.on('message', (command: WatchdogCommand) => {
 });
 
 process.on('disconnect', () => {
-  if (!child) process.exit();
+  if (child === undefined) process.exit();
   child.kill(stopSignal);
   setTimeout(() => child?.kill('SIGKILL'), orphanGraceMs);
 });
 
 function start(spec: ProcessSpec, relayOutput: boolean): void {
-  if (spec.lockFile) {
+  if (spec.lockFile !== undefined) {
     const lock = acquireLock(spec.lockFile, predecessorWaitMs);
-    if (!lock) return end({ type: 'failed', reason: 'an earlier one is still running' });
+    if (lock === undefined)
+      return end({ type: 'failed', reason: 'an earlier process still holds its lock: stop it' });
     locks.push(lock);
   }
   stopSignal = spec.stopSignal;
@@ -63,7 +64,7 @@ function start(spec: ProcessSpec, relayOutput: boolean): void {
   report({ type: 'started', pid: child.pid });
 }
 
-/** Keeps reading when nobody listens any more: a broken pipe would disturb an orderly end. */
+/** Relays output, and discards it once the destination fails: an orderly end goes on then. */
 function relay(source: Readable | null, destination: Writable): void {
   source?.pipe(destination, { end: false });
   destination.on('error', () => source?.unpipe(destination).resume());
@@ -74,6 +75,6 @@ function report(message: WatchdogReport): void {
 }
 
 function end(message: WatchdogReport): void {
-  if (!process.connected || !process.send) process.exit();
+  if (!process.connected || process.send === undefined) process.exit();
   process.send(message, () => process.exit());
 }

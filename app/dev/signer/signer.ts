@@ -14,13 +14,13 @@ import { initialiseToken } from './token.ts';
 interface KeepSignerOptions {
   readonly layout: Layout;
   readonly signerSocketPath: string;
-  /** Of tokenEnvironment. */
+  /** The result of `tokenEnvironment`. */
   readonly signerEnvironment: Record<string, string>;
   readonly log: (source: string, line: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** Makes the token's keys if missing, starts the signer, and starts it again whenever it ends. */
+/** Creates the token's keys if missing, starts the signer, and restarts it whenever it ends. */
 export async function keepSigner(options: KeepSignerOptions): Promise<RestartingProcess> {
   const { layout, signerSocketPath, signerEnvironment, log, signal } = options;
   await initialiseToken(layout, signerEnvironment, signal);
@@ -34,21 +34,24 @@ export async function keepSigner(options: KeepSignerOptions): Promise<Restarting
 }
 
 interface SignerOptions {
-  /** Of tokenEnvironment, and SIGNER_SOCKET_PATH. */
+  /** The result of `tokenEnvironment`, with SIGNER_SOCKET_PATH. */
   readonly environment: Record<string, string> & { SIGNER_SOCKET_PATH: string };
   readonly output: ProcessOutput;
   readonly lockFile?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Resolves once the signer listens on its socket. */
+/** Starts a signer. Resolves once it listens on its socket. */
 export async function startSigner(options: SignerOptions): Promise<GuardedProcess> {
   const { environment, output, lockFile, signal } = options;
   const spec = nodeProcess('signer', ['signer/main.ts'], {
     ...inheritedEnvironment(),
     ...environment,
   });
-  const process = await spawnGuarded({ ...spec, ...(lockFile && { lockFile }) }, output);
+  const process = await spawnGuarded(
+    { ...spec, ...(lockFile === undefined ? {} : { lockFile }) },
+    output,
+  );
   const connects = () => connect(environment.SIGNER_SOCKET_PATH);
   await untilReady(process, connects, { timeoutMs: 30_000, signal });
   return process;

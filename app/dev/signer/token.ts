@@ -6,8 +6,8 @@ import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts'
 import { loadSecret } from '../files/secrets.ts';
 
 /**
- * The environment in which a signer finds its SoftHSM token. PINs stay in files: neither arguments
- * nor variables show them.
+ * Prepares SoftHSM and resolves with the environment in which a signer finds its token. PINs stay
+ * in files, so that neither arguments nor variables show them.
  */
 export async function tokenEnvironment(
   layout: Layout,
@@ -16,7 +16,7 @@ export async function tokenEnvironment(
   const tokens = join(layout.softhsm, 'tokens');
   const configuration = join(layout.softhsm, 'softhsm2.conf');
   await mkdir(tokens, { recursive: true, mode: 0o700 });
-  // Written at every start: the checkout may have moved.
+  // The file is written at every start because the checkout may have moved.
   await writeFile(
     configuration,
     `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`,
@@ -29,7 +29,7 @@ export async function tokenEnvironment(
   };
 }
 
-/** Makes the token and the signer's keys, where they are missing. */
+/** Creates the token and the signer's keys if they are missing. */
 export async function initialiseToken(
   layout: Layout,
   environment: Record<string, string>,

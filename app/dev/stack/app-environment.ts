@@ -9,13 +9,13 @@ export interface Listen {
   readonly port: number;
 }
 
-/** The base URL under which this machine reaches the API. */
+/** Returns the base URL under which this machine reaches the API. */
 export function localUrl({ host, port }: Listen): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]', '::1': '[::1]' }[host] ?? host;
   return `http://${reachable}:${port}`;
 }
 
-/** Where the app listens and the embedded services are: these win over the user's own. */
+/** Returns the addresses of the app and its services, which override the user's own variables. */
 export function fixedVariables(services: Services, listen: Listen): Record<string, string> {
   const urls = databaseUrls(services.postgres.access, databaseName);
   return {
@@ -28,7 +28,7 @@ export function fixedVariables(services: Services, listen: Listen): Record<strin
   };
 }
 
-/** What the user's own variables may replace, such as STORAGE_DRIVER=s3 with its settings. */
+/** Returns defaults that the user's own variables override, such as STORAGE_DRIVER=s3. */
 export function defaultVariables(services: Services, listen: Listen): Record<string, string> {
   return {
     NODE_ENV: 'development',
@@ -37,9 +37,9 @@ export function defaultVariables(services: Services, listen: Listen): Record<str
     STORAGE_DIRECTORY: services.layout.objects,
     MAIL_DIRECTORY: services.layout.mail,
     INTERNAL_API_KEYS_FILE: internalKeyFiles(services.layout).hashes,
-    // Nobody else keeps our keys in a cache.
+    // Nobody else caches the public keys, so a new key needs no waiting time.
     KEYS_PUBLISH_SECONDS: '0',
-    // Everybody on this machine comes from one address.
+    // All clients on this machine share one client address.
     LIMITS_REGISTER_ADDRESS: '100/1h',
   };
 }

@@ -1,6 +1,7 @@
 /**
- * How Node runs `app/main.ts`, here as elsewhere (docs/adr/0004-garbage-collection.md): bodies that
- * pass through are external memory, for which V8 would mark the whole heap again and again.
+ * The flags with which Node runs `app/main.ts`, here as in production
+ * (docs/adr/0004-garbage-collection.md). Bodies that pass through are external memory, for which V8
+ * would otherwise mark the whole heap again and again.
  */
 export const appFlags: readonly string[] = [
   '--external-memory-accounted-in-global-limit',

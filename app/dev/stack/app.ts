@@ -6,14 +6,14 @@ import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts'
 import { untilReady } from '../processes/ready.ts';
 import type { Services } from './services.ts';
 
-/** Starts the API on the embedded services. Resolves once it is ready for requests. */
+/** Starts the app on the embedded services. Resolves once it is ready for requests. */
 export async function startApp(
   services: Services,
   listen: Listen,
   onLine: (line: string) => void,
   signal: AbortSignal,
 ): Promise<GuardedProcess> {
-  // The owner's login is for migrations alone.
+  // Only migrations use the login of the database owner.
   const { DATABASE_OWNER_URL: _owner, ...inherited } = inheritedEnvironment();
   const environment = {
     ...defaultVariables(services, listen),
@@ -37,5 +37,5 @@ export async function startApp(
 async function askReadiness(url: string): Promise<void> {
   const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
   await response.body?.cancel();
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  if (!response.ok) throw new Error(`${url} responded ${response.status}`);
 }

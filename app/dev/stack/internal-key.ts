@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { createApiKey } from '../../internal/api-key.ts';
 import type { Layout } from '../files/layout.ts';
 
-/** Both closed to other users. */
+/** The paths of the files of the internal API key, both closed to other users. */
 interface InternalKeyFiles {
-  /** The developer's key, for the header X-Internal-Api-Key. */
+  /** File of the developer's API key, for the header X-Internal-Api-Key. */
   readonly key: string;
-  /** What the app knows of it. */
+  /** File of the API key's hash, which the app reads. */
   readonly hashes: string;
 }
 
@@ -18,11 +18,11 @@ export function internalKeyFiles({ secrets }: Pick<Layout, 'secrets'>): Internal
   };
 }
 
-/** Makes the key on first use; whoever deletes its file gets another one. */
+/** Creates the internal API key on first use, and another one if its file was deleted. */
 export async function ensureInternalKey(files: InternalKeyFiles): Promise<void> {
   if ((await readFile(files.key, 'utf8').catch(() => '')) !== '') return;
   const { key, kept } = createApiKey({ name: 'development', admin: true });
   await writeFile(files.hashes, `${JSON.stringify([kept])}\n`, { mode: 0o600, flush: true });
-  // Last: a start that was killed before makes both again.
+  // The key file is written last, so that a start killed before creates both files again.
   await writeFile(files.key, key, { mode: 0o600, flush: true });
 }

@@ -7,9 +7,9 @@ import { loadSecret } from '../files/secrets.ts';
 
 interface RedisOptions {
   readonly layout: Layout;
-  /** Path of redis-server or valkey-server. */
+  /** The path of redis-server or valkey-server. */
   readonly command: string;
-  /** False keeps everything in memory only. */
+  /** False keeps the data in memory only. */
   readonly durable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +42,10 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   return { ...process, url };
 }
 
-/** The data directory is the working directory, whatever characters its path has. */
+/**
+ * Returns the configuration. It sets no data directory, since the path could need escaping: Redis
+ * uses its working directory.
+ */
 function configuration(options: { port: number; password: string; durable: boolean }): string {
   return [
     'bind 127.0.0.1',
@@ -57,7 +60,7 @@ function configuration(options: { port: number; password: string; durable: boole
 
 async function ping(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  // Also thrown to the caller; an event without a listener would be logged.
+  // The caller gets the error as well; ioredis would log an event without a listener.
   client.on('error', () => undefined);
   try {
     await client.connect();

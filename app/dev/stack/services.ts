@@ -10,32 +10,32 @@ import { tokenEnvironment } from '../signer/token.ts';
 import { loadTools } from '../files/tools.ts';
 
 interface ServicesOptions {
-  /** Where the data goes; made if missing. */
+  /** The directory of the data, created if missing. */
   readonly directory: string;
-  /** False for tests: faster, and lost in a crash. */
+  /** False is faster, for tests, but a crash may lose all data. */
   readonly durable: boolean;
-  /** Gets the signer's output and what happens to the services, line by line. */
+  /** Receives the output of the signer and the events of the services, line by line. */
   readonly log: (source: string, line: string) => void;
-  /** Gives the start up. */
+  /** Cancels the start. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Postgres, Redis and the signer, ready to be used by an app or by tests. */
+/** Postgres, Redis and the signer, ready for an app or for tests. */
 export interface Services {
   readonly layout: Layout;
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
   readonly signer: RestartingProcess;
   readonly signerSocketPath: string;
-  /** Everything a signer of a test's own needs but SIGNER_SOCKET_PATH. */
+  /** The environment for another signer on the same token, without SIGNER_SOCKET_PATH. */
   readonly signerEnvironment: Record<string, string>;
-  /** Resolves with a message if Postgres or Redis ends by itself. The signer is started again. */
+  /** Resolves with a message if Postgres or Redis ends by itself. The signer is restarted. */
   readonly failed: Promise<string>;
   /** Stops the signer, then Redis, then Postgres. */
   stop(): Promise<void>;
 }
 
-/** Starts all services at the same time. Throws, with nothing left running, if one does not start. */
+/** Starts all services concurrently. If one does not start, stops the others and throws. */
 export async function startServices(options: ServicesOptions): Promise<Services> {
   const { durable, log } = options;
   const tools = loadTools();
@@ -45,7 +45,10 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   const signerEnvironment = await tokenEnvironment(layout, tools.softhsmLibrary);
 
   const failure = new AbortController();
-  const signal = AbortSignal.any([failure.signal, ...(options.signal ? [options.signal] : [])]);
+  const signal = AbortSignal.any([
+    failure.signal,
+    ...(options.signal === undefined ? [] : [options.signal]),
+  ]);
   const postgres = startPostgres({ layout, runtimeDirectory, durable, signal });
   const redis = startRedis({ layout, command: tools.redisServer, durable, signal });
   const signer = keepSigner({ layout, signerSocketPath, signerEnvironment, log, signal });
@@ -53,11 +56,11 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   await using started = new AsyncDisposableStack();
   started.defer(() => removeRuntimeDirectory(runtimeDirectory));
   const stopLater = (name: string, start: Promise<{ stop(): Promise<unknown> }>) => {
-    // A failure gives the other starts up; what had started by then is stopped.
+    // A failure cancels the other starts and stops the services that have already started.
     const settled = start.catch((error: unknown) => failure.abort(error));
     started.defer(async () => {
       const service = await settled;
-      if (!service) return;
+      if (service === undefined) return;
       await service.stop();
       log(name, 'stopped');
     });
@@ -66,7 +69,7 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   stopLater('redis', redis);
   stopLater('signer', signer);
 
-  // Throws what failed first: the others then only say that they were given up.
+  // Promise.all throws the first failure; the later ones only report that they were cancelled.
   const [postgresServer, redisServer, signerProcess] = await Promise.all([postgres, redis, signer]);
   const running = started.move();
   return {

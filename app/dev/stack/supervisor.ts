@@ -17,24 +17,24 @@ import { migrate } from '../postgres/migrate.ts';
 import { keepRunning } from '../processes/restarting-process.ts';
 import { startServices, type Services } from './services.ts';
 
-/** Longer than the app's own drain takes. */
+/** Longer than the app takes to drain. */
 const appGraceMs = 60_000;
 
 interface StackOptions {
-  /** Where the data goes; made if missing. */
+  /** The directory of the data, created if missing. */
   readonly directory: string;
   readonly listen: Listen;
   readonly log: (source: string, line: string) => void;
-  /** Called once everything is up. */
+  /** Called once the app and all services are ready. */
   readonly onReady: (services: Services) => void;
-  /** Ends the stack. */
+  /** Stops the stack. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs the whole stack until `signal` aborts, and stops it in order: app, signer, Redis, Postgres.
- * Throws when something does not start, or Postgres or Redis ends by itself; then too, nothing stays
- * behind.
+ * Runs the app and its services until `signal` aborts, then stops them in order: app, signer,
+ * Redis, Postgres. Throws if one does not start, or if Postgres or Redis ends by itself, and stops
+ * all others in that case too.
  */
 export async function runStack(options: StackOptions): Promise<void> {
   const { directory, listen, log, onReady, signal } = options;
@@ -60,8 +60,8 @@ export async function runStack(options: StackOptions): Promise<void> {
 
     onReady(services);
     const failure = await Promise.race([services.failed, aborted(signal)]);
-    if (failure) {
-      log('stack', `${failure}, see ${services.layout.log}: stopping everything`);
+    if (failure !== undefined) {
+      log('stack', `${failure}: stopping the stack, see the logs in ${services.layout.log}`);
       throw new Error(failure);
     }
   } finally {
@@ -69,11 +69,12 @@ export async function runStack(options: StackOptions): Promise<void> {
   }
 }
 
-/** Taken before the port is looked at, so that a second start names the true reason. */
+/** Locks the data directory, before the port is checked, so that a second start fails for this. */
 async function lockDirectory(directory: string): Promise<Lock> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = acquireLock(join(directory, 'lock'));
-  if (!lock) throw new Error(`already running on ${directory}: stop the other one first`);
+  if (lock === undefined)
+    throw new Error(`a stack is already running on ${directory}: stop it first`);
   return lock;
 }
 

@@ -1,0 +1,14 @@
+import { describeActions } from '../../trail/actions-page.ts';
+import { listRoutes } from '../../wiring/routes.ts';
+import { parseOptions, type Command } from '../command.ts';
+
+export const auditActions: Command = {
+  usage: `usage: probatio audit-actions
+
+Prints every audit action, and the routes and workers that leave it, as Markdown.
+`,
+  async run(args) {
+    parseOptions(args, {});
+    return describeActions(listRoutes());
+  },
+};

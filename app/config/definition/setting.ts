@@ -1,0 +1,58 @@
+import { z } from 'zod';
+
+/** The words of a setting on docs/configuration.md, beside what its schema says by itself. */
+export interface Description {
+  /** Complete sentences on what the setting does. What weakens security says so. */
+  readonly description: string;
+  /** The unit of a number, such as `seconds`. */
+  readonly unit?: string;
+  /** The allowed values of a text, where the schema is no list of them. */
+  readonly form?: string;
+  /** The default, where it depends on other settings or lies outside of the app. */
+  readonly whenUnset?: string;
+}
+
+/** An environment variable of the app. */
+export interface Setting<Schema extends z.ZodType = z.ZodType> {
+  readonly variable: string;
+  readonly schema: Schema;
+}
+
+/** Environment variables by name; an empty one counts as not set and is left out. */
+export type Variables = Readonly<Partial<Record<string, string>>>;
+
+/** The settings of one subject, which are a section of docs/configuration.md. */
+export interface SettingGroup<
+  Settings extends Readonly<Record<string, Setting>> = Readonly<Record<string, Setting>>,
+> {
+  readonly title: string;
+  /** Says what holds for all settings of the group. */
+  readonly introduction?: string;
+  /** Settings by their names in the configuration. */
+  readonly settings: Settings;
+  /** Returns problems that lie between several settings, as `VARIABLE: problem`. */
+  findConflicts?(variables: Variables): readonly string[];
+}
+
+/** The parsed values of the settings of a group, by their names in the configuration. */
+export type ValuesOf<Group extends SettingGroup> = {
+  readonly [Name in keyof Group['settings']]: z.output<Group['settings'][Name]['schema']>;
+};
+
+/** Returns the JSON Schema of the variables of a group, from which its documentation is made. */
+export function toJsonSchema({ title, introduction, settings }: SettingGroup) {
+  const variables = Object.values(settings).map(({ variable, schema }) => [variable, schema]);
+  return z.toJSONSchema(
+    z.object(Object.fromEntries(variables)).meta({ title, description: introduction }),
+    { io: 'input', unrepresentable: 'any' },
+  );
+}
+
+/** Defines a setting: its variable, its schema with the default, and its documentation. */
+export function setting<Schema extends z.ZodType>(
+  variable: string,
+  schema: Schema,
+  description: Description,
+): Setting<Schema> {
+  return { variable, schema: schema.meta({ ...description }) };
+}

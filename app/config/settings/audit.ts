@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { Count } from '../definition/forms.ts';
+import { setting } from '../definition/setting.ts';
+
+/** Settings of the audit log. */
+export const auditSettings = {
+  title: 'Audit log',
+  settings: {
+    backlogLimit: setting('AUDIT_BACKLOG_LIMIT', Count.default(100_000), {
+      unit: 'entries',
+      description:
+        'How many unsealed entries may wait for the signer. Beyond that, requests that write are ' +
+        'answered with 503. The entries are counted once a second.',
+    }),
+    tallyLimit: setting('AUDIT_TALLY_LIMIT', Count.default(10_000), {
+      unit: 'events',
+      description:
+        'How many different events of callers without an account one process keeps apart until ' +
+        'they are summed up in entries. Further ones are counted together, without their details.',
+    }),
+  },
+};
+
+/** Settings of the thresholds of alerts. */
+export const alertSettings = {
+  title: 'Alerts',
+  introduction: 'The route `dlq/alerts` reports what has reached its threshold ([dlq.md](dlq.md)).',
+  settings: {
+    deadLetters: setting('AUDIT_ALERT_DEAD_LETTERS', Count.default(1), {
+      unit: 'entries',
+      description: 'Number of entries in the dead-letter queue that raises `dead_letters`.',
+    }),
+    deadLetterAgeSeconds: setting('AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS', Count.default(86_400), {
+      unit: 'seconds',
+      description: 'Age of the oldest entry of that queue that raises `dead_letter_old`.',
+    }),
+    backlog: setting('AUDIT_ALERT_BACKLOG', Count.default(10_000), {
+      unit: 'entries',
+      description: 'Number of unsealed entries that raises `backlog_large`.',
+    }),
+    backlogAgeSeconds: setting('AUDIT_ALERT_BACKLOG_AGE_SECONDS', Count.default(300), {
+      unit: 'seconds',
+      description: 'Age of the oldest unsealed entry that raises `backlog_old`.',
+    }),
+    pauseSeconds: setting('AUDIT_ALERT_PAUSE_SECONDS', Count.default(60), {
+      unit: 'seconds',
+      description:
+        'How long the process that is asked has been unable to seal when it raises ' +
+        '`sealing_paused`.',
+    }),
+  },
+};
+
+/** Settings of a start after a restore. */
+export const restoreSettings = {
+  title: 'Restore',
+  settings: {
+    acceptMark: setting('RESTORE_ACCEPT_MARK', z.guid().toLowerCase().optional(), {
+      form: 'UUID of a mark',
+      whenUnset: 'nothing is accepted',
+      description:
+        'The mark that a refused start names. It makes the app go on without what the mark ' +
+        'proves to be missing, which is then lost for good; the audit log records that. Look ' +
+        'for a newer backup first ([restore.md](restore.md)), and remove the variable after the ' +
+        'start.',
+    }),
+  },
+};

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { Count } from '../definition/forms.ts';
+import { setting, type Variables } from '../definition/setting.ts';
+
+/** Settings of documents. */
+export const documentSettings = {
+  title: 'Documents',
+  settings: {
+    pendingDays: setting('DOCUMENTS_PENDING_DAYS', Count.max(36_500).default(30), {
+      unit: 'days',
+      description:
+        'The age at which a version that was never sealed expires. `probatio maintenance ' +
+        'expire-documents` ends the expired ones.',
+    }),
+  },
+};
+
+const GraceHours = z.coerce.number().int().min(0).max(8_760).default(24);
+
+/** Settings of maintenance. */
+export const maintenanceSettings = {
+  title: 'Maintenance',
+  settings: {
+    garbageGraceHours: setting('MAINTENANCE_GARBAGE_GRACE_HOURS', GraceHours, {
+      unit: 'hours',
+      description:
+        'How old objects and uploads must be before `probatio maintenance collect-garbage` may ' +
+        'remove them. 0 is refused in production: an upload that is being opened could be taken ' +
+        'for garbage.',
+    }),
+  },
+  findConflicts: findMissingGrace,
+};
+
+/** Refuses garbage collection without a grace period, which could remove an upload being opened. */
+function findMissingGrace(variables: Variables): readonly string[] {
+  const { NODE_ENV: environment = 'production' } = variables;
+  const hours = GraceHours.safeParse(variables['MAINTENANCE_GARBAGE_GRACE_HOURS']).data;
+  return environment === 'production' && hours === 0
+    ? ['MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0 in production']
+    : [];
+}

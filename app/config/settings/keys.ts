@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { Flag } from '../definition/forms.ts';
+import { setting, type Variables } from '../definition/setting.ts';
+
+/** Settings of the signing keys and of the keys of users. */
+export const keySettings = {
+  title: 'Keys',
+  settings: {
+    publishSeconds: setting(
+      'KEYS_PUBLISH_SECONDS',
+      // Others cache the key set for 300 s, and a process learns of a new key within 10 s.
+      z.coerce.number().int().min(0).max(86_400).default(310),
+      {
+        unit: 'seconds',
+        description:
+          'How long a signing key must have been published before it may be activated ' +
+          '([keys.md](keys.md)). The default covers verifiers that cache the key set for 300 ' +
+          'seconds. With a shorter time they may refuse new tokens until they fetch the keys ' +
+          'again.',
+      },
+    ),
+    rawForm: setting('KEYS_RAW_FORM', z.enum(['allow', 'refuse']).default('allow'), {
+      description:
+        'Whether clients may send a master key in the raw and have the service wrap it. `allow` ' +
+        'weakens security: such a key passes through the memory of the service, which cannot be ' +
+        'wiped completely. Set `refuse` unless a client of yours needs that form; keys then ' +
+        'arrive only wrapped by the client ([accounts.md](accounts.md)).',
+    }),
+    allowAnonymousInDevelopment: setting(
+      'KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT',
+      Flag.prefault('false'),
+      {
+        description:
+          '`true` serves callers of the key envelope routes who have no token as one fixed user. ' +
+          'It removes authentication from these routes, and the app refuses to start with it ' +
+          'unless `NODE_ENV` is `development`.',
+      },
+    ),
+  },
+  findConflicts: findAnonymityConflicts,
+};
+
+/** Refuses a setting left over from development, which would let callers in without a token. */
+function findAnonymityConflicts(variables: Variables): readonly string[] {
+  const isAllowed = variables['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT'] === 'true';
+  const { NODE_ENV: environment = 'production' } = variables;
+  return isAllowed && environment !== 'development'
+    ? ['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: must not be true outside of development']
+    : [];
+}

@@ -1,0 +1,51 @@
+import { limit } from '../definition/forms.ts';
+import { setting } from '../definition/setting.ts';
+
+const form = '`<count>/<length><unit>` with the units `s`, `m`, `h` and `d`, or `off`';
+
+/** Settings of the rate limits, by their names in the counters. */
+export const limitSettings = {
+  title: 'Rate limits',
+  introduction:
+    '`5/1h` allows five uses in an hour; a window lasts at most 24 days. `off` lifts a limit, ' +
+    'which weakens security: passwords, codes or e-mail addresses can then be guessed, or ' +
+    'e-mails be caused, without a bound. Limits hold across all processes of the app. The ' +
+    'addresses of one IPv6 /64 network count as one client address.',
+  settings: {
+    'register-address': setting('LIMITS_REGISTER_ADDRESS', limit('5/1h'), {
+      form,
+      description: 'Registrations from one client address.',
+    }),
+    'register-email': setting('LIMITS_REGISTER_EMAIL', limit('3/1h'), {
+      form,
+      description: 'Registrations of one e-mail address, each of which sends it an e-mail.',
+    }),
+    'validate-address': setting('LIMITS_VALIDATE_ADDRESS', limit('60/1m'), {
+      form,
+      description: 'Validation tokens tried from one client address.',
+    }),
+    'challenge-address': setting('LIMITS_CHALLENGE_ADDRESS', limit('30/1m'), {
+      form,
+      description: 'Logins begun from one client address.',
+    }),
+    'proof-address': setting('LIMITS_PROOF_ADDRESS', limit('10/15m'), {
+      form,
+      description: 'Failed login and reauthentication proofs from one client address.',
+    }),
+    'proof-account': setting('LIMITS_PROOF_ACCOUNT', limit('10/15m'), {
+      form,
+      description:
+        'Failed login and reauthentication proofs for one account. A client address from which ' +
+        'the account logged in within 30 days has a count of its own, so that strangers cannot ' +
+        'lock the owner out.',
+    }),
+    'totp-account': setting('LIMITS_TOTP_ACCOUNT', limit('5/10m'), {
+      form,
+      description: 'Wrong one-time codes for one account. No route takes one-time codes yet.',
+    }),
+    'share-key-user': setting('LIMITS_SHARE_KEY_USER', limit('60/1h'), {
+      form,
+      description: 'E-mail addresses that one user looks up to share a document with.',
+    }),
+  },
+};

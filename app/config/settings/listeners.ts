@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { Count, List, Port, Text, Url } from '../definition/forms.ts';
+import { setting } from '../definition/setting.ts';
+
+/** The longest delay of a timer of Node, in seconds. */
+const maxTimerSeconds = 2_147_483;
+
+export const defaultPublicUrl = 'http://127.0.0.1:8080';
+
+/** Settings of the two HTTP listeners. */
+export const httpSettings = {
+  title: 'HTTP',
+  introduction:
+    'The app has a public listener for the API and, with `HTTP_INTERNAL_ROUTES=internal`, an ' +
+    'internal one for the routes that take an `X-Internal-Api-Key`.',
+  settings: {
+    host: setting('HOST', Text.default('127.0.0.1'), {
+      form: 'IP address or host name',
+      description:
+        'The address on which the public listener accepts connections. `0.0.0.0` accepts them on ' +
+        'every IPv4 interface, `::` on every interface. The app speaks plain HTTP: put a proxy ' +
+        'that terminates TLS in front of it.',
+    }),
+    port: setting('PORT', Port.default(8080), {
+      description: 'The TCP port of the public listener. With 0 the system picks a free port.',
+    }),
+    publicUrl: setting('HTTP_PUBLIC_URL', Url.prefault(defaultPublicUrl), {
+      form: '`http` or `https` URL',
+      description:
+        'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
+        'tokens that were issued under another URL are refused. Use `https` in production.',
+    }),
+    trustedProxies: setting(
+      'HTTP_TRUSTED_PROXIES',
+      List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
+      {
+        form: 'networks in CIDR notation, separated by commas',
+        whenUnset: 'none',
+        description:
+          'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are believed. ' +
+          'List only your own proxies: whoever connects from one of these networks can pretend ' +
+          'any client address and so evade the rate limits.',
+      },
+    ),
+    corsOrigins: setting(
+      'HTTP_CORS_ORIGINS',
+      List.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
+      {
+        form: '`http` or `https` origins, separated by commas',
+        whenUnset: 'none',
+        description:
+          'The origins whose pages may call the API from a browser, such as ' +
+          '`https://app.example` ([browsers.md](browsers.md)).',
+      },
+    ),
+    drainSeconds: setting('HTTP_DRAIN_SECONDS', Count.max(maxTimerSeconds).default(25), {
+      unit: 'seconds',
+      description:
+        'How long requests may take to end after SIGTERM before their connections are cut. Give ' +
+        'the process a few seconds more before you kill it.',
+    }),
+    internalRoutes: setting('HTTP_INTERNAL_ROUTES', z.enum(['internal', 'both']).optional(), {
+      whenUnset: '`internal` in production, otherwise `both`',
+      description:
+        'Where the routes that take an `X-Internal-Api-Key` are served, such as the purge and ' +
+        'maintenance: `internal` serves them on the internal listener only; `both` opens no ' +
+        'internal listener and serves them on the public one. `both` weakens security: ' +
+        'everyone who reaches the API can then try internal API keys.',
+    }),
+    internalHost: setting('HTTP_INTERNAL_HOST', Text.default('127.0.0.1'), {
+      form: 'IP address or host name',
+      description:
+        'The address on which the internal listener accepts connections. Keep it out of every ' +
+        'ingress.',
+    }),
+    internalPort: setting('HTTP_INTERNAL_PORT', Port.default(8081), {
+      description: 'The TCP port of the internal listener. With 0 the system picks a free port.',
+    }),
+  },
+};
+
+/** Settings of the keys that the internal routes take. */
+export const internalKeySettings = {
+  title: 'Internal API keys',
+  settings: {
+    file: setting('INTERNAL_API_KEYS_FILE', Text.optional(), {
+      form: 'path of a JSON file',
+      whenUnset: 'no keys',
+      description:
+        'The SHA-256 hashes of the internal API keys. `probatio api-key create --name N --admin ' +
+        '--file F` adds a key. The app reads the file again when it changes; while the file ' +
+        'cannot be used, the keys that were read last remain valid. Without a file every ' +
+        'internal API key is refused.',
+    }),
+  },
+};

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { MailConfig } from '../../mail/create-mailer.ts';
+import { Sender } from '../../mail/sender.ts';
+import { SmtpUrl } from '../../mail/smtp-url.ts';
+import { Text, Url } from '../definition/forms.ts';
+import { setting, type ValuesOf, type Variables } from '../definition/setting.ts';
+
+/** Settings of e-mails, which go to a mail server or into a directory. */
+export const mailSettings = {
+  title: 'E-mail',
+  introduction: 'Set either `MAIL_URL` or `MAIL_DIRECTORY`.',
+  settings: {
+    directory: setting('MAIL_DIRECTORY', Text.optional(), {
+      form: 'path of a directory',
+      whenUnset: 'required without `MAIL_URL`',
+      description:
+        'Writes e-mails into this directory as files, in place of sending them. For development: ' +
+        'whoever can read the files can validate the accounts.',
+    }),
+    url: setting('MAIL_URL', SmtpUrl.optional(), {
+      form: '`smtp://user:password@host:port` or `smtps://…`',
+      whenUnset: 'required without `MAIL_DIRECTORY`',
+      description:
+        'The mail server. `smtps` uses TLS from the first byte; `smtp` changes to TLS if the ' +
+        'server offers it. Two parameters are taken: `requireTls` (`true` or `false`; by default ' +
+        '`true` if the URL has a password) refuses to go on without TLS, and `timeoutSeconds` (1 ' +
+        'to 25, default 20) limits each step of a delivery. `requireTls=false` weakens security: ' +
+        'an attacker on the way can then read the password and the e-mails. The URL is a secret.',
+    }),
+    caFile: setting('MAIL_CA_FILE', Text.optional(), {
+      form: 'path of a PEM file',
+      whenUnset: "Node's own authorities",
+      description:
+        'The certificate authorities that may vouch for the mail server, in place of the default.',
+    }),
+    validateUrl: setting(
+      'MAIL_VALIDATE_URL',
+      Url.refine((url) => !url.includes('#'), 'must have no fragment').optional(),
+      {
+        form: '`http` or `https` URL without a fragment',
+        whenUnset: 'the e-mail shows the token',
+        description:
+          'A page of yours that validates new accounts. The e-mail links to it with the ' +
+          'validation token in the fragment: `#token=…`.',
+      },
+    ),
+    from: setting(
+      'MAIL_FROM',
+      z
+        .string()
+        .refine(
+          (text) => Sender.safeParse(text).success,
+          'must be an address, or a name and <address>',
+        )
+        .default('Probatio <no-reply@probatio.invalid>'),
+      {
+        form: 'an e-mail address, or a name and `<address>`',
+        description: 'The sender of all e-mails.',
+      },
+    ),
+  },
+  findConflicts: findTransportConflicts,
+};
+
+/** Returns the configuration of the mailer, for a server or for a directory. */
+export function toMailConfig(values: ValuesOf<typeof mailSettings>): MailConfig {
+  const { from, validateUrl, url, caFile, directory = '' } = values;
+  return url === undefined
+    ? { from, validateUrl, driver: 'file', directory }
+    : { from, validateUrl, driver: 'smtp', url, caFile };
+}
+
+function findTransportConflicts(variables: Variables): readonly string[] {
+  const { MAIL_URL: url, MAIL_DIRECTORY: directory } = variables;
+  if (url === undefined && directory === undefined) {
+    return ['MAIL_DIRECTORY: is not set, and neither is MAIL_URL: set one of them'];
+  }
+  return url !== undefined && directory !== undefined
+    ? ['MAIL_URL: is set beside MAIL_DIRECTORY: set only one of them']
+    : [];
+}

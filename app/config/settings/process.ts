@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { setting } from '../definition/setting.ts';
+
+/** Settings of the process as a whole. */
+export const processSettings = {
+  title: 'Process',
+  settings: {
+    environment: setting(
+      'NODE_ENV',
+      z.enum(['production', 'development', 'test']).default('production'),
+      {
+        description:
+          'The kind of installation. `development` serves the API explorer at `/api/docs`. ' +
+          '`development` and `test` also allow settings that are refused in production; never ' +
+          'use them for a vault that holds real data.',
+      },
+    ),
+    logLevel: setting(
+      'LOG_LEVEL',
+      z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+      {
+        description:
+          'The least severe level that is logged. Logs go to standard output, as one JSON object ' +
+          'per line.',
+      },
+    ),
+  },
+};
