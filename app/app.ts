@@ -1,75 +1,42 @@
-import { readFileSync } from 'node:fs';
 import Koa from 'koa';
 import { SignerUnavailable } from '../signer/protocol/signer-error.ts';
-import { createPurgeRoutes } from './lifecycle/purge/routes.ts';
-import { createClosureRoutes } from './lifecycle/closure/routes.ts';
-import { createAccountRoutes } from './registration/routes.ts';
-import { createDlqRoutes } from './audit/dlq/routes.ts';
-import { createEntryRoutes } from './audit/entries/routes.ts';
-import { createAuditRoutes } from './audit/routes.ts';
-import { createCredentialsRoutes } from './auth/credentials/routes.ts';
-import { createIssuerRoutes } from './tokens/issuer-routes.ts';
-import { createReauthRoutes } from './auth/reauth/routes.ts';
-import { createLoginRoutes } from './auth/login/routes.ts';
-import { createSessionRoutes } from './sessions/routes.ts';
 import type { Config } from './config/config.ts';
 import { developer } from './devices/developer.ts';
-import { createDeviceRoutes } from './devices/routes.ts';
-import { createDownloadRoutes } from './documents/downloads/routes.ts';
-import { createFormUploadRoutes } from './documents/form-upload/routes.ts';
-import { createMetadataRoutes } from './documents/metadata/routes.ts';
-import { createDocumentRoutes } from './documents/routes.ts';
-import { createSearchRoutes } from './documents/search/routes.ts';
-import { createVersionRoutes } from './documents/versions/routes.ts';
-import { createEnvelopeRoutes } from './envelopes/routes.ts';
 import { AppError } from './errors/app-error.ts';
-import { createHealthRoutes } from './health/routes.ts';
-import { createProxyTrust } from './http/requests/client-address.ts';
-import type { Access } from './http/requests/caller.ts';
 import { cors } from './http/answers/cors.ts';
-import { errorBoundary } from './http/server/error-boundary.ts';
-import { explorer } from './http/openapi/explorer.ts';
-import { createOpenApi } from './http/openapi/openapi.ts';
-import { requestContext } from './http/requests/request-context.ts';
-import type { Route } from './http/routing/route.ts';
-import { createRouter } from './http/routing/router.ts';
 import { securityHeaders } from './http/answers/security-headers.ts';
+import { explorer } from './http/openapi/explorer.ts';
+import type { Access } from './http/requests/caller.ts';
+import { createProxyTrust } from './http/requests/client-address.ts';
+import { requestContext } from './http/requests/request-context.ts';
 import { requireWellFormed } from './http/requests/well-formed.ts';
-import { createKeyRoutes } from './keys/routes.ts';
-import { createMaintenanceRoutes } from './maintenance/routes.ts';
-import type { Services } from './wiring/services.ts';
-import { createSharingKeyRoutes } from './sharing/key-routes.ts';
-import { createSharingRoutes } from './sharing/routes.ts';
+import { createRouter } from './http/routing/router.ts';
+import { errorBoundary } from './http/server/error-boundary.ts';
 import { StorageError } from './storage/interface/storage-error.ts';
-import { createFeedRoutes } from './sync/feed/routes.ts';
-import { createSyncRoutes } from './sync/routes.ts';
 import type { Log } from './telemetry/log.ts';
-import { createUploadRoutes } from './uploads/routes.ts';
+import { describeApi, listRoutes } from './wiring/routes.ts';
+import type { Services } from './wiring/services.ts';
 
-const { version, description } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { version: string; description: string };
-
-/** `internal` serves what holders of internal API keys may call, `public` the rest. */
+/** `internal` serves the routes for holders of internal API keys, `public` the others. */
 type Listener = 'public' | 'internal';
 
-/** The whole HTTP application over its services; it listens nowhere. */
+/** Creates the HTTP application of one listener. It does not listen yet. */
 export function createApp(config: Config, services: Services, log: Log, listener: Listener): Koa {
   const trust = createProxyTrust(config.http.trustedProxies);
   const takesKeys = listener === 'internal' || config.http.internalRoutes === 'both';
-  const routes = createRoutes(config, services).filter(({ access }) =>
+  const routes = listRoutes().filter(({ access }) =>
     listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
   );
-  const router = createRouter(
-    routes,
-    {
-      authenticate: (token) => services.authenticate(token),
-      verifyReauth: (token, caller) => services.reauthTokens.verify(token, caller),
-      ...(takesKeys ? { admitInternal: (key) => services.internalKeys.admit(key) } : {}),
-      ...(config.keys.allowAnonymousInDevelopment ? { developer } : {}),
-    },
-    services.idempotencyKeys,
-  );
+  const guards = {
+    authenticate: (token: string) => services.authenticate(token),
+    verifyReauth: services.reauthTokens.verify,
+    ...(takesKeys ? { admitInternal: services.internalKeys.admit } : {}),
+    ...(config.keys.allowAnonymousInDevelopment ? { developer } : {}),
+  };
+  const router = createRouter(routes, services, {
+    guards,
+    idempotencyKeys: services.idempotencyKeys,
+  });
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
@@ -79,7 +46,7 @@ export function createApp(config: Config, services: Services, log: Log, listener
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());
   app.use(router.allowedMethods());
-  app.on('error', (error: Error) => log.warn({ err: error }, 'answering failed'));
+  app.on('error', (error: Error) => log.warn({ err: error }, 'sending the response failed'));
   return app;
 }
 
@@ -87,68 +54,11 @@ function isInternal(access: Access): boolean {
   return access === 'internal' || (access !== 'public' && access.orInternal === true);
 }
 
-/** The OpenAPI 3.1 document of the whole API. */
-export function describeApi() {
-  return createOpenApi(listRoutes(), { title: 'Probatio', version: '1.0.0', description });
-}
-
-/** The definitions of every route. They do not depend on services: none of the handlers may be called. */
-export function listRoutes(): Route[] {
-  return createRoutes(
-    {
-      auth: { issuer: '' },
-      uploads: { sessionTtlSeconds: 0, allowedMimeTypes: [] },
-      sync: { schemaVersions: { min: 0, max: 0 } },
-    },
-    {} as Services,
-  );
-}
-
-/** Every route, in the order of the documentation. */
-function createRoutes(
-  config: {
-    readonly auth: Pick<Config['auth'], 'issuer'>;
-    readonly uploads: Config['uploads'];
-    readonly sync: Pick<Config['sync'], 'schemaVersions'>;
-  },
-  services: Services,
-): Route[] {
-  return [
-    ...createHealthRoutes({ ...services, about: { name: 'probatio', version, description } }),
-    ...createAccountRoutes(services),
-    ...createLoginRoutes(services),
-    ...createSessionRoutes(services),
-    ...createReauthRoutes(services),
-    ...createCredentialsRoutes(services),
-    ...createClosureRoutes(services),
-    ...createIssuerRoutes({ ...services, issuer: config.auth.issuer }),
-    ...createUploadRoutes({ ...services, ...config.uploads, sessions: services.uploadSessions }),
-    ...createSharingRoutes(services),
-    ...createDocumentRoutes(services),
-    ...createDownloadRoutes(services),
-    ...createFormUploadRoutes(services),
-    ...createVersionRoutes(services),
-    ...createMetadataRoutes(services),
-    ...createSearchRoutes(services),
-    ...createEnvelopeRoutes(services),
-    ...createDeviceRoutes(services),
-    ...createSharingKeyRoutes(services),
-    // Before `:objectId`.
-    ...createFeedRoutes(services),
-    ...createSyncRoutes({ ...services, ...config.sync }),
-    ...createAuditRoutes(services),
-    ...createEntryRoutes(services),
-    ...createDlqRoutes(services),
-    ...createKeyRoutes(services),
-    ...createPurgeRoutes(services),
-    ...createMaintenanceRoutes(services),
-  ];
-}
-
-/** What the parts below say in their own words. */
+/** Translates the errors of the object store and the signer into error codes of the API. */
 function toAppError(error: unknown): AppError | undefined {
   if (error instanceof StorageError) return new AppError('storage_unavailable', { cause: error });
-  if (error instanceof SignerUnavailable)
+  if (error instanceof SignerUnavailable) {
     return new AppError('signer_unavailable', { cause: error });
+  }
   return undefined;
 }

@@ -6,7 +6,7 @@ import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
 import { startServices, type Services } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
-/** config → services → Koa → listen → drain */
+/** Starts the services, listens, and drains on a stop signal or when this start is refused. */
 async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
   const { http } = config;
@@ -23,7 +23,7 @@ async function main(config: Config, log: Log): Promise<void> {
   log.info('stopped');
 }
 
-/** The second listener, where the public one does not serve the internal routes. */
+/** Opens the second listener, unless the public one serves the internal routes too. */
 async function listenInternally(config: Config, services: Services, log: Log) {
   const { internalRoutes, internalHost: host, internalPort } = config.http;
   if (internalRoutes === 'both') return undefined;
@@ -50,12 +50,12 @@ function readConfig(): Config | undefined {
 
 function endFailed(error: unknown, log: Log): void {
   if (error instanceof StartRefused) {
-    // What is missing was logged.
+    // The reasons have been logged already.
     process.exitCode = startRefusedExitCode;
     return;
   }
   log.fatal({ err: error }, 'ended by an error');
-  // What was started before would keep the process alive.
+  // Services that have been started would keep the process alive.
   process.exit(1);
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
 
 /** An account that can log in. */
@@ -7,32 +8,27 @@ export interface ActiveAccount extends Owner {
   readonly plan: string;
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
-  /** What it was found to log in with. */
+  /** The login method of `salt` and `verifier`. */
   readonly method: CredentialMethod;
-  /** Hex. */
+  /** The salt in hex. */
   readonly salt: string;
+  /** The SRP verifier in hex. */
   readonly verifier: string;
 }
 
-/** Null in an account that does not log in by the method asked for. */
-interface Credentials {
+/** The credentials of an account; null where it does not log in by the method asked for. */
+interface FoundCredentials {
   readonly userId: string;
   readonly salt: string | null;
   readonly verifier: string | null;
 }
 
-export interface Accounts {
-  /** One query, whatever there is. */
-  findCredentials(email: string, method: CredentialMethod): Promise<Credentials | undefined>;
-  /** Undefined also for an account that does not log in by `method`, the password unless said. */
-  findActiveById(accountId: string, method?: CredentialMethod): Promise<ActiveAccount | undefined>;
-}
-
 /**
- * Keeps an account, as it was found, until the transaction ends. Answers whether it still is so: not
- * closed, with the same credentials and rights.
+ * Locks an account against changes until `tx` ends. Resolves with whether it is as it was found:
+ * active, with the same credentials, rights and tenant.
  */
-export async function holdUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
+export async function lockUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
+  takesLock(tx, 'account');
   const now = await findActive(tx, account.method)
     .where('accounts.id', '=', account.userId)
     .forShare()
@@ -40,9 +36,19 @@ export async function holdUnchanged(tx: Tx, account: ActiveAccount): Promise<boo
   return isDeepStrictEqual(now, account);
 }
 
-export function createAccounts({ db }: { readonly db: Database }): Accounts {
+export type Accounts = ReturnType<typeof createAccounts>;
+
+/** Creates the service that finds active accounts and their credentials. */
+export function createAccounts({ db }: { readonly db: Database }) {
   return {
-    findCredentials: (email, method) =>
+    /**
+     * Finds the credentials of an active account by its e-mail address. Runs one query in every
+     * case, so that its timing reveals little of what exists.
+     */
+    findCredentials: (
+      email: string,
+      method: CredentialMethod,
+    ): Promise<FoundCredentials | undefined> =>
       db.asService((tx) =>
         tx
           .selectFrom('accounts')
@@ -54,7 +60,12 @@ export function createAccounts({ db }: { readonly db: Database }): Accounts {
           .where('status', '=', 'ACTIVE')
           .executeTakeFirst(),
       ),
-    findActiveById: (accountId, method = 'password') =>
+
+    /** Finds an active account that logs in by `method`. */
+    findActiveById: (
+      accountId: string,
+      method: CredentialMethod = 'password',
+    ): Promise<ActiveAccount | undefined> =>
       db.asService((tx) =>
         findActive(tx, method).where('accounts.id', '=', accountId).executeTakeFirst(),
       ),

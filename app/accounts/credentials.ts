@@ -1,15 +1,20 @@
 import type { Owner, Tx } from '../db/database.ts';
-import { AppError } from '../errors/app-error.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
+import { AppError } from '../errors/app-error.ts';
 
-/** Hex. */
+/** A salt and an SRP verifier, both in hex. */
 export interface Credential {
   readonly salt: string;
   readonly verifier: string;
 }
 
-/** Locks an account until the transaction, the service's, ends. Throws invalid_token unless it is active. */
-export async function holdAccount(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
+/**
+ * Locks an account until `tx` ends, which must be a transaction of the service login. Throws
+ * invalid_token unless the account is active.
+ */
+export async function lockAccount(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
+  takesLock(tx, 'account');
   const account = await tx
     .selectFrom('accounts')
     .select('id')
@@ -21,7 +26,7 @@ export async function holdAccount(tx: Tx, { userId, tenantId }: Owner): Promise<
   if (account === undefined) throw new AppError('invalid_token');
 }
 
-/** Sets what an account logs in with by one method, in place of what it had. */
+/** Stores the credential of an account for one login method, and replaces the one before. */
 export async function storeCredential(
   tx: Tx,
   { userId }: Owner,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 
-/** An e-mail address as accounts know it: trimmed and lower-cased. */
+/** An e-mail address in the form that accounts have: trimmed and in lower case. */
 export const Email = z
   .string()
   .trim()
@@ -9,7 +9,7 @@ export const Email = z
   .pipe(z.email().max(254))
   .meta({ description: 'Trimmed and lower-cased by the service.' });
 
-/** The only form in which an address enters the audit log: HMAC-SHA-256, hex. */
+/** Returns the HMAC-SHA-256 of an e-mail address in hex, the only form that the audit log holds. */
 export function hashEmail(key: Buffer, email: string): string {
   return createHmac('sha256', key).update(email).digest('hex');
 }

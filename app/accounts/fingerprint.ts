@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** First 8 hex digits of H(salt ‖ verifier): what the mail and the client both show. */
+/**
+ * Returns the first 8 hex digits of SHA3-256(salt ‖ verifier), which both the validation mail and
+ * the client show. Both arguments are hex.
+ */
 export function fingerprint(salt: string, verifier: string): string {
   return createHash('sha3-256')
     .update(Buffer.from(salt, 'hex'))

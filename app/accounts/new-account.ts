@@ -1,6 +1,6 @@
 import { Scope } from './rights.ts';
 
-/** What every new account is given (contract, "Accounts and SRP-6a"). */
+/** The tenant and rights of every new account (contract, "Accounts and SRP-6a"). */
 export const newAccount = {
   tenant_id: 'default',
   plan: 'standard',

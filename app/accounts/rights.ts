@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** What an account may be, beside `user`, which every account is. */
+/** A role of an account; new accounts have `user`. */
 export const Role = z.enum(['user', 'auditor', 'operator', 'probatio_admin']);
 
 export type Role = z.output<typeof Role>;
 
-/** What an access token may be good for. `recovery` is never granted. */
+/** A scope that an account can be granted. The scope `recovery` of a recovery login cannot be. */
 export const Scope = z.enum([
   'documents:read',
   'documents:write',

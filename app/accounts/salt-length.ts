@@ -2,7 +2,11 @@ import { AppError } from '../errors/app-error.ts';
 
 const decoySaltDigits = 64;
 
-/** Decoys have salts of 32 bytes, so where there are any everybody has. Throws validation_failed. */
+/**
+ * Throws validation_failed for a salt that is not 32 bytes where unknown users get decoys: decoys
+ * have salts of 32 bytes, so that any other length would reveal an account. `path` names the
+ * salt's field in the error.
+ */
 export function assertSaltLength(
   salt: string,
   unknownUser: 'reveal' | 'decoy',

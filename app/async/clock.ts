@@ -1,4 +1,6 @@
-/** The present moment. Passed in wherever time matters, so that tests can move it. */
+/**
+ * Returns the current time. It is passed in wherever time matters, so that tests can control it.
+ */
 export type Clock = () => Date;
 
 export const systemClock: Clock = () => new Date();

@@ -1,18 +1,14 @@
 import { createWakeSignal } from './wake-signal.ts';
 
-interface Repetition {
-  /** Does it at once, after what is under way. */
-  readonly now: () => void;
-  /** Finishes what is under way. */
-  stop(): Promise<void>;
-}
-
-/** Does work again and again after a pause each, whatever becomes of it, until stopped. */
+/**
+ * Runs `work` in a loop, with a pause of `pauseMs` before each run, until stopped. A run that fails
+ * is reported to `onFailure` and does not end the loop.
+ */
 export function repeat(
   pauseMs: number,
   work: () => Promise<void>,
   onFailure: (error: unknown) => void = () => undefined,
-): Repetition {
+) {
   const stopping = new AbortController();
   const signal = createWakeSignal();
 
@@ -25,8 +21,10 @@ export function repeat(
 
   const running = run();
   return {
+    /** Skips the pause before the next run; a run under way is finished first. */
     now: signal.wake,
-    async stop() {
+    /** Ends the loop and resolves once the run under way has finished. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },

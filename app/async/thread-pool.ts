@@ -1,13 +1,13 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** The pool is closed, no thread took the request, or the one that worked on it died. */
+/** Says that the pool is closed, no thread could take the request, or its thread died. */
 export class ThreadPoolError extends Error {}
 
-/** Threads of one program, which answers each message with one of its own. */
+/** A pool of threads that all run the same program. */
 interface ThreadPool<Request, Reply> {
-  /** Waits while all threads are busy. Throws ThreadPoolError. */
+  /** Runs a request on a free thread; waits while all are busy. Throws ThreadPoolError. */
   run(request: Request): Promise<Reply>;
-  /** Ends the threads; what still runs or waits throws. */
+  /** Terminates the threads. Requests that run or wait are rejected with ThreadPoolError. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,10 @@ interface ThreadPoolOptions extends Pick<WorkerOptions, 'workerData' | 'resource
   readonly count: number;
 }
 
-/** Starts threads as they are needed, at most `count`. */
+/**
+ * Creates a pool of at most `count` threads, started on demand. Each runs `program`, which must
+ * post exactly one reply for each message it receives.
+ */
 export function createThreadPool<Request, Reply>(
   options: ThreadPoolOptions,
 ): ThreadPool<Request, Reply> {
@@ -50,7 +53,7 @@ export function createThreadPool<Request, Reply>(
     const job = busy.get(worker);
     busy.delete(worker);
     if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
-    job?.reject(new ThreadPoolError('a thread died', { cause }));
+    job?.reject(new ThreadPoolError('the thread of the request died', { cause }));
     startNext();
   }
 
@@ -63,24 +66,24 @@ export function createThreadPool<Request, Reply>(
     }
   }
 
-  /** What cannot be sent, or no thread be started for, costs its own job alone. */
+  /** Hands a job to a thread. A message that cannot be sent fails its own job and no other. */
   function start(job: Job<Request, Reply>): void {
     let worker = idle.pop();
     try {
       worker ??= startWorker();
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have none
       worker.postMessage(job.request);
       busy.set(worker, job);
     } catch (cause) {
       if (worker !== undefined) idle.push(worker);
-      job.reject(new ThreadPoolError('no thread took the request', { cause }));
+      job.reject(new ThreadPoolError('no thread could take the request', { cause }));
     }
   }
 
   return {
     run(request) {
       return new Promise((resolve, reject) => {
-        if (closed) return reject(new ThreadPoolError('the threads are closed'));
+        if (closed) return reject(new ThreadPoolError('the thread pool is closed'));
         waiting.push({ request, resolve, reject });
         startNext();
       });
@@ -88,8 +91,9 @@ export function createThreadPool<Request, Reply>(
 
     async close() {
       closed = true;
-      for (const job of waiting.splice(0))
-        job.reject(new ThreadPoolError('the threads are closed'));
+      for (const job of waiting.splice(0)) {
+        job.reject(new ThreadPoolError('the thread pool is closed'));
+      }
       await Promise.all([...idle, ...busy.keys()].map((worker) => worker.terminate()));
     },
   };

@@ -1,13 +1,12 @@
-/** Lets a few work at once; the others wait in the order in which they came. */
-interface Turns {
-  take<T>(work: () => Promise<T>): Promise<T>;
-}
+type Turns = ReturnType<typeof createTurns>;
 
-export function createTurns(atOnce: number): Turns {
+/** Lets `atOnce` pieces of work run at a time; the others wait in order of arrival. */
+export function createTurns(atOnce: number) {
   const waiting: (() => void)[] = [];
   let free = atOnce;
   return {
-    async take(work) {
+    /** Runs `work` when its turn comes; resolves or rejects as it does. */
+    async take<T>(work: () => Promise<T>): Promise<T> {
       if (free > 0) free -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
       try {
@@ -21,15 +20,12 @@ export function createTurns(atOnce: number): Turns {
   };
 }
 
-/** Turns of each key by itself, such as a user. */
-interface KeyedTurns {
-  take<T>(key: string, work: () => Promise<T>): Promise<T>;
-}
-
-export function createKeyedTurns(atOnce: number): KeyedTurns {
+/** Limits concurrent work for each key on its own, such as for each user: `atOnce` at a time. */
+export function createKeyedTurns(atOnce: number) {
   const taken = new Map<string, { readonly turns: Turns; takers: number }>();
   return {
-    async take(key, work) {
+    /** Runs `work` when a turn of `key` comes; resolves or rejects as it does. */
+    async take<T>(key: string, work: () => Promise<T>): Promise<T> {
       const entry = taken.get(key) ?? { turns: createTurns(atOnce), takers: 0 };
       taken.set(key, entry);
       entry.takers += 1;

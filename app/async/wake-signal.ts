@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Tells a polling loop that there is work now. A wake while nobody waits is kept for the next wait. */
+/** Wakes a polling loop when there is work. A wake without a waiter ends the next wait at once. */
 export interface WakeSignal {
   readonly wake: () => void;
   /** Resolves at the next wake, after `ms`, or when `stop` aborts. */

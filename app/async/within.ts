@@ -1,6 +1,6 @@
 import { sleep } from './wake-signal.ts';
 
-/** Resolves with `work`, or after `ms`. */
+/** Resolves once `work` does, but after `ms` at the latest; rejects if `work` rejects by then. */
 export async function within(ms: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   try {

@@ -4,49 +4,59 @@ import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
 import { AppError } from '../errors/app-error.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
+import { watchLocks } from './lock-order.ts';
 import { entities, type Schema } from './schema.ts';
 import { isUnavailable } from './unavailable.ts';
 
-/** One transaction, scoped to a user or to the service; typed by the entities. */
+/** A transaction, scoped to a user or to the service login, and typed by the entities. */
 export type Tx = Kysely<Schema>;
 
-/** Whose rows a transaction may see. */
+/** The user, in a tenant, whose rows a transaction may see. */
 export interface Owner {
   readonly userId: string;
   readonly tenantId: string;
 }
 
 /**
- * What `work` resolves with is answered once it is stored. Of a statement that failed nothing is, even
- * if `work` caught the error. After database_unavailable it may be stored: the connection may have
- * been lost over the commit's answer.
+ * Runs transactions. They resolve with the result of `work` once they have committed. A transaction
+ * in which a statement failed rolls back, even if `work` caught the error. After
+ * database_unavailable the outcome is unknown: the connection may have been lost during the commit.
  */
 export interface Database {
-  /** One transaction in which row-level security shows `owner`'s rows alone. */
+  /** Runs a transaction in which row-level security shows only the rows of `owner`. */
   asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** One transaction of the service login, which sees all rows: workers, sign-up, maintenance. */
+  /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
   asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface DatabaseOptions {
-  /** Login that owns nothing and is bound by row-level security. */
+  /** URL of the app login, which owns no table and is subject to row-level security. */
   readonly url: string;
+  /** URL of the service login, whose policies show all rows. */
   readonly serviceUrl: string;
+  /** Maximum number of connections for each login. */
   readonly poolSize: number;
-  /** How long a transaction may do nothing; default 30 s. */
+  /** Limit on how long a transaction may be idle; 30 s by default. */
   readonly idleMs?: number;
-  /** How long Postgres may take to answer a statement before its connection is given up; default 35 s. */
+  /**
+   * Limit on the response to a statement, after which its connection is closed; 35 s by default.
+   */
   readonly answerMs?: number;
+  /** Checks the order in which transactions take their locks; for development. */
+  readonly checksLocks?: boolean;
 }
 
 const statementMs = 30_000;
 
-/** Opens one pool a login. Throws database_unavailable from every call while Postgres is away. */
+/**
+ * Opens a connection pool for each login. Every call throws database_unavailable while Postgres
+ * cannot be reached.
+ */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, serviceUrl, poolSize, idleMs = 30_000, answerMs = statementMs + 5_000 } = options;
-  const limits = { poolSize, idleMs, answerMs };
+  const limits = { poolSize, idleMs, answerMs, checksLocks: options.checksLocks === true };
   const [app, service] = await Promise.all([connect(url, limits), connect(serviceUrl, limits)]);
   return {
     asUser: (owner, work) => transaction(app, `begin; ${assume(owner)}`, work),
@@ -60,7 +70,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 const followUpsOf = new WeakMap<Tx, (() => void)[]>();
 
-/** Calls back once `tx` has committed, never if it rolls back. The callback must not throw. */
+/** Calls `followUp` once `tx` has committed, never if it rolls back. It must not throw. */
 export function afterCommit(tx: Tx, followUp: () => void): void {
   followUpsOf.get(tx)?.push(followUp);
 }
@@ -69,11 +79,17 @@ interface Login {
   readonly orm: MikroORM;
   readonly pool: Kysely<Schema>;
   readonly idleMs: number;
+  readonly checksLocks: boolean;
 }
 
 async function connect(
   url: string,
-  { poolSize, idleMs, answerMs }: Required<Omit<DatabaseOptions, 'url' | 'serviceUrl'>>,
+  {
+    poolSize,
+    idleMs,
+    answerMs,
+    checksLocks,
+  }: Required<Omit<DatabaseOptions, 'url' | 'serviceUrl'>>,
 ): Promise<Login> {
   const orm = await MikroORM.init({
     entities: [...entities],
@@ -90,10 +106,10 @@ async function connect(
     ensureDatabase: false,
     logger: () => undefined,
   });
-  return { orm, pool: orm.em.fork().getKysely<Schema>(), idleMs };
+  return { orm, pool: orm.em.fork().getKysely<Schema>(), idleMs, checksLocks };
 }
 
-/** Dates for timestamptz and numbers for bigint (all of ours stay below 2^53). */
+/** Parses bigint as a number, since all of ours stay below 2^53, and timestamptz as a Date. */
 function valueParsers(): TypeOverrides {
   const types = new TypeOverrides();
   types.setTypeParser(pgTypes.builtins.INT8, Number);
@@ -101,8 +117,8 @@ function valueParsers(): TypeOverrides {
 }
 
 /**
- * What the policies of row-level security look at, until the end of the transaction. Text, as several
- * statements in one round trip take no parameters.
+ * Returns the statement that sets the owner for row-level security until the transaction ends. The
+ * values are literals, since several statements in one round trip cannot have parameters.
  */
 function assume({ userId, tenantId }: Owner): string {
   return `select set_config('app.user_id', ${escapeLiteral(userId)}, true),
@@ -110,17 +126,17 @@ function assume({ userId, tenantId }: Owner): string {
 }
 
 /**
- * Postgres answers the commit of a transaction in which a statement failed with success, and rolls it
- * back. The `select` before it is refused there, in the same round trip.
+ * Commits, and fails if a statement failed before: Postgres rolls such a transaction back and still
+ * reports success for the commit, but it refuses the `select` in the same round trip.
  */
 const commit = sql.raw('select; commit');
 
 /**
- * One transaction on a connection of its own, which goes back to the pool however it ends: MikroORM's
- * never gives a broken one back, and Kysely's spends a round trip on `begin` alone.
+ * Runs a transaction on a connection that always returns to the pool. MikroORM's own transactions
+ * do not return broken connections, and Kysely's need an extra round trip for `begin`.
  */
 async function transaction<T>(
-  { pool, idleMs }: Login,
+  { pool, idleMs, checksLocks }: Login,
   begin: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
@@ -131,6 +147,7 @@ async function transaction<T>(
       const idle = startIdleLimit({ idleMs, statementMs });
       const tx = connection.withPlugin(observeStatements(state, idle));
       followUpsOf.set(tx, followUps);
+      if (checksLocks) watchLocks(tx);
       try {
         await sql.raw(begin).execute(connection);
         const done = await Promise.race([work(tx), idle.exceeded]);
@@ -139,7 +156,7 @@ async function transaction<T>(
         return done;
       } catch (error) {
         state.isOver = true;
-        // One that fails must not hide why there was one.
+        // A failed rollback must not hide the error that caused it.
         await sql`rollback`.execute(connection).catch(() => undefined);
         throw error;
       } finally {
@@ -153,7 +170,7 @@ async function transaction<T>(
   }
 }
 
-/** Keeps what outlives its transaction off the connection, which is someone else's by then. */
+/** Refuses statements after the end of the transaction, when others may use the connection. */
 function observeStatements(
   transactionState: { readonly isOver: boolean },
   idle: IdleLimit,

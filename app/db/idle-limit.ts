@@ -1,27 +1,22 @@
-/** Ends a transaction whose work waits for something that never comes. */
-export interface IdleLimit {
-  /** Rejects once no statement has run for too long, unless stopped before. */
-  readonly exceeded: Promise<never>;
-  statementBegins(): void;
-  /** Need not be called of a statement that failed. */
-  statementEnds(): void;
-  stop(): void;
-}
+export type IdleLimit = ReturnType<typeof startIdleLimit>;
 
 interface IdleLimitOptions {
-  /** After this Postgres ends the connection of a transaction that does nothing. */
+  /** Time after which Postgres closes the connection of an idle transaction. */
   readonly idleMs: number;
-  /** No statement takes longer. */
+  /** Statement timeout of Postgres. */
   readonly statementMs: number;
 }
 
-/** By then a connection that Postgres ended is known to be broken, and the pool keeps it no more. */
+/** Extra time in which the pool learns that Postgres closed a connection, and discards it. */
 const marginMs = 1_000;
 
-/** Work that waits for something else does not hear that Postgres has ended its connection. */
-export function startIdleLimit({ idleMs, statementMs }: IdleLimitOptions): IdleLimit {
+/**
+ * Limits how long a transaction may be idle. Work that waits for something other than Postgres
+ * would not notice that Postgres has closed its connection.
+ */
+export function startIdleLimit({ idleMs, statementMs }: IdleLimitOptions) {
   const { promise: exceeded, reject } = Promise.withResolvers<never>();
-  // Nobody need listen: it may be over before.
+  // The transaction may be over before anything awaits this promise.
   exceeded.catch(() => undefined);
   const giveUp = () => reject(new Error('a transaction was left idle'));
   let timer = setTimeout(giveUp, idleMs + marginMs);
@@ -32,8 +27,10 @@ export function startIdleLimit({ idleMs, statementMs }: IdleLimitOptions): IdleL
   }
 
   return {
+    /** Rejects once no statement has run for too long, unless stopped before. */
     exceeded,
     statementBegins: () => restart(statementMs + idleMs),
+    /** Restarts the limit. Need not be called for a statement that failed. */
     statementEnds: () => restart(idleMs),
     stop: () => clearTimeout(timer),
   };

@@ -15,7 +15,7 @@ import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
 import { entities } from './schema.ts';
 
-/** In the order they run; forward only, never edited once released. */
+/** Migrations in the order in which they run. Forward only; never edit a released one. */
 const migrations: readonly Constructor<Migration>[] = [
   Migration0001Tables,
   Migration0002RowSecurity,
@@ -30,15 +30,15 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0011SyncRequests,
 ];
 
-/** Any constant of ours: the advisory lock that lets one process migrate at a time. */
+/** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
 const lockKey = 7_364_128_801;
 
-/** The owner's connection with the migrations registered; close it after use. */
+/** Opens a connection as the owner, with the migrations registered. Callers must close it. */
 export function connectOwner(ownerUrl: string): Promise<MikroORM> {
   return MikroORM.init({
     entities: [...entities],
     clientUrl: ownerUrl,
-    // A statement that would overlook rows by row-level security, which binds the owner too, fails.
+    // Statements fail instead of skipping rows hidden by row-level security, which binds the owner.
     driverOptions: { options: '-c row_security=off' },
     extensions: [Migrator],
     migrations: {
@@ -51,8 +51,8 @@ export function connectOwner(ownerUrl: string): Promise<MikroORM> {
 }
 
 /**
- * Runs what has not run yet, all or nothing, and names it. Safe to call from several processes at
- * once: each waits for the one that migrates and then finds nothing to do.
+ * Runs the pending migrations in one transaction and returns their names. Concurrent processes are
+ * safe: they wait for the one that migrates and then find nothing to do.
  */
 export async function migrate(ownerUrl: string): Promise<string[]> {
   const orm = await connectOwner(ownerUrl);

@@ -1,4 +1,4 @@
-/** Whether Postgres refused a row for the named unique index (SQLSTATE 23505). */
+/** Tells whether a row violated the named unique index (SQLSTATE 23505). */
 export function violatesUnique(error: unknown, index: string): boolean {
   if (!(error instanceof Error)) return false;
   const { code, constraint } = error as { code?: string; constraint?: string };

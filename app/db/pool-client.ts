@@ -2,15 +2,17 @@ import { Client } from 'pg';
 import { createStatementNames } from './statement-names.ts';
 
 interface PoolClientOptions {
-  /** A connection over which an answer takes longer is lost: no statement may run as long. */
+  /**
+   * Limit on a response, after which the connection counts as lost; above the statement timeout.
+   */
   readonly answerMs: number;
 }
 
 /**
- * The `pg.Client` of a pool, one class a pool. Postgres prepares what is sent again and again: it is
- * parsed, checked against the policies of row-level security and planned once a connection instead of
- * at every use. And a connection whose other end is gone without a word is closed, which TCP alone
- * does after a quarter of an hour; what waits for it fails then, and the pool keeps it no more.
+ * Creates the `pg.Client` class of one pool. It lets Postgres prepare frequent statements, which
+ * are then parsed, rewritten for row-level security and planned once per connection instead of at
+ * each use. It also closes a connection whose peer vanished silently, which TCP alone would notice
+ * only after about 15 minutes: pending queries fail then, and the pool discards the connection.
  */
 export function createPoolClient({ answerMs }: PoolClientOptions): typeof Client {
   const nameOf = createStatementNames();

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Of a database on a server, as the driver takes it. What it says of another quotes nothing of it. */
+/** The URL of a database, as the driver accepts it. Its error messages never quote the URL. */
 export const PostgresUrl = z
-  .url({ protocol: /^postgres(ql)?$/, error: 'is no postgresql:// URL', abort: true })
-  .refine((url) => new URL(url).pathname.length > 1, 'names no database')
-  .refine(isDecodable, 'has a % that begins no escape');
+  .url({ protocol: /^postgres(ql)?$/, error: 'is not a postgresql:// URL', abort: true })
+  .refine((url) => new URL(url).pathname.length > 1, 'names no database; add its name as the path')
+  .refine(isDecodable, 'has a % that begins no valid escape; write it as %25');
 
 function isDecodable(url: string): boolean {
   const { username, password, pathname } = new URL(url);

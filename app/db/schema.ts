@@ -19,7 +19,7 @@ import { DocumentShare, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
 
-/** Every table. Entities are pure definitions, so the database may know the features' own. */
+/** The entities of all tables, of every feature. */
 export const entities = [
   Account,
   AuditDeadLetter,
@@ -56,5 +56,5 @@ export const entities = [
   UploadSession,
 ] as const;
 
-/** Tables and columns by their SQL names, for Kysely. */
+/** The tables and columns by their SQL names, for Kysely. */
 export type Schema = InferKyselyDB<(typeof entities)[number]>;

@@ -1,18 +1,19 @@
-/** Uses of a statement from which it is worth a name. */
+/** Number of uses from which a statement gets a name. */
 const usesBefore = 3;
-/** Postgres keeps the plan of each in each connection. */
+/** Limit on names, since every connection keeps a plan for each. */
 const maxNames = 200;
 const maxCounted = 1_000;
 /**
- * With more it has a list in it, of which each length is a text of its own: a user could send lists
- * until there are no names left, and plans of megabytes.
+ * Limit on the parameters of a named statement. More of them come from a list, whose every length
+ * gives another text: a client could use up all names, and the plans would take megabytes.
  */
 const maxParameters = 32;
 
 /**
- * The name under which Postgres prepares a statement; undefined for one that is rare, comes after too
- * many others, or has no parameters or very many. A `select *` has none either: once a migration has
- * added a column, Postgres refuses what was prepared before it.
+ * Creates a function that returns the name under which Postgres prepares a statement. It returns
+ * undefined for a statement that is rare, has no parameters or too many, or comes when all names
+ * are taken. A `select *` gets no name either: Postgres refuses a prepared one once a migration has
+ * added a column.
  */
 export function createStatementNames(): (text: string, parameters: number) => string | undefined {
   const names = new Map<string, string>();

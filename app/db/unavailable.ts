@@ -1,6 +1,6 @@
 import { AppError } from '../errors/app-error.ts';
 
-/** Of the system, where no connection comes about or one breaks. */
+/** Codes of system errors for connections that cannot be opened or that broke. */
 const systemCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,26 +10,26 @@ const systemCodes: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  // A Unix socket while Postgres starts.
+  // The Unix socket does not exist while Postgres starts.
   'ENOENT',
 ]);
 
 /**
- * SQLSTATEs of what may succeed later as it is: connections lost behind a pooler (08), a login or a
- * database that is not taken (28, 3D), no disk, memory or connections left (53), an I/O error (58), a
- * stop or a limit of time (57014, 57P), a standby (25006), a transaction that was idle or lasted (25P03,
- * 25P04), a serialization failure (40001), a commit of unknown outcome (40003), a deadlock (40P01), a
- * lock that was not waited for (55P03).
+ * SQLSTATEs of errors for which a retry may succeed: a connection lost behind a pooler (08), a
+ * refused login or database (28, 3D), no disk space, memory or connections left (53), an I/O error
+ * (58), a statement timeout or a shutdown (57014, 57P), a standby (25006), an idle or overlong
+ * transaction (25P03, 25P04), a serialization failure (40001), a commit of unknown outcome (40003),
+ * a deadlock (40P01), and a lock that was not available (55P03).
  */
-const passing = /^(?:08|28|3D|53|58|57014|57P|25006|25P03|25P04|40001|40003|40P01|55P03)/;
+const transientStates = /^(?:08|28|3D|53|58|57014|57P|25006|25P03|25P04|40001|40003|40P01|55P03)/;
 
-/** Whether an error of a transaction says that Postgres is away, or cannot do now what it did before. */
+/** Tells whether a transaction failed because Postgres is unreachable or temporarily unable. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false;
   const { code = '' } = error as { code?: string };
   return (
     systemCodes.has(code) ||
-    (code.length === 5 && passing.test(code)) ||
+    (code.length === 5 && transientStates.test(code)) ||
     /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(
       error.message,
     ) ||

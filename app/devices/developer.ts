@@ -1,6 +1,9 @@
 import type { Caller } from '../http/requests/caller.ts';
 
-/** The one user that callers without a token are, on the routes of keys, in development alone. */
+/**
+ * The user that requests without a token act as on the routes of keys, where the setting allows it
+ * in development.
+ */
 export const developer: Caller = {
   userId: '00000000-0000-8000-8000-000000000001',
   tenantId: 'development',
@@ -9,6 +12,6 @@ export const developer: Caller = {
   scopes: ['keys:manage'],
   sessionId: undefined,
   issuer: 'urn:probatio:development',
-  // Without a token, as late as a date can be.
+  // There is no token that could expire: the latest time that a Date can be.
   expiresAt: new Date(8.64e15),
 };

@@ -1,15 +1,17 @@
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import { endSessionsOfDevice } from '../sessions/login-sessions.ts';
-import type { Revocations } from '../sessions/revocations.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { AppError } from '../errors/app-error.ts';
-import type { Caller } from '../http/requests/caller.ts';
+import { cutPage } from '../http/answers/page.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
-import { holdActive } from '../sessions/active-device.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import { lockActive } from '../sessions/active-device.ts';
+import { endSessionsOfDevice } from '../sessions/login-sessions.ts';
+import type { Revocations } from '../sessions/revocations.ts';
+import type { Act, Acted } from '../trail/act.ts';
+import type { RequestEvent } from '../trail/event.ts';
 import type { DeviceView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
 
@@ -18,43 +20,66 @@ type View = z.input<typeof DeviceView>;
 interface Change {
   readonly encryptedInfo: string;
   readonly ifMatch: IfMatch | undefined;
-  readonly requestId: string;
 }
 
-/** The devices of a user that have not been revoked. */
-export interface Devices {
-  /** By id; `cursor` is the last id of the page before, and undefined after the last page. */
-  list(
-    caller: Caller,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<{ devices: View[]; cursor: string | undefined }>;
-  /** Throws not_found, device_blacklisted, precondition_required or precondition_failed. */
-  change(caller: Caller, deviceId: string, change: Change): Promise<View>;
-  /**
-   * For good, whatever the state of the audit backlog: its envelope is gone and its sessions end
-   * everywhere within 5 s; those of other issuers stay bound to it, and are refused for that. Again,
-   * it changes nothing. Throws not_found.
-   */
-  revoke(
-    caller: Caller,
-    deviceId: string,
-    reason: string | undefined,
-    requestId: string,
-  ): Promise<void>;
+interface Revocation {
+  readonly deviceId: string;
+  readonly reason: string | undefined;
+}
+
+interface ListPage {
+  readonly limit: number;
+  /** The last id of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+interface DevicesPage {
+  readonly devices: View[];
+  /** Where the next page begins; undefined after the last page. */
+  readonly cursor: string | undefined;
 }
 
 interface DevicesOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly revocations: Revocations;
   readonly binding: SessionBinding;
   readonly clock: Clock;
 }
 
-export function createDevices(options: DevicesOptions): Devices {
-  const { db, audit, revocations, binding, clock } = options;
+export type Devices = ReturnType<typeof createDevices>;
+
+/** Creates the service that lists, changes and revokes the devices of users. */
+export function createDevices(options: DevicesOptions) {
+  const { db, act, revocations, binding, clock } = options;
+
+  async function revoke(
+    tx: Tx,
+    { caller }: ServiceRequest,
+    revocation: Revocation,
+  ): Promise<Acted<void>> {
+    const { deviceId } = revocation;
+    const isOwn = (await binding.find(tx, caller)) === deviceId && !binding.isForeign(caller);
+    if (!(await blacklist(tx, caller, revocation, clock()))) {
+      return { answer: undefined, events: [] };
+    }
+    const envelope = await removeEnvelope(tx, caller, deviceId);
+    const sessions = await endSessionsOfDevice(tx, caller.userId, deviceId);
+    // Ends the caller's session in this process at once.
+    if (isOwn && caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
+    const revoked: RequestEvent = {
+      action: 'device.revoked',
+      resource: { type: 'device', id: deviceId },
+      data: { sessions, bySession: caller.sessionId ?? null },
+    };
+    const events =
+      envelope === undefined ? [revoked] : [revoked, envelopeEvent('envelope.removed', envelope)];
+    return { answer: undefined, events };
+  }
+
   return {
-    list: (caller, { limit, cursor }) =>
+    /** Lists the caller's devices that are not revoked, in the order of their ids. */
+    list: ({ caller }: ServiceRequest, { limit, cursor }: ListPage): Promise<DevicesPage> =>
       db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('devices')
@@ -65,61 +90,57 @@ export function createDevices(options: DevicesOptions): Devices {
           .orderBy('device_id')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('device_id', '>', cursor);
-        const rows = await query.execute();
-        const devices = rows.slice(0, limit).map(toView);
-        return { devices, cursor: rows.length > limit ? devices.at(-1)?.deviceId : undefined };
+        const cursorOf = ({ device_id: id }: Row) => id;
+        const page = cutPage(await query.execute(), { limit, cursorOf });
+        return { devices: page.rows.map(toView), cursor: page.cursor };
       }),
 
-    async change(caller, deviceId, { encryptedInfo, ifMatch, requestId }) {
-      audit.assertWritable();
-      return db.asUser(caller, async (tx) => {
-        const { version } = await holdActive(tx, caller, deviceId, 'not_found');
+    /**
+     * Changes the encrypted information about a device. Throws not_found, device_blacklisted,
+     * precondition_required or precondition_failed.
+     */
+    change: (
+      request: ServiceRequest,
+      deviceId: string,
+      { encryptedInfo, ifMatch }: Change,
+    ): Promise<View> =>
+      act(request, async (tx) => {
+        const { caller } = request;
+        const { version } = await lockActive(tx, caller, deviceId, 'not_found');
         assertIfMatch(ifMatch, version);
-        const row = await tx
-          .updateTable('devices')
-          .set({ encrypted_info: encryptedInfo, version: version + 1 })
-          .where('user_id', '=', caller.userId)
-          .where('tenant_id', '=', caller.tenantId)
-          .where('device_id', '=', deviceId)
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        await audit.append(tx, {
+        const row = await updateInfo(tx, caller, deviceId, { encryptedInfo, version: version + 1 });
+        const changed: RequestEvent = {
           action: 'device.changed',
-          ...byOwner(caller, requestId),
           resource: { type: 'device', id: deviceId },
           data: { bySession: caller.sessionId ?? null },
-        });
-        return toView(row);
-      });
-    },
+        };
+        return { answer: toView(row), events: [changed] };
+      }),
 
-    revoke: (caller, deviceId, reason, requestId) =>
-      db.asUser(caller, async (tx) => {
-        const isOwn = (await binding.find(tx, caller)) === deviceId && !binding.isForeign(caller);
-        if (!(await blacklist(tx, caller, { deviceId, reason }, clock()))) return;
-        const envelope = await removeEnvelope(tx, caller, deviceId);
-        const sessions = await endSessionsOfDevice(tx, caller.userId, deviceId);
-        // Here at once.
-        if (isOwn && caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
-        await audit.append(tx, {
-          action: 'device.revoked',
-          ...byOwner(caller, requestId),
-          resource: { type: 'device', id: deviceId },
-          data: { sessions, bySession: caller.sessionId ?? null },
-        });
-        if (envelope === undefined) return;
-        await audit.append(tx, envelopeEvent('envelope.removed', envelope, caller, requestId));
+    /**
+     * Revokes a device for ever, whatever the state of the audit backlog. Its envelope is removed
+     * and its login sessions end everywhere within 5 s. Sessions of other issuers stay bound to it,
+     * and are refused for that. Idempotent. Throws not_found.
+     */
+    revoke: (
+      request: ServiceRequest,
+      deviceId: string,
+      reason: string | undefined,
+    ): Promise<void> =>
+      act(request, (tx) => revoke(tx, request, { deviceId, reason }), {
+        evenWithFullBacklog: true,
       }),
   };
 }
 
-/** False for a device that is revoked already. Throws not_found. */
+/** Marks a device as revoked. Resolves with false if it is revoked already. Throws not_found. */
 async function blacklist(
   tx: Tx,
   { userId, tenantId }: Owner,
-  { deviceId, reason }: { deviceId: string; reason: string | undefined },
+  { deviceId, reason }: Revocation,
   now: Date,
 ): Promise<boolean> {
+  takesLock(tx, 'device');
   const device = await tx
     .selectFrom('devices')
     .select('revoked_at')
@@ -138,6 +159,22 @@ async function blacklist(
     .where('device_id', '=', deviceId)
     .execute();
   return true;
+}
+
+function updateInfo(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  deviceId: string,
+  { encryptedInfo, version }: { readonly encryptedInfo: string; readonly version: number },
+): Promise<Row> {
+  return tx
+    .updateTable('devices')
+    .set({ encrypted_info: encryptedInfo, version })
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('device_id', '=', deviceId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 function removeEnvelope(tx: Tx, { userId, tenantId }: Owner, deviceId: string) {

@@ -1,17 +1,27 @@
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { KeyForm, ToEnvelope } from '../envelopes/key-form.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
-import { insertEnvelope, selectEnvelope, toStored } from '../envelopes/rows.ts';
+import {
+  insertEnvelope,
+  selectEnvelope,
+  shareMasterEnvelope,
+  toStored,
+} from '../envelopes/rows.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
 import { loadActive, touch } from '../sessions/active-device.ts';
+import type { Act, Acted } from '../trail/act.ts';
+import type { RequestEvent } from '../trail/event.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
 import type { SessionBinding } from './session-binding.ts';
+
+type Stored = z.input<typeof DeviceEnvelope>;
+type View = z.input<typeof DeviceEnvelopeView>;
 
 interface NewDevice {
   readonly deviceId: string;
@@ -19,61 +29,66 @@ interface NewDevice {
   readonly form: KeyForm;
 }
 
-/** The master key wrapped for each device of a user. */
-export interface DeviceEnvelopes {
-  /**
-   * Registers a device with its envelope, and binds the session to it unless it is bound. Throws as
-   * ToEnvelope does, device_blacklisted for this device or the session's, envelope_exists, quota_exceeded, or invalid_token where the
-   * session ended meanwhile.
-   */
-  create(
-    caller: Caller,
-    device: NewDevice,
-    requestId: string,
-  ): Promise<z.input<typeof DeviceEnvelope>>;
-  /**
-   * Binds an unbound session of another issuer to the device, as a login of ours does. Throws
-   * not_found or device_blacklisted.
-   */
-  get(caller: Caller, deviceId: string): Promise<z.input<typeof DeviceEnvelopeView>>;
-}
-
 interface DeviceEnvelopesOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly toEnvelope: ToEnvelope;
   readonly binding: SessionBinding;
   readonly clock: Clock;
 }
 
-export function createDeviceEnvelopes(options: DeviceEnvelopesOptions): DeviceEnvelopes {
-  const { db, audit, toEnvelope, binding, clock } = options;
+export type DeviceEnvelopes = ReturnType<typeof createDeviceEnvelopes>;
+
+/** Creates the service that stores the master key wrapped for each device of a user. */
+export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
+  const { db, act, toEnvelope, binding, clock } = options;
+
+  async function register(
+    tx: Tx,
+    caller: Caller,
+    { deviceId, encryptedInfo }: DeviceContent,
+    encryptedEnvelope: string,
+  ): Promise<Acted<Stored>> {
+    // A session of another issuer outlives the revocation of its device, but must add no device.
+    const bound = await binding.find(tx, caller);
+    if (bound !== undefined) await loadActive(tx, caller, bound);
+    // A concurrent rekey waits: otherwise it would leave this envelope with the old master key.
+    await shareMasterEnvelope(tx, caller);
+    await insertDevice(tx, caller, { deviceId, encryptedInfo }, clock());
+    const name = { kind: 'DEVICE', deviceId } as const;
+    const row = await insertEnvelope(tx, caller, name, { encryptedEnvelope });
+    await binding.bind(tx, caller, deviceId);
+    const registered: RequestEvent = {
+      action: 'device.registered',
+      resource: { type: 'device', id: deviceId },
+      data: { envelopeId: row.id, bySession: caller.sessionId ?? null },
+    };
+    return {
+      answer: { ...toStored(row), deviceId },
+      events: [registered, envelopeEvent('envelope.created', row)],
+    };
+  }
+
   return {
-    async create(caller, { deviceId, encryptedInfo, form }, requestId) {
+    /**
+     * Registers a device with its envelope, and binds the caller's session to it unless the session
+     * is bound already. Throws as `toEnvelope` does, device_blacklisted for this device or the
+     * session's, envelope_exists, quota_exceeded, or invalid_token if the session ended meanwhile.
+     */
+    async create(
+      request: ServiceRequest,
+      { deviceId, encryptedInfo, form }: NewDevice,
+    ): Promise<Stored> {
       const encryptedEnvelope = toEnvelope(form);
-      audit.assertWritable();
-      return db.asUser(caller, async (tx) => {
-        // A session of another issuer goes on after its device was revoked, but to nothing new.
-        const bound = await binding.find(tx, caller);
-        if (bound !== undefined) await loadActive(tx, caller, bound);
-        // No new master key comes in between: it would leave this envelope out.
-        await selectEnvelope(tx, caller, { kind: 'MASTER' }).forShare().execute();
-        await insertDevice(tx, caller, { deviceId, encryptedInfo }, clock());
-        const name = { kind: 'DEVICE', deviceId } as const;
-        const row = await insertEnvelope(tx, caller, name, { encryptedEnvelope });
-        await binding.bind(tx, caller, deviceId);
-        await audit.append(tx, {
-          action: 'device.registered',
-          ...byOwner(caller, requestId),
-          resource: { type: 'device', id: deviceId },
-          data: { envelopeId: row.id, bySession: caller.sessionId ?? null },
-        });
-        await audit.append(tx, envelopeEvent('envelope.created', row, caller, requestId));
-        return { ...toStored(row), deviceId };
-      });
+      const device = { deviceId, encryptedInfo };
+      return act(request, (tx) => register(tx, request.caller, device, encryptedEnvelope));
     },
 
-    get: (caller, deviceId) =>
+    /**
+     * Returns the envelope of a device. Binds an unbound session of another issuer to the device,
+     * as a login does with a session of the vault. Throws not_found or device_blacklisted.
+     */
+    get: ({ caller }: ServiceRequest, deviceId: string): Promise<View> =>
       db.asUser(caller, async (tx) => {
         const device = await loadActive(tx, caller, deviceId, 'not_found');
         const name = { kind: 'DEVICE', deviceId } as const;
@@ -91,14 +106,18 @@ interface DeviceContent {
   readonly encryptedInfo: string | undefined;
 }
 
-/** Throws envelope_exists for a registered device, device_blacklisted or quota_exceeded. */
+/**
+ * Adds a device. Throws envelope_exists if it is registered, device_blacklisted if it is revoked,
+ * or quota_exceeded.
+ */
 async function insertDevice(
   tx: Tx,
   { userId, tenantId }: Caller,
   { deviceId, encryptedInfo }: DeviceContent,
   now: Date,
 ): Promise<void> {
-  // Registrations of one user take turns, so that each counts all before it.
+  // Serialises the registrations of one user, so that each counts all before it.
+  takesLock(tx, 'device count');
   await lockName(tx, `devices:${userId}`);
   const inserted = await tx
     .insertInto('devices')

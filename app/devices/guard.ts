@@ -1,29 +1,30 @@
 import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
+import { Uuid } from '../http/bodies/wire.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Route } from '../http/routing/route.ts';
-import { Uuid } from '../http/bodies/wire.ts';
 import { assertActive, selectDevice, touch } from '../sessions/active-device.ts';
 import type { SessionBinding } from './session-binding.ts';
 
-/** Who calls, on which device by its header. */
+/** A caller, and the device that the request names in X-Device-Id. */
 export interface DeviceCaller {
   readonly caller: Caller;
   readonly deviceId: string;
 }
 
 /**
- * Lets a request through on the active device that the caller's session is bound to. Both throw
+ * Admits requests from the active device to which the caller's session is bound. Both methods throw
  * device_blacklisted for a revoked device, and device_unknown for any other.
  */
 export interface DeviceGuard {
-  /** For a read. */
+  /** Admits a read. */
   admit(tx: Tx, who: DeviceCaller): Promise<void>;
   /**
-   * For a write: nobody revokes the device until the transaction ends. Writes take turns for it, so
-   * that no number of them keeps a revocation waiting. Call it first, as locks are taken in one order
-   * (app/envelopes/rows.ts).
+   * Admits a write and locks the device, so that nobody revokes it until the transaction ends.
+   * Writes of one device take turns, so that no number of them delays a revocation for long. Call
+   * it before taking a lock that comes after `device` in app/db/lock-order.ts.
    */
   hold(tx: Tx, who: DeviceCaller): Promise<void>;
 }
@@ -33,6 +34,7 @@ interface DeviceGuardOptions {
   readonly clock: Clock;
 }
 
+/** Creates the guard of routes that only a registered device may use. */
 export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): DeviceGuard {
   const selectBound = (tx: Tx, { caller, deviceId }: DeviceCaller) =>
     selectDevice(tx, caller, deviceId).select(binding.select(tx, caller).as('boundTo'));
@@ -49,24 +51,30 @@ export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): Devic
 
   return {
     admit: (tx, who) => check(tx, who, selectBound(tx, who)),
-    hold: (tx, who) => check(tx, who, selectBound(tx, who).forNoKeyUpdate()),
-  };
-}
-
-/** The same route, which refuses a request without X-Device-Id before anything else of it is looked at. */
-export function requireDeviceId(route: Route): Route {
-  return {
-    ...route,
-    handle: async (raw) => {
-      parseDeviceId(raw.request.headers['x-device-id']);
-      return route.handle(raw);
+    hold(tx, who) {
+      takesLock(tx, 'device');
+      return check(tx, who, selectBound(tx, who).forNoKeyUpdate());
     },
   };
 }
 
 /**
- * Of the header X-Device-Id. Throws device_required without one, and validation_failed where it is
- * no UUID.
+ * Returns the route with a guard: a request without a valid X-Device-Id is refused before anything
+ * else of it is checked.
+ */
+export function requireDeviceId<S>(route: Route<S>): Route<S> {
+  return {
+    ...route,
+    handle: async (services, raw) => {
+      parseDeviceId(raw.request.headers['x-device-id']);
+      return route.handle(services, raw);
+    },
+  };
+}
+
+/**
+ * Parses the header X-Device-Id. Throws device_required without one, and validation_failed unless
+ * it is a UUID.
  */
 export function parseDeviceId(header: string | string[] | undefined): string {
   if (header === undefined) throw new AppError('device_required');

@@ -1,9 +1,12 @@
 import type { Tx } from '../db/database.ts';
 
-/** Longer than other issuers let a session live: one that outlived its binding could be bound anew. */
+/**
+ * How long bindings are kept: longer than the sessions of other issuers, since a session that
+ * outlived its binding could be bound to another device.
+ */
 const keptMs = 400 * 86_400_000;
 
-/** Removes what sessions of other issuers were bound to long ago, at most `limit`. Answers how many. */
+/** Removes at most `limit` old bindings of other issuers' sessions. Resolves with their number. */
 export async function removeOldBindings(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('session_devices')
@@ -24,6 +27,7 @@ export async function removeOldBindings(tx: Tx, now: Date, limit: number): Promi
   return Number(numDeletedRows);
 }
 
+/** Counts the bindings that `removeOldBindings` would remove without a limit. */
 export async function countOldBindings(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('session_devices')

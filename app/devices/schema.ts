@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Algorithm, Envelope, RawKey, StoredEnvelope } from '../envelopes/schema.ts';
 import { Base64, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
-/** Active ones of a user: a new master key comes with an envelope for each, in one request. */
+/** Active devices of a user: one request for a new master key brings an envelope for each. */
 export const maxDevices = 100;
 
 const EncryptedInfo = Base64(1024)
@@ -11,7 +11,7 @@ const EncryptedInfo = Base64(1024)
 
 const deviceFields = { deviceId: Uuid, encryptedInfo: EncryptedInfo.optional() };
 
-/** The master key for a device: wrapped, or in the raw with the key to wrap it with. */
+/** The master key for a device: wrapped, or unwrapped together with the key to wrap it with. */
 export const DeviceKeyForm = z.union(
   [
     z
@@ -27,7 +27,8 @@ export const DeviceKeyForm = z.union(
         form: { wrappingKey: kDeviceBase64, masterKey: kMasterUserBase64 },
       })),
   ],
-  'must be {deviceId, encryptedEnvelope} or {deviceId, kDeviceBase64, kMasterUserBase64} of canonical base64, and may have encryptedInfo',
+  'must be {deviceId, encryptedEnvelope} or {deviceId, kDeviceBase64, kMasterUserBase64} ' +
+    'of canonical base64, and may have encryptedInfo',
 );
 
 export const DeviceEnvelope = z.strictObject({ ...StoredEnvelope.shape, deviceId: Uuid });
@@ -49,7 +50,7 @@ export const DevicePage = z.strictObject({ limit: Limit, cursor: Uuid.optional()
 export const DeviceView = z.strictObject({
   deviceId: Uuid,
   encryptedInfo: z.string().nullable(),
-  /** Of the description; the entity tag is its. */
+  /** The version of `encryptedInfo`, from which the entity tag is made. */
   version: z.int(),
   lastUsedAt: Timestamp.nullable(),
   createdAt: Timestamp,

@@ -1,40 +1,43 @@
 import { sql, type AliasableExpression } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 
-/** Which device a session is for: of our own sessions, and of other issuers' by their `sid`. */
-export interface SessionBinding {
-  /** Undefined for a session that is bound to none, and for a token that names no session. */
-  find(tx: Tx, caller: Caller): Promise<string | undefined>;
-  /** The same as a part of another query; null in place of undefined. */
-  select(tx: Tx, caller: Caller): AliasableExpression<string | null>;
-  /**
-   * Binds the caller's session unless it is bound already or has no name. Throws invalid_token for
-   * one that was ended since the request was let in.
-   */
-  bind(tx: Tx, caller: Caller, deviceId: string): Promise<void>;
-  /** Whether the session is another issuer's. */
-  isForeign(caller: Caller): boolean;
-}
+export type SessionBinding = ReturnType<typeof createSessionBinding>;
 
-/** @param issuer our own */
-export function createSessionBinding({ issuer }: { readonly issuer: string }): SessionBinding {
-  const isForeign = (caller: Caller) => caller.issuer !== issuer;
-  const select = (tx: Tx, caller: Caller) =>
+/**
+ * Creates the service that binds sessions to devices: login sessions of the vault, and sessions of
+ * other issuers by their `sid`.
+ * @param issuer the vault's own name as an issuer.
+ */
+export function createSessionBinding({ issuer }: { readonly issuer: string }) {
+  const isForeign = (caller: Caller): boolean => caller.issuer !== issuer;
+  const select = (tx: Tx, caller: Caller): AliasableExpression<string | null> =>
     isForeign(caller) ? selectForeign(tx, caller) : selectOwn(tx, caller);
   return {
+    /** Returns whether the caller's session is another issuer's. */
     isForeign,
+
+    /** Selects the device of the caller's session as part of another query; null if unbound. */
     select,
 
-    async find(tx, caller) {
+    /**
+     * Finds the device of the caller's session; undefined if the session is unbound, or if the
+     * token names no session.
+     */
+    async find(tx: Tx, caller: Caller): Promise<string | undefined> {
       const query = tx.selectNoFrom(select(tx, caller).as('deviceId'));
       const { deviceId } = await query.executeTakeFirstOrThrow();
       return deviceId ?? undefined;
     },
 
-    bind: (tx, caller, deviceId) =>
+    /**
+     * Binds the caller's session to a device, unless it is bound already or the token names no
+     * session. Throws invalid_token if the session ended after the request was let in.
+     */
+    bind: (tx: Tx, caller: Caller, deviceId: string): Promise<void> =>
       isForeign(caller) ? bindForeign(tx, caller, deviceId) : bindOwn(tx, caller, deviceId),
   };
 }
@@ -66,6 +69,7 @@ function selectForeign(tx: Tx, caller: Caller): AliasableExpression<string | nul
 
 async function bindOwn(tx: Tx, { sessionId, userId }: Caller, deviceId: string): Promise<void> {
   if (sessionId === undefined) return;
+  takesLock(tx, 'login session');
   const session = await tx
     .selectFrom('login_sessions')
     .select(['device_id', 'revoked_at'])

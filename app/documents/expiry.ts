@@ -5,16 +5,6 @@ import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import { ownerOf, type VersionRow } from './records/document-rows.ts';
 
-export interface DocumentExpiry {
-  /**
-   * Lets every version expire that waited too long to be sealed, in batches that each happen or do
-   * not. Documents that somebody else has locked are passed over: they are being sealed, changed or
-   * expired, and a later run looks again. Answers how many versions expired, or would.
-   * Throws shutting_down between batches, and audit_backlog_full.
-   */
-  expire(options: { dryRun: boolean }): Promise<{ expired: number }>;
-}
-
 const dayMs = 86_400_000;
 const batchSize = 200;
 
@@ -22,16 +12,22 @@ interface ExpiryOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly clock: Clock;
-  /** How long a version may wait to be sealed. */
+  /** Days for which a version may wait to be sealed. */
   readonly pendingDays: number;
   readonly isDraining: () => boolean;
 }
 
-export function createDocumentExpiry(options: ExpiryOptions): DocumentExpiry {
+export type DocumentExpiry = ReturnType<typeof createDocumentExpiry>;
+
+/** Creates the service that expires versions which waited too long to be sealed. */
+export function createDocumentExpiry(options: ExpiryOptions) {
   const { db, audit, clock, pendingDays, isDraining } = options;
 
-  /** Answers how many documents it found, and how many versions of them expired. */
-  async function expireBatch(tx: Tx, before: Date): Promise<{ found: number; expired: number }> {
+  /** Resolves with how many documents were found, and how many of their versions expired. */
+  async function expireBatch(
+    tx: Tx,
+    before: Date,
+  ): Promise<{ readonly found: number; readonly expired: number }> {
     const ids = await lockOverdue(tx, before);
     const expired = await expireVersions(tx, ids, before);
     for (const version of expired) {
@@ -48,7 +44,14 @@ export function createDocumentExpiry(options: ExpiryOptions): DocumentExpiry {
   }
 
   return {
-    async expire({ dryRun }) {
+    /**
+     * Expires every version that waited too long to be sealed, in batches that are each one
+     * transaction. Skips documents that another transaction has locked: they are being sealed,
+     * changed or expired, and a later run checks them again. Resolves with how many versions
+     * expired, or would expire in a dry run. Throws shutting_down between batches, and
+     * audit_backlog_full.
+     */
+    async expire({ dryRun }: { readonly dryRun: boolean }): Promise<{ readonly expired: number }> {
       const before = new Date(clock().getTime() - pendingDays * dayMs);
       if (dryRun) return { expired: await db.asService((tx) => countOverdue(tx, before)) };
       let total = 0;
@@ -77,7 +80,10 @@ async function countOverdue(tx: Tx, before: Date): Promise<number> {
   return count;
 }
 
-/** The documents of the longest overdue versions that nobody has locked. */
+/**
+ * Locks the documents of the versions that are overdue the longest, and returns their ids. Skips
+ * documents that another transaction has locked.
+ */
 async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
   const rows = await selectOverdue(tx, before)
     .innerJoin('documents', 'documents.id', 'document_versions.document_id')
@@ -90,7 +96,10 @@ async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
   return [...new Set(rows.map(({ id }) => id))];
 }
 
-/** What of them is overdue still, sorted as the sequences of their entries are locked. */
+/**
+ * Expires the versions of these locked documents that are still overdue. Returns them in the order
+ * in which the sequences of their audit entries are locked.
+ */
 async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Promise<VersionRow[]> {
   if (ids.length === 0) return [];
   const expired = await tx

@@ -1,20 +1,23 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 
 /**
- * Removes, in the service's transaction, every version of an owner's documents that is not sealed, the
- * documents of which nothing remains, and every upload but those of sealed versions. What is created
- * or sealed at the same time is either seen here or refused there. Answers how many.
+ * Removes an owner's unsealed versions, the documents that have no version left, and all uploads
+ * except those of sealed versions. Must run with the service login. Concurrent requests that create
+ * or seal a version either commit first, and are seen here, or are refused. Resolves with how many
+ * documents and uploads were removed.
  */
 export async function removeUnsealed(
   tx: Tx,
   uploads: Uploads,
   owner: Owner,
-): Promise<{ documents: number; uploads: number }> {
+): Promise<{ readonly documents: number; readonly uploads: number }> {
   const { userId, tenantId } = owner;
   const isOwn = sql<boolean>`user_id = ${userId}::uuid and tenant_id = ${tenantId}`;
-  // Documents before uploads, as elsewhere. Then no upload becomes a version any more.
+  takesLock(tx, 'document');
+  // No upload can become a version while these locks are held.
   await tx.selectFrom('documents').select('id').where(isOwn).orderBy('id').forUpdate().execute();
   await uploads.holdAll(tx, owner);
   await tx.deleteFrom('document_versions').where(isOwn).where('status', '<>', 'SEALED').execute();
@@ -37,7 +40,7 @@ export async function removeUnsealed(
     .select('storage_key')
     .where(isOwn)
     .execute();
-  // The file of a version is an upload still: its object goes with the others.
+  // The file of a removed version is still an upload, with which its object is deleted.
   const keptKeys = sealed.map(({ storage_key }) => storage_key);
   return {
     documents: Number(removed.numDeletedRows),

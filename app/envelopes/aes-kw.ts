@@ -1,9 +1,9 @@
 import { createCipheriv } from 'node:crypto';
 
-/** RFC 3394 §2.2.3.1. */
+/** The default initial value (RFC 3394 §2.2.3.1). */
 const initialValue = Buffer.alloc(8, 0xa6);
 
-/** AES key wrap under a key of 32 bytes (RFC 3394): 8 bytes longer than what is wrapped. */
+/** Wraps a key under a key of 32 bytes (AES key wrap, RFC 3394); the result is 8 bytes longer. */
 export function wrapKey(wrappingKey: Buffer, key: Buffer): Buffer {
   const cipher = createCipheriv('id-aes256-wrap', wrappingKey, initialValue);
   return Buffer.concat([cipher.update(key), cipher.final()]);

@@ -1,32 +1,36 @@
 import { AppError } from '../errors/app-error.ts';
 import { wrapKey } from './aes-kw.ts';
 
-/** The master key as a client sends it: wrapped, or in the raw beside the key to wrap it with. Base64. */
+/**
+ * The master key in base64 as a client sends it: wrapped, or unwrapped together with the key to
+ * wrap it with.
+ */
 export type KeyForm =
   | { readonly encryptedEnvelope: string }
   | { readonly wrappingKey: string; readonly masterKey: string };
 
-/** The wrapped form, base64 of 40 bytes. Throws invalid_key_length or raw_keys_refused. */
-export type ToEnvelope = (form: KeyForm) => string;
-
 const keyBytes = 32;
 const envelopeBytes = 40;
 
-export function createKeyForms({ rawForm }: { readonly rawForm: 'allow' | 'refuse' }): ToEnvelope {
-  return function toEnvelope(form) {
+export type ToEnvelope = ReturnType<typeof createKeyForms>;
+
+/** Creates the function that wraps master keys; `refuse` accepts only wrapped ones. */
+export function createKeyForms({ rawForm }: { readonly rawForm: 'allow' | 'refuse' }) {
+  /** Returns the wrapped key: base64 of 40 bytes. Throws invalid_key_length or raw_keys_refused. */
+  return function toEnvelope(form: KeyForm): string {
     if ('encryptedEnvelope' in form) return assertEnvelope(form.encryptedEnvelope);
     if (rawForm === 'refuse') throw new AppError('raw_keys_refused');
     return wrapRaw(form.wrappingKey, form.masterKey);
   };
 }
 
-/** The envelope, if it has the length of one. Throws invalid_key_length. */
+/** Returns an envelope of the right length. Throws invalid_key_length for any other. */
 export function assertEnvelope(envelope: string): string {
   if (Buffer.byteLength(envelope, 'base64') === envelopeBytes) return envelope;
   throw new AppError('invalid_key_length');
 }
 
-/** Leaves no key in any buffer. */
+/** Wraps a key that a client sent unwrapped. Zeroes every buffer that holds a key. */
 function wrapRaw(wrappingKeyBase64: string, masterKeyBase64: string): string {
   const wrappingKey = Buffer.alloc(keyBytes);
   const masterKey = Buffer.alloc(keyBytes);

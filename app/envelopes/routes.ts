@@ -1,12 +1,11 @@
 import type { z } from 'zod';
-import type { ReauthTokens } from '../tokens/reauth-token.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
-import type { Caller } from '../http/requests/caller.ts';
 import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
-import type { RequestInfo } from '../http/requests/request.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
+import type { RequestInfo, ServiceRequest } from '../http/requests/request.ts';
+import { routeFor } from '../http/routing/route.ts';
+import type { ReauthTokens } from '../tokens/reauth-token.ts';
 import type { Envelopes } from './envelopes.ts';
+import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
 
 const tag = 'Key envelopes';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;
@@ -28,133 +27,147 @@ const replaceErrors = [
   'precondition_failed',
 ] as const satisfies readonly ErrorCode[];
 
-interface RecoveryInput {
-  readonly caller: Caller;
-  readonly body: z.output<typeof RecoveryKeyForm>;
-  readonly request: RequestInfo;
-}
+const recoveryNote = '`credentials.changed` only where the request brings a recovery verifier';
 
-interface EnvelopeRoutesOptions {
+interface EnvelopeServices {
   readonly envelopes: Envelopes;
   readonly reauthTokens: ReauthTokens;
 }
 
-export function createEnvelopeRoutes(options: EnvelopeRoutesOptions): Route[] {
-  const { envelopes, reauthTokens } = options;
-
-  /** A token alone, which may be stolen, sets no way to log in. Throws as ReauthTokens does. */
-  async function assertProven({ caller, body, request }: RecoveryInput): Promise<void> {
-    if (body.credential === undefined) return;
-    await reauthTokens.verify(request.headers['x-reauth-token']?.toString(), caller);
-  }
-
-  /** False without an X-Reauth-Token. Throws as ReauthTokens does. */
-  async function isProven(input: RecoveryInput): Promise<boolean> {
-    if (input.request.headers['x-reauth-token'] === undefined) return false;
-    await assertProven(input);
-    return true;
-  }
-
-  return [
-    route({
-      method: 'post',
-      path: masterPath,
-      tag,
-      summary: 'Stores the master key, best wrapped by the client',
-      access,
-      body: MasterKeyForm,
-      status: 201,
-      response: StoredEnvelope,
-      hasETag: true,
-      noStore: true,
-      errors: createErrors,
-      handler: ({ caller, body, request, reply }) => {
-        const change = { kind: 'MASTER', form: body } as const;
-        return withETag(reply, envelopes.create(caller, change, request.serverId));
-      },
-    }),
-    route({
-      method: 'get',
-      path: masterPath,
-      tag,
-      summary: 'The wrapped master key',
-      access,
-      status: 200,
-      response: EnvelopeView,
-      hasETag: true,
-      noStore: true,
-      errors: ['not_found'],
-      handler: ({ caller, reply }) => withETag(reply, envelopes.get(caller, 'MASTER')),
-    }),
-    route({
-      method: 'put',
-      path: masterPath,
-      tag,
-      summary: 'Wraps the same master key anew; If-Match',
-      access,
-      body: MasterKeyForm,
-      status: 200,
-      response: StoredEnvelope,
-      hasETag: true,
-      noStore: true,
-      errors: replaceErrors,
-      handler: async ({ caller, body, request, reply }) => {
-        const ifMatch = parseIfMatch(request.headers['if-match']);
-        const change = { kind: 'MASTER', form: body } as const;
-        return withETag(reply, envelopes.replace(caller, change, ifMatch, request.serverId));
-      },
-    }),
-    route({
-      method: 'post',
-      path: recoveryPath,
-      tag,
-      summary:
-        'Stores the master key under the recovery words; X-Reauth-Token, or a fresh login, where they are to log in with',
-      access,
-      body: RecoveryKeyForm,
-      status: 201,
-      response: StoredEnvelope,
-      hasETag: true,
-      noStore: true,
-      errors: [...createErrors, ...reauthErrors],
-      handler: async (input) => {
-        const { caller, body, request, reply } = input;
-        const change = { kind: 'RECOVERY', ...body, isProven: await isProven(input) } as const;
-        return withETag(reply, envelopes.create(caller, change, request.serverId));
-      },
-    }),
-    route({
-      method: 'get',
-      path: recoveryPath,
-      tag,
-      summary: 'The master key wrapped under the recovery words, and the keyring beside it',
-      access: { ...access, orRecovery: true },
-      status: 200,
-      response: EnvelopeView,
-      hasETag: true,
-      noStore: true,
-      errors: ['not_found'],
-      handler: ({ caller, reply }) => withETag(reply, envelopes.get(caller, 'RECOVERY')),
-    }),
-    route({
-      method: 'put',
-      path: recoveryPath,
-      tag,
-      summary: 'Other recovery words; If-Match, and X-Reauth-Token where they are to log in with',
-      access,
-      body: RecoveryKeyForm,
-      status: 200,
-      response: StoredEnvelope,
-      hasETag: true,
-      noStore: true,
-      errors: [...replaceErrors, ...reauthErrors],
-      handler: async (input) => {
-        const { caller, body, request, reply } = input;
-        const ifMatch = parseIfMatch(request.headers['if-match']);
-        await assertProven(input);
-        const change = { kind: 'RECOVERY', ...body } as const;
-        return withETag(reply, envelopes.replace(caller, change, ifMatch, request.serverId));
-      },
-    }),
-  ];
+interface RecoveryInput {
+  readonly request: ServiceRequest;
+  readonly http: RequestInfo;
+  readonly body: z.output<typeof RecoveryKeyForm>;
 }
+
+/**
+ * Throws as `ReauthTokens.verify` does for a change of credentials without a valid reauthentication
+ * token: a stolen access token alone must not set a way to log in.
+ */
+async function assertProven(
+  { reauthTokens }: EnvelopeServices,
+  { request, http, body }: RecoveryInput,
+): Promise<void> {
+  if (body.credential === undefined) return;
+  await reauthTokens.verify(http.headers['x-reauth-token']?.toString(), request.caller);
+}
+
+/** Resolves with false without an X-Reauth-Token. Throws as `assertProven` does. */
+async function isProven(services: EnvelopeServices, input: RecoveryInput): Promise<boolean> {
+  if (input.http.headers['x-reauth-token'] === undefined) return false;
+  await assertProven(services, input);
+  return true;
+}
+
+const route = routeFor<EnvelopeServices>();
+
+export const envelopeRoutes = [
+  route({
+    method: 'post',
+    path: masterPath,
+    tag,
+    summary: 'Stores the master key, which the client had better wrap itself',
+    access,
+    body: MasterKeyForm,
+    status: 201,
+    response: StoredEnvelope,
+    hasETag: true,
+    noStore: true,
+    errors: createErrors,
+    audit: { actions: ['envelope.created'] },
+    handler: async ({ envelopes }, { request, body, reply }) => {
+      const change = { kind: 'MASTER', form: body } as const;
+      return withETag(reply, envelopes.create(request, change));
+    },
+  }),
+  route({
+    method: 'get',
+    path: masterPath,
+    tag,
+    summary: 'Returns the wrapped master key',
+    access,
+    status: 200,
+    response: EnvelopeView,
+    hasETag: true,
+    noStore: true,
+    errors: ['not_found'],
+    handler: ({ envelopes }, { request, reply }) =>
+      withETag(reply, envelopes.get(request, 'MASTER')),
+  }),
+  route({
+    method: 'put',
+    path: masterPath,
+    tag,
+    summary: 'Replaces the envelope of the same master key; If-Match',
+    access,
+    body: MasterKeyForm,
+    status: 200,
+    response: StoredEnvelope,
+    hasETag: true,
+    noStore: true,
+    errors: replaceErrors,
+    audit: { actions: ['envelope.replaced'] },
+    handler: async ({ envelopes }, { request, http, body, reply }) => {
+      const ifMatch = parseIfMatch(http.headers['if-match']);
+      const change = { kind: 'MASTER', form: body } as const;
+      return withETag(reply, envelopes.replace(request, change, ifMatch));
+    },
+  }),
+  route({
+    method: 'post',
+    path: recoveryPath,
+    tag,
+    summary:
+      'Stores the master key wrapped under the recovery words; ' +
+      'a recovery verifier needs X-Reauth-Token or a fresh login',
+    access,
+    body: RecoveryKeyForm,
+    status: 201,
+    response: StoredEnvelope,
+    hasETag: true,
+    noStore: true,
+    errors: [...createErrors, ...reauthErrors],
+    audit: { actions: ['envelope.created', 'credentials.changed'], note: recoveryNote },
+    handler: async (services, input) => {
+      const { request, body, reply } = input;
+      const proven = await isProven(services, input);
+      const change = { kind: 'RECOVERY', ...body, isProven: proven } as const;
+      return withETag(reply, services.envelopes.create(request, change));
+    },
+  }),
+  route({
+    method: 'get',
+    path: recoveryPath,
+    tag,
+    summary: 'Returns the master key wrapped under the recovery words, and its keyring',
+    access: { ...access, orRecovery: true },
+    status: 200,
+    response: EnvelopeView,
+    hasETag: true,
+    noStore: true,
+    errors: ['not_found'],
+    handler: ({ envelopes }, { request, reply }) =>
+      withETag(reply, envelopes.get(request, 'RECOVERY')),
+  }),
+  route({
+    method: 'put',
+    path: recoveryPath,
+    tag,
+    summary: 'Replaces the recovery envelope; If-Match; a recovery verifier needs X-Reauth-Token',
+    access,
+    body: RecoveryKeyForm,
+    status: 200,
+    response: StoredEnvelope,
+    hasETag: true,
+    noStore: true,
+    errors: [...replaceErrors, ...reauthErrors],
+    audit: { actions: ['envelope.replaced', 'credentials.changed'], note: recoveryNote },
+    handler: async (services, input) => {
+      const { request, http, body, reply } = input;
+      const ifMatch = parseIfMatch(http.headers['if-match']);
+      await assertProven(services, input);
+      const change = { kind: 'RECOVERY', ...body } as const;
+      return withETag(reply, services.envelopes.replace(request, change, ifMatch));
+    },
+  }),
+];

@@ -1,21 +1,19 @@
 import type { Selectable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../db/database.ts';
+import { takesLock, type LockKind } from '../db/lock-order.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 
 export type EnvelopeRow = Selectable<Schema['key_envelopes']>;
 
-/** One of a user's envelopes: of a kind there is one, or one of each device. */
+/** Names one envelope of a user: there is one of each kind, and of kind DEVICE one a device. */
 export type EnvelopeName =
   | { readonly kind: 'MASTER' | 'RECOVERY' }
   | { readonly kind: 'DEVICE'; readonly deviceId: string };
 
-/**
- * Locks are taken in one order wherever several are: account, master envelope, devices, other
- * envelopes, sessions, synchronised objects, audit entries.
- */
+/** Selects an envelope of a user. */
 export function selectEnvelope(tx: Tx, { userId, tenantId }: Owner, name: EnvelopeName) {
   const query = tx
     .selectFrom('key_envelopes')
@@ -26,7 +24,28 @@ export function selectEnvelope(tx: Tx, { userId, tenantId }: Owner, name: Envelo
   return name.kind === 'DEVICE' ? query.where('device_id', '=', name.deviceId) : query;
 }
 
-/** Throws envelope_exists. */
+/** Locks an envelope of a user until the transaction ends; undefined if there is none. */
+export async function lockEnvelope(
+  tx: Tx,
+  owner: Owner,
+  name: EnvelopeName,
+): Promise<EnvelopeRow | undefined> {
+  takesLock(tx, lockKindOf(name));
+  return selectEnvelope(tx, owner, name).forUpdate().executeTakeFirst();
+}
+
+/** Locks the master envelope, if there is one, against replacement until the transaction ends. */
+export async function shareMasterEnvelope(tx: Tx, owner: Owner): Promise<void> {
+  const name = { kind: 'MASTER' } as const;
+  takesLock(tx, lockKindOf(name));
+  await selectEnvelope(tx, owner, name).forShare().execute();
+}
+
+function lockKindOf({ kind }: EnvelopeName): LockKind {
+  return kind === 'MASTER' ? 'master envelope' : 'envelope';
+}
+
+/** Adds an envelope. Throws envelope_exists. */
 export async function insertEnvelope(
   tx: Tx,
   { userId, tenantId }: Owner,
@@ -54,7 +73,7 @@ export async function insertEnvelope(
   }
 }
 
-/** The next version of an envelope that is locked. */
+/** Replaces a locked envelope by its next version. */
 export function replaceEnvelope(
   tx: Tx,
   { id, version }: EnvelopeRow,
@@ -75,14 +94,15 @@ export function replaceEnvelope(
 }
 
 interface EnvelopeContent {
-  /** Base64 of 40 bytes. */
+  /** The wrapped master key: base64 of 40 bytes. */
   readonly encryptedEnvelope: string;
-  /** Left out, it stays as it is. */
+  /** Earlier master keys under the present one; unchanged where it is left out. */
   readonly keyring?: string | undefined;
 }
 
 const algorithm = 'AES-256-KW' as const;
 
+/** Returns an envelope as the API shows it after a change. */
 export function toStored({ id, encrypted_envelope: encryptedEnvelope, version }: EnvelopeRow) {
   return { id, encryptedEnvelope, algorithm, version };
 }

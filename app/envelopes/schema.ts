@@ -2,26 +2,32 @@ import { z } from 'zod';
 import { Salt, Verifier } from '../accounts/schema.ts';
 import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
-/** What a body of 1 MiB can hold: any other length than a key's has an error code of its own. */
+/**
+ * The most that a body of 1 MiB can hold. Longer than any key, since a wrong length has an error
+ * code of its own.
+ */
 const maxBytes = 3 * 2 ** 18;
 
-/** AES-256-KW adds 8 bytes to the 32 of the key. */
+/** A wrapped key; its length is checked later. AES-256-KW adds 8 bytes to a key of 32. */
 export const Envelope = Base64(maxBytes);
 
 export const Algorithm = z.literal('AES-256-KW');
 
-/** Checked as text alone, so that no copy of a key is made that nobody erases. */
+/** Matches the text of a key: decoding it would make a copy of the key that nobody erases. */
 const canonicalBase64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 
-/** A key in the raw, 32 bytes. */
+/** An unwrapped key of 32 bytes. */
 export const RawKey = z
   .string()
   .max(Math.ceil(maxBytes / 3) * 4)
   .regex(canonicalBase64, 'not canonical base64')
   .meta({ description: 'Base64 of 32 bytes. Better: send encryptedEnvelope.' });
 
-/** The master key as master envelopes take it: wrapped, or in the raw with the key to wrap it with. */
+/**
+ * The master key for a master envelope: wrapped, or unwrapped together with the key to wrap it
+ * with.
+ */
 export const MasterKeyForm = z.union(
   [
     z.strictObject({ encryptedEnvelope: Envelope }),
@@ -35,10 +41,13 @@ export const MasterKeyForm = z.union(
   'must be {encryptedEnvelope} or {kPasswordBase64, kMasterUserBase64} of canonical base64',
 );
 
-/** Of a login by the recovery words: both or neither. */
+/** The credential for recovery logins: both fields or neither. */
 const credentialFields = { recoverySalt: Salt.optional(), recoveryVerifier: Verifier.optional() };
 
-/** The same for recovery envelopes, with the credential for a login by the recovery words. */
+/**
+ * The master key for a recovery envelope, wrapped or unwrapped, with or without the credential for
+ * recovery logins.
+ */
 export const RecoveryKeyForm = z.union(
   [
     z
@@ -56,7 +65,9 @@ export const RecoveryKeyForm = z.union(
         credential: toCredential(fields),
       })),
   ],
-  'must be {encryptedEnvelope} or {kRecoveryBase64, kMasterUserBase64} of canonical base64, with both of recoverySalt (16 to 64 bytes, hex) and recoveryVerifier (between 1 and N - 1, hex) or neither',
+  'must be {encryptedEnvelope} or {kRecoveryBase64, kMasterUserBase64} of canonical base64, ' +
+    'with both of recoverySalt (16 to 64 bytes, hex) and recoveryVerifier ' +
+    '(between 1 and N - 1, hex) or neither',
 );
 
 interface CredentialFields {
@@ -81,7 +92,7 @@ export const StoredEnvelope = z
   })
   .meta({ id: 'KeyEnvelope' });
 
-/** `keyring`: earlier master keys under the present one; null until there are some. */
+/** An envelope; `keyring` is earlier master keys under the present one, null if there are none. */
 export const EnvelopeView = z.strictObject({
   ...StoredEnvelope.shape,
   keyring: z.string().nullable(),

@@ -7,15 +7,19 @@ export interface ErrorDetail {
 
 interface AppErrorOptions {
   readonly cause?: unknown;
-  /** Overrides the table's status where the contract gives one code two (403 and 409 document_sealed). */
+  /**
+   * Overrides the status of the table, for codes with two of them (document_sealed: 403 and 409).
+   */
   readonly status?: number;
   readonly details?: readonly ErrorDetail[];
   readonly retryAfterSeconds?: number;
-  /** Members added to the error body, such as `proofId`. Never secrets, never input. */
+  /**
+   * Members added to the error body, such as `proofId`. They must hold neither secrets nor input.
+   */
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** The only error that reaches a client by its own code; anything else becomes `internal_error`. */
+/** The only error whose code reaches a client; any other error becomes `internal_error`. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

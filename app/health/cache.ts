@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { Clock } from '../async/clock.ts';
 
 interface CacheHealth {
   readonly status: 'ok' | 'error';
@@ -14,17 +15,14 @@ interface LastCacheStatus {
   readonly checkedAt: Date | null;
 }
 
-export interface CacheProbe {
-  /** Asks Redis now. */
-  ping(): Promise<CacheHealth>;
-  /** What the last ping said. */
-  last(): LastCacheStatus;
-}
+export type CacheProbe = ReturnType<typeof createCacheProbe>;
 
-export function createCacheProbe(redis: Redis, clock: () => Date): CacheProbe {
+/** Creates the service that reports the health of Redis. */
+export function createCacheProbe(redis: Redis, clock: Clock) {
   let last: LastCacheStatus = { status: 'unknown', connected: false, checkedAt: null };
   return {
-    async ping() {
+    /** Checks Redis now. */
+    async ping(): Promise<CacheHealth> {
       const info = await redis.info('memory').catch(() => undefined);
       const connected = info !== undefined;
       const status = connected ? 'ok' : 'error';
@@ -40,11 +38,13 @@ export function createCacheProbe(redis: Redis, clock: () => Date): CacheProbe {
         },
       };
     },
-    last: () => last,
+
+    /** Returns the result of the last ping of this process; `unknown` before the first. */
+    last: (): LastCacheStatus => last,
   };
 }
 
-/** A field of Redis's INFO text; null where it is missing. */
+/** Returns a field of Redis's INFO text, or null where it is missing. */
 export function infoField(info: string | undefined, name: string): string | null {
   return info === undefined
     ? null

@@ -1,11 +1,12 @@
-/** What one dependency answered. `error` is a code, never a message. */
+/** The result of checking one dependency. */
 export interface CheckResult {
   readonly status: 'ok' | 'error';
   readonly latencyMs: number;
+  /** A code, never a message. */
   readonly error?: string;
 }
 
-/** Why a dependency is not well; anything else thrown counts as `unavailable`. */
+/** A failed check with the code to report; any other error is reported as `unavailable`. */
 export class CheckError extends Error {
   override name = 'CheckError';
   readonly code: string;
@@ -16,37 +17,37 @@ export class CheckError extends Error {
   }
 }
 
-const limitMs = 2_000;
+const timeoutMs = 2_000;
 
-/** Runs a probe within two seconds. */
+/** Runs a probe; its result is `timeout` after two seconds. */
 export async function check(probe: () => Promise<unknown>): Promise<CheckResult> {
   const startedAt = performance.now();
   const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(new CheckError('timeout')), limitMs);
+  const timer = setTimeout(() => limit.reject(new CheckError('timeout')), timeoutMs);
   try {
     await Promise.race([probe(), limit.promise]);
-    return { status: 'ok', latencyMs: elapsed(startedAt) };
+    return { status: 'ok', latencyMs: elapsedMs(startedAt) };
   } catch (error) {
     const code = error instanceof CheckError ? error.code : 'unavailable';
-    return { status: 'error', latencyMs: elapsed(startedAt), error: code };
+    return { status: 'error', latencyMs: elapsedMs(startedAt), error: code };
   } finally {
     clearTimeout(timer);
   }
 }
 
-function elapsed(startedAt: number): number {
+function elapsedMs(startedAt: number): number {
   return Math.round(performance.now() - startedAt);
 }
 
-/** Shares one answer among everyone who asks within `ms`. */
+/** Returns a function whose callers share one call of `ask`, and its result for `ms` afterwards. */
 export function sharedFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
+  let shared: Promise<T> | undefined;
   return () => {
-    if (answer === undefined) {
-      answer = ask();
-      const forget = () => setTimeout(() => (answer = undefined), ms).unref();
-      answer.then(forget, forget);
+    if (shared === undefined) {
+      shared = ask();
+      const forget = () => setTimeout(() => (shared = undefined), ms).unref();
+      shared.then(forget, forget);
     }
-    return answer;
+    return shared;
   };
 }

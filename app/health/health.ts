@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/protocol/client.ts';
-import type { Issuers } from '../tokens/issuers/issuers.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
-import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { Database } from '../db/database.ts';
+import type { LabelledKeys } from '../keys/labelled-keys.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
 import { assertWritable } from '../redis/redis.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
+import type { Issuers } from '../tokens/issuers/issuers.ts';
 import { infoField } from './cache.ts';
 import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
 
@@ -13,15 +13,9 @@ const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] a
 type CheckName = (typeof checkNames)[number];
 
 interface HealthReport {
-  /** `error`: database or signer's socket away; `degraded`: anything else is not well. */
+  /** `error` where the database or the signer is unavailable; `degraded` for any other failure. */
   readonly status: 'ok' | 'degraded' | 'error';
-  readonly checks: Record<CheckName, CheckResult>;
-}
-
-export interface Health {
-  report(): Promise<HealthReport>;
-  /** Whether this process may be given traffic. */
-  isReady(): Promise<boolean>;
+  readonly checks: Readonly<Record<CheckName, CheckResult>>;
 }
 
 interface HealthOptions {
@@ -35,10 +29,13 @@ interface HealthOptions {
   readonly isDraining: () => boolean;
 }
 
-export function createHealth(options: HealthOptions): Health {
+export type Health = ReturnType<typeof createHealth>;
+
+/** Creates the service that checks what this process depends on. */
+export function createHealth(options: HealthOptions) {
   const { db, redis, store, signer, registry, issuers, keys, isDraining } = options;
 
-  const probes: Record<CheckName, () => Promise<unknown>> = {
+  const probes: Readonly<Record<CheckName, () => Promise<unknown>>> = {
     database: () => db.ping(),
     cache: () => assertWritable(redis),
     storage: () => store.ping(),
@@ -56,15 +53,18 @@ export function createHealth(options: HealthOptions): Health {
   });
 
   return {
+    /** Checks every dependency, at most once a second. */
     report,
-    async isReady() {
+
+    /** Resolves with whether this process can take traffic. */
+    async isReady(): Promise<boolean> {
       if (isDraining() || !keys.isReady()) return false;
       return (await report()).status !== 'error';
     },
   };
 }
 
-function overall(checks: Record<CheckName, CheckResult>): HealthReport['status'] {
+function overall(checks: HealthReport['checks']): HealthReport['status'] {
   const isSignerAway = checks.signer.status === 'error' && checks.signer.error !== hsmAway;
   if (checks.database.status === 'error' || isSignerAway) return 'error';
   return Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
@@ -72,20 +72,20 @@ function overall(checks: Record<CheckName, CheckResult>): HealthReport['status']
 
 const hsmAway = 'hsm_unavailable';
 
-/** The signer's socket answers, and its token is logged in. */
+/** Throws unless the signer answers on its socket and is logged in to the HSM's token. */
 async function assertTokenReady(signer: SignerClient): Promise<void> {
   const { status } = await signer.health();
   if (status !== 'ok') throw new CheckError(hsmAway);
 }
 
-/** A queue needs a Redis that evicts nothing. */
+/** Throws if Redis may evict keys: a queue in it must not lose any. */
 async function assertKeepsEverything(redis: Redis): Promise<void> {
   const info = await redis.info('memory');
   const evicts = infoField(info, 'maxmemory_policy') !== 'noeviction';
   if (evicts && infoField(info, 'maxmemory') !== '0') throw new CheckError('evicts_keys');
 }
 
-/** Our own keys, and those of every issuer that is trusted beside. */
+/** Throws unless the vault has a token key, and the key sets of all other issuers are usable. */
 async function assertTokenKeys(registry: KeyRegistry, issuers: Issuers): Promise<void> {
   const keys = await registry.list();
   if (!keys.some(({ purpose }) => purpose === 'token')) throw new CheckError('no_token_key');

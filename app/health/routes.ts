@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { route, type Route } from '../http/routing/route.ts';
 import { Timestamp } from '../http/bodies/wire.ts';
+import { routeFor } from '../http/routing/route.ts';
 import type { CacheProbe } from './cache.ts';
 import type { Health } from './health.ts';
 
@@ -43,69 +43,70 @@ const LastCacheStatus = z.strictObject({
   checkedAt: Timestamp.nullable(),
 });
 
-interface HealthRoutesOptions {
+interface HealthServices {
   readonly health: Health;
   readonly cache: CacheProbe;
   readonly about: z.output<typeof About>;
 }
 
-export function createHealthRoutes({ health, cache, about }: HealthRoutesOptions): Route[] {
-  const common = { method: 'get', tag, access: 'public', status: 200, errors: [] } as const;
-  return [
-    route({
-      ...common,
-      path: '/',
-      summary: 'What this service is',
-      response: About,
-      handler: async () => about,
-    }),
-    route({
-      ...common,
-      path: '/health',
-      summary: 'Every dependency; 503 when the database or the signer is away',
-      response: Report,
-      noStore: true,
-      handler: async ({ reply }) => {
-        const report = await health.report();
-        if (report.status === 'error') reply.status(503);
-        return { ...report, version: about.version };
-      },
-    }),
-    route({
-      ...common,
-      path: '/health/live',
-      summary: 'The process alone',
-      response: State,
-      noStore: true,
-      handler: async () => ({ status: 'ok' as const }),
-    }),
-    route({
-      ...common,
-      path: '/health/ready',
-      summary: 'Whether to send traffic here; 503 when not',
-      response: State,
-      noStore: true,
-      handler: async ({ reply }) => {
-        if (await health.isReady()) return { status: 'ok' as const };
-        reply.status(503);
-        return { status: 'error' as const };
-      },
-    }),
-    route({
-      ...common,
-      path: '/v1/health/cache',
-      summary: 'The cache, asked now',
-      response: Cache,
-      noStore: true,
-      handler: () => cache.ping(),
-    }),
-    route({
-      ...common,
-      path: '/v1/health/cache/status',
-      summary: 'The cache, as last seen',
-      response: LastCacheStatus,
-      noStore: true,
-      handler: async () => cache.last(),
-    }),
-  ];
-}
+const route = routeFor<HealthServices>();
+
+const common = { method: 'get', tag, access: 'public', status: 200, errors: [] } as const;
+
+export const healthRoutes = [
+  route({
+    ...common,
+    path: '/',
+    summary: 'Returns the name, version and description of this service',
+    response: About,
+    handler: async ({ about }) => about,
+  }),
+  route({
+    ...common,
+    path: '/health',
+    summary: 'Checks every dependency; 503 when the database or the signer is unavailable',
+    response: Report,
+    noStore: true,
+    handler: async ({ health, about }, { reply }) => {
+      const report = await health.report();
+      if (report.status === 'error') reply.status(503);
+      return { ...report, version: about.version };
+    },
+  }),
+  route({
+    ...common,
+    path: '/health/live',
+    summary: 'Returns ok while the process runs, whatever its dependencies do',
+    response: State,
+    noStore: true,
+    handler: async () => ({ status: 'ok' as const }),
+  }),
+  route({
+    ...common,
+    path: '/health/ready',
+    summary: 'Tells whether this process can take traffic; 503 when it cannot',
+    response: State,
+    noStore: true,
+    handler: async ({ health }, { reply }) => {
+      if (await health.isReady()) return { status: 'ok' as const };
+      reply.status(503);
+      return { status: 'error' as const };
+    },
+  }),
+  route({
+    ...common,
+    path: '/v1/health/cache',
+    summary: 'Checks the cache now',
+    response: Cache,
+    noStore: true,
+    handler: ({ cache }) => cache.ping(),
+  }),
+  route({
+    ...common,
+    path: '/v1/health/cache/status',
+    summary: 'Returns the result of the last check of the cache',
+    response: LastCacheStatus,
+    noStore: true,
+    handler: async ({ cache }) => cache.last(),
+  }),
+];

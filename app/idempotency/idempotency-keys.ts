@@ -5,9 +5,10 @@ import { AppError } from '../errors/app-error.ts';
 import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/routing/idempotency.ts';
 import { isOld } from './old-keys.ts';
 
-/** A dead process's claim ends within this time. */
+/** Seconds after which another request may take over the claim of a process that died. */
 const leaseSeconds = 60;
 
+/** Creates the store of Idempotency-Keys in Postgres, which holds them only as hashes. */
 export function createIdempotencyKeys({ db }: { readonly db: Database }): IdempotencyKeys {
   return {
     claim: (owner, key, requestHash) =>
@@ -21,21 +22,24 @@ export function createIdempotencyKeys({ db }: { readonly db: Database }): Idempo
   };
 }
 
-/** A user's keys in one tenant reveal and block nothing in another. */
+/** Includes the tenant, so that a user's keys in one tenant reveal and block nothing in another. */
 function hashKey({ tenantId }: Owner, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([tenantId, key]))
     .digest('hex');
 }
 
-/** Undefined when the key is in use: by another request, by this one under way, or once it is done. */
+/**
+ * Takes the key for a request and resolves with the id of the claim. Resolves with undefined when
+ * the key is in use: by a different request, by this request in progress, or by its kept response.
+ */
 async function takeKey(
   tx: Tx,
   { userId, tenantId }: Owner,
   keyHash: string,
   requestHash: string,
 ): Promise<string | undefined> {
-  // What is done under a claim is committed after it: a claim alone need not wait for the disk.
+  // The commit of the action flushes the claim too: the claim alone need not wait for the disk.
   await sql`set local synchronous_commit = off`.execute(tx);
   const claim = {
     request_hash: requestHash,
@@ -68,7 +72,10 @@ async function takeKey(
   return taken?.claim_id;
 }
 
-/** What was kept under a key that is in use. Throws idempotency_key_reused or idempotency_in_progress. */
+/**
+ * Loads the response that was kept under a key in use. Throws idempotency_key_reused for another
+ * request, and idempotency_in_progress where there is no response yet.
+ */
 async function loadAnswer(
   tx: Tx,
   { userId }: Owner,
@@ -81,18 +88,21 @@ async function loadAnswer(
     .where('user_id', '=', userId)
     .where('key_hash', '=', keyHash)
     .executeTakeFirst();
-  // Given up a moment ago.
+  // The request that held the key has just released it.
   if (row === undefined) throw inProgress();
   if (row.request_hash !== requestHash) throw new AppError('idempotency_key_reused');
   if (row.status === null || row.response === null) throw inProgress();
   return { status: row.status, body: row.response };
 }
 
-/** `claimId` is the fencing token: whoever has lost the claim keeps nothing, and so does nothing. */
+/**
+ * Creates the claim of a request. `claimId` is its fencing token: a request that lost the claim
+ * cannot keep a response, and so its action is rolled back.
+ */
 function createClaim(
   db: Database,
   owner: Owner,
-  { keyHash, claimId }: { keyHash: string; claimId: string },
+  { keyHash, claimId }: { readonly keyHash: string; readonly claimId: string },
 ): KeyClaim {
   return {
     async keep(tx, { status, body }) {

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 
-/** For so long a request is not done again under its key. */
+/** Hours for which a request is not performed again under its Idempotency-Key. */
 const keptHours = 24;
 
-/** Of `idempotency_keys`: the key is free again. */
-export const isOld = sql<boolean>`idempotency_keys.created_at <= now() - make_interval(hours => ${keptHours})`;
+/** The SQL condition that a row of `idempotency_keys` is too old, so that its key is free again. */
+export const isOld = sql<boolean>`
+  idempotency_keys.created_at <= now() - make_interval(hours => ${keptHours})`;
 
-/** Removes keys that are no longer looked at, at most `limit` of them. Answers how many. */
+/** Removes at most `limit` old keys, which are free again. Resolves with their number. */
 export async function removeOldKeys(tx: Tx, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('idempotency_keys')
@@ -29,6 +30,7 @@ export async function removeOldKeys(tx: Tx, limit: number): Promise<number> {
   return Number(numDeletedRows);
 }
 
+/** Counts the keys that `removeOldKeys` would remove without a limit. */
 export async function countOldKeys(tx: Tx): Promise<number> {
   const { count } = await tx
     .selectFrom('idempotency_keys')

@@ -4,28 +4,30 @@ import { ApiKey } from './api-key.ts';
 
 const ApiKeys = z
   .array(ApiKey)
-  .refine((keys) => areUnique(keys.map(({ name }) => name)), 'two keys have one name')
-  .refine((keys) => areUnique(keys.map(({ sha256 }) => sha256)), 'one key is listed twice');
+  .refine((keys) => areUnique(keys.map(({ name }) => name)), 'two keys have the same name')
+  .refine((keys) => areUnique(keys.map(({ sha256 }) => sha256)), 'a key is listed twice');
 
-/** Throws the system's error, or one that says what is wrong and quotes nothing of the file. */
+/** Reads a file of API keys. Throws the system's error, or one that quotes nothing of the file. */
 export async function readApiKeys(path: string): Promise<ApiKey[]> {
   const parsed = ApiKeys.safeParse(parseJson(await readFile(path, 'utf8')));
   if (parsed.success) return parsed.data;
-  throw new Error(`it is no list of keys (${parsed.error.issues.map(describeIssue).join('; ')})`);
+  throw new Error(
+    `it is not a list of API keys (${parsed.error.issues.map(describeIssue).join('; ')})`,
+  );
 }
 
 /**
- * Adds a key to the file (mode 0600), made if missing. Readers see the file of before or of after.
- * Throws when the name is taken, or another is being added.
+ * Adds a key to the file, which is created with mode 0600 if missing. Readers see the old file or
+ * the new one. Throws if the name is taken, or while another key is being added.
  */
 export async function addApiKey(path: string, key: ApiKey): Promise<void> {
-  // Only one can make this file: whoever has it is alone.
+  // Exclusive creation makes this file a lock: only one process can hold it.
   const next = `${path}.new`;
   await writeFile(next, '', { mode: 0o600, flag: 'wx' }).catch(refuseSecond(next));
   try {
     const keys = await readApiKeys(path).catch(noneIfMissing(path));
     if (keys.some(({ name }) => name === key.name)) {
-      throw new Error(`${path} has a key named ${key.name} already`);
+      throw new Error(`${path} has a key named ${key.name} already; choose another name`);
     }
     const lines = [...keys, key].map((one) => `  ${JSON.stringify(one)}`);
     await writeFile(next, `[\n${lines.join(',\n')}\n]\n`, { flush: true });
@@ -40,8 +42,8 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Its own error quotes the text, where someone may have put a key.
-    throw new Error('it is no JSON');
+    // The parser's own error quotes the text, which may hold a key.
+    throw new Error('it is not JSON');
   }
 }
 
@@ -54,7 +56,9 @@ function areUnique(values: readonly string[]): boolean {
   return new Set(values).size === values.length;
 }
 
-/** What the system says names the file already. */
+/**
+ * Returns a handler that adds the path to errors, except to system errors, which name it already.
+ */
 function noneIfMissing(path: string) {
   return (error: Error): ApiKey[] => {
     const code = codeOf(error);
@@ -66,7 +70,7 @@ function noneIfMissing(path: string) {
 function refuseSecond(path: string) {
   return (error: unknown): never => {
     if (codeOf(error) !== 'EEXIST') throw error;
-    throw new Error(`${path} exists: another key is being added, or remove that file`, {
+    throw new Error(`${path} exists: another key is being added; if none is, remove that file`, {
       cause: error,
     });
   };

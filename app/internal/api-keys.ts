@@ -6,24 +6,22 @@ import type { Log } from '../telemetry/log.ts';
 import { hashApiKey, type ApiKey } from './api-key.ts';
 import { readApiKeys } from './api-key-file.ts';
 
-export interface InternalKeys {
-  /** Throws invalid_api_key, or access_denied for a key without the admin right. */
-  admit(key: string | undefined): Promise<InternalCaller>;
-}
+export type InternalKeys = ReturnType<typeof createInternalKeys>;
 
 const recheckMs = 1_000;
 
 interface InternalKeysOptions {
-  /** Left out, there are no keys. */
+  /** File of the API keys; undefined if there are none. */
   readonly file: string | undefined;
   readonly log: Log;
 }
 
 /**
- * Looks at the file again every second that a key is shown, so that keys are exchanged without a
- * restart. While the file cannot be used, the last good one holds.
+ * Checks internal API keys against a file. The file is checked for changes at most once a second,
+ * when a key is presented, so that keys can be changed without a restart. While the file is
+ * unusable, the last valid keys stay in force.
  */
-export function createInternalKeys({ file, log }: InternalKeysOptions): InternalKeys {
+export function createInternalKeys({ file, log }: InternalKeysOptions) {
   let keys: readonly ApiKey[] = [];
   let loadedState = '';
   let complaint = '';
@@ -38,12 +36,15 @@ export function createInternalKeys({ file, log }: InternalKeysOptions): Internal
       keys = await readApiKeys(path);
       loadedState = state;
       complaint = '';
-      log.info({ keys: keys.map(({ name }) => name) }, 'internal API keys are loaded');
+      log.info({ keys: keys.map(({ name }) => name) }, 'internal API keys loaded');
     } catch (error) {
       const news = `${state} ${String(error)}`;
       if (news === complaint) return;
       complaint = news;
-      log.error({ err: error }, 'the file of internal API keys is unusable; the last one holds');
+      log.error(
+        { err: error },
+        'the file of internal API keys is unusable; the last keys stay in force',
+      );
     }
   }
 
@@ -56,7 +57,8 @@ export function createInternalKeys({ file, log }: InternalKeysOptions): Internal
   }
 
   return {
-    async admit(key = '') {
+    /** Throws invalid_api_key, or access_denied for a key without the admin right. */
+    async admit(key = ''): Promise<InternalCaller> {
       if (file !== undefined) await refresh(file);
       const known = find(keys, key);
       if (known === undefined || key === '') throw new AppError('invalid_api_key');
@@ -66,7 +68,7 @@ export function createInternalKeys({ file, log }: InternalKeysOptions): Internal
   };
 }
 
-/** Does the same work whether or not the key is among them. */
+/** Finds a key in constant time: the work does not depend on whether or where it is listed. */
 function find(keys: readonly ApiKey[], key: string): ApiKey | undefined {
   const shown = Buffer.from(hashApiKey(key), 'hex');
   let known: ApiKey | undefined;
@@ -76,7 +78,9 @@ function find(keys: readonly ApiKey[], key: string): ApiKey | undefined {
   return known;
 }
 
-/** Another one whenever the file was written or replaced, whatever its clock says. */
+/**
+ * Returns a text that changes whenever the file is written or replaced, whatever its mtime says.
+ */
 async function stateOf(path: string): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');

@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize';
 
-/** The RFC 8785 text of a JSON value. */
+/** Returns the canonical text (RFC 8785) of a JSON value. Throws for a value that is not JSON. */
 export function canonicalText(value: unknown): string {
   const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('only JSON has a canonical form');
+  if (text === undefined) throw new TypeError('a value that is not JSON has no canonical form');
   return text;
 }

@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** What a file of the configuration holds, or what is wrong with it, without a word of its content. */
-export function readJsonFile(file: string): { json: unknown } | { problem: string } {
+/**
+ * Reads a configuration file. A problem says what is wrong with it and quotes none of its content.
+ */
+export function readJsonFile(
+  file: string,
+): { readonly json: unknown } | { readonly problem: string } {
   try {
     return { json: JSON.parse(readFileSync(file, 'utf8')) };
   } catch (error) {

@@ -1,15 +1,16 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import { MacLabel } from '../../signer/protocol/protocol.ts';
+import { sleep } from '../async/wake-signal.ts';
 import { AppError } from '../errors/app-error.ts';
 import { fingerprintOf } from '../proof/registered-key.ts';
-import type { KeyRegistry } from './registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { sleep } from '../async/wake-signal.ts';
+import type { KeyRegistry } from './registry.ts';
 
-/** Keys derived in the HSM, one a purpose, fetched once and kept in memory. */
+/** Keys that the HSM derives, one for each purpose, fetched once and kept in memory. */
 export interface LabelledKeys {
-  /** 32 bytes. Throws signer_unavailable before the first fetch succeeded. */
+  /** Returns the 32-byte key. Throws signer_unavailable before the first fetch succeeded. */
   get(label: MacLabel): Buffer;
+  /** Tells whether every key was fetched. */
   isReady(): boolean;
 }
 
@@ -18,13 +19,13 @@ const labels = MacLabel.options;
 
 interface FetchOptions {
   readonly signer: SignerClient;
-  /** Takes over the signer's public keys at the same time. */
+  /** Registers the signer's public keys at the same time. */
   readonly registry: KeyRegistry;
   readonly log: Log;
   readonly stop: AbortSignal;
 }
 
-/** Starts fetching, again and again until the signer answers or `stop` aborts. */
+/** Starts fetching the keys, and retries until the signer responds or `stop` aborts. */
 export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions): LabelledKeys {
   const keys = new Map<MacLabel, Buffer>();
 
@@ -33,9 +34,9 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
       try {
         await registry.sync();
         for (const label of labels) keys.set(label, await signer.mac(label));
-        log.info({ keys: await describeActive(registry) }, 'the keys that sign');
+        log.info({ keys: await describeActive(registry) }, 'active signing keys');
       } catch (error) {
-        log.warn({ err: error }, 'the labelled keys wait for the signer');
+        log.warn({ err: error }, 'the keys derived in the HSM could not be fetched; retrying');
         await sleep(retryMs, stop);
       }
     }
@@ -52,7 +53,7 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
   };
 }
 
-/** What an operator compares with the fingerprints that were published. */
+/** Returns what an operator compares with the fingerprints that were published. */
 async function describeActive(registry: KeyRegistry) {
   const keys = await registry.list();
   return keys

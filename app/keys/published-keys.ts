@@ -1,23 +1,19 @@
-import type { AuditProof } from '../proof/proof.ts';
 import type { Database, Tx } from '../db/database.ts';
+import type { AuditProof } from '../proof/proof.ts';
 import { fingerprintOf, type RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 
-/** A key as anyone may know it. */
+/** A signing key as it is published to everyone. */
 interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId'> {
-  /** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
+  /** SHA-256 of the SPKI DER, hex: compare it with a fingerprint that was published elsewhere. */
   readonly fingerprint: string;
-  /** Proves the entry that tells of the key; null until that is signed. */
+  /** The audit proof of the entry that records the key; null until that entry is signed. */
   readonly record: AuditProof | null;
-  /** The other key that signed the record; null too where only the key itself did. */
+  /**
+   * The id of the other key that signed the record; null while there is no record, and where the
+   * key signed its own.
+   */
   readonly vouchedBy: string | null;
-}
-
-export interface PublishedKeys {
-  /** All of the registry, oldest generation first. */
-  list(): Promise<readonly PublishedKey[]>;
-  /** Undefined for a key the vault never had. */
-  find(keyId: string): Promise<PublishedKey | undefined>;
 }
 
 interface PublishedKeysOptions {
@@ -25,8 +21,11 @@ interface PublishedKeysOptions {
   readonly registry: KeyRegistry;
 }
 
-export function createPublishedKeys({ db, registry }: PublishedKeysOptions): PublishedKeys {
-  /** Signed once and for good: each is read once. */
+export type PublishedKeys = ReturnType<typeof createPublishedKeys>;
+
+/** Creates the service that publishes the signing keys with the audit proofs of their records. */
+export function createPublishedKeys({ db, registry }: PublishedKeysOptions) {
+  /** Cached for ever: a signed record never changes. */
   const records = new Map<string, AuditProof>();
 
   async function readRecords(keys: readonly RegisteredKey[]): Promise<void> {
@@ -36,7 +35,8 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions): Pub
     if (missing.length === 0) return;
     for (const entry of await db.asService((tx) => findSigned(tx, missing))) {
       const publicKey = keys.find(({ keyId }) => keyId === entry.hsmKeyId)?.publicKey;
-      // Another process registered the key that signed a moment ago: it is there next time.
+      // Undefined if another process has just registered the key that signed: the next read finds
+      // it.
       if (publicKey !== undefined) records.set(entry.id, { ...entry, publicKey });
     }
   }
@@ -51,7 +51,8 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions): Pub
     };
   }
 
-  async function list(): Promise<readonly PublishedKey[]> {
+  /** Returns every key of the registry, oldest generation first. */
+  async function list(): Promise<PublishedKey[]> {
     const keys = await registry.list();
     await readRecords(keys);
     return keys.map(publish);
@@ -59,7 +60,9 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions): Pub
 
   return {
     list,
-    async find(keyId) {
+
+    /** Returns one key; undefined for a key that the vault never had. */
+    async find(keyId: string): Promise<PublishedKey | undefined> {
       return (await list()).find((key) => key.keyId === keyId);
     },
   };

@@ -1,29 +1,38 @@
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { PublicKey } from '../../signer/protocol/protocol.ts';
-import { nobody, type AuditEvent } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
+import type { Schema } from '../db/schema.ts';
 import { fingerprintOf } from '../proof/registered-key.ts';
+import { nobody, type AuditEvent } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 
-/** Who a change of keys is attributed to; null where a process found the key in the token. */
-export interface KeyActor {
+type KeyRow = Selectable<Schema['signing_keys']>;
+
+/** The request by which a key was made. */
+interface KeyOrigin {
+  /** The name of the internal API key. */
   readonly requestedBy: string | null;
   readonly requestId: string | null;
 }
 
-/** A key that someone has just had made. */
-export interface MadeKey extends KeyActor {
+/** A key that a request has just had made. */
+export interface MadeKey extends KeyOrigin {
   readonly keyId: string;
 }
 
-const finder: KeyActor = { requestedBy: null, requestId: null };
+/** The origin of a key that a process found in the token. */
+const foundInToken: KeyOrigin = { requestedBy: null, requestId: null };
+
+/** The circumstances of every event of a key, which belongs to no user. */
+export const byKeys = { actor: { type: 'system', id: 'keys' }, owner: nobody } as const;
 
 /**
- * Registers those of the token's keys that are new, each with an entry that the active audit key
- * signs: so its predecessor vouches for a key. Of a purpose that has none yet the newest becomes
- * active at once, and its entry is signed by a first key that nothing can vouch for. Throws where
- * the token's keys are not those of this registry.
+ * Registers the new keys of the token, each with an entry that the active audit key signs: so its
+ * predecessor vouches for a key. For a purpose that has no key yet, the newest becomes active at
+ * once; in a new vault the first audit key signs these entries, and nothing can vouch for that key.
+ * Throws if the token holds another key than the registry for a purpose and generation.
  */
 export async function registerKeys(
   tx: Tx,
@@ -32,13 +41,14 @@ export async function registerKeys(
   made: MadeKey | undefined,
 ): Promise<void> {
   // Two processes that found the same key register it one after the other.
+  takesLock(tx, 'signing keys');
   await lockName(tx, 'signing_keys');
   const known = await tx
     .selectFrom('signing_keys')
     .select(['key_id', 'purpose', 'generation'])
     .execute();
   const knownIds = new Set(known.map(({ key_id: keyId }) => keyId));
-  // One whose number is contested may yet be taken back by who made it.
+  // The process that made a key whose generation is contested may still withdraw it.
   const missing = listed
     .filter(({ keyId, contested }) => !contested && !knownIds.has(keyId))
     .toSorted((a, b) => a.generation - b.generation);
@@ -72,7 +82,7 @@ function firstState({ purpose, generation }: PublicKey, all: readonly PublicKey[
   return isNewest ? 'ACTIVE' : 'RETIRED';
 }
 
-/** An entry for every key that has none. */
+/** Appends an entry for every key that has none. */
 async function recordKeys(tx: Tx, audit: AuditTrail, made: MadeKey | undefined): Promise<void> {
   const keys = await tx
     .selectFrom('signing_keys')
@@ -81,19 +91,8 @@ async function recordKeys(tx: Tx, audit: AuditTrail, made: MadeKey | undefined):
     .orderBy('key_id')
     .execute();
   for (const key of keys) {
-    const created = keyEvent('key.created', key.key_id, key.key_id === made?.keyId ? made : finder);
-    const recordId = await audit.append(tx, {
-      ...created,
-      data: {
-        ...created.data,
-        purpose: key.purpose,
-        generation: key.generation,
-        algorithm: key.algorithm,
-        publicKey: key.public_key,
-        fingerprint: fingerprintOf(key.public_key),
-        state: key.state,
-      },
-    });
+    const origin = key.key_id === made?.keyId ? made : foundInToken;
+    const recordId = await audit.append(tx, created(key, origin));
     await tx
       .updateTable('signing_keys')
       .set({ record_id: recordId })
@@ -102,18 +101,20 @@ async function recordKeys(tx: Tx, audit: AuditTrail, made: MadeKey | undefined):
   }
 }
 
-/** What all events of keys have in common; a key belongs to no user. */
-export function keyEvent(
-  action: 'key.created' | 'key.activated' | 'key.retired',
-  keyId: string,
-  { requestedBy, requestId }: KeyActor,
-): Omit<AuditEvent, 'data'> & { data: { requestedBy: string | null } } {
+function created(key: KeyRow, { requestedBy, requestId }: KeyOrigin): AuditEvent<'key.created'> {
   return {
-    action,
-    actor: { type: 'system', id: 'keys' },
-    owner: nobody,
-    resource: { type: 'key', id: keyId },
+    ...byKeys,
+    action: 'key.created',
+    resource: { type: 'key', id: key.key_id },
     requestId,
-    data: { requestedBy },
+    data: {
+      requestedBy,
+      purpose: key.purpose,
+      generation: key.generation,
+      algorithm: key.algorithm,
+      publicKey: key.public_key,
+      fingerprint: fingerprintOf(key.public_key),
+      state: key.state,
+    },
   };
 }

@@ -1,45 +1,48 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
 import { within } from '../async/within.ts';
+import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { registerKeys, type MadeKey } from './registration.ts';
 
 /**
- * Every key that ever signed, so that old proofs verify for ever, with the HSM or without. Keys that
- * are known are told as they were last read where the database gives no answer for a moment.
+ * Every key that ever signed, so that old proofs verify for ever, with the HSM or without it. While
+ * the database does not respond, known keys are returned as they were last read.
  */
 export interface KeyRegistry {
-  /** Undefined for a key the vault never had. */
+  /** Returns one key; undefined for a key that the vault never had. */
   find(keyId: string): Promise<RegisteredKey | undefined>;
-  /** Oldest generation first. */
+  /** Lists every key, oldest generation first. */
   list(): Promise<readonly RegisteredKey[]>;
   /**
-   * The key that signs, read at most `staleMs` ago if the database answers; until the first is
-   * registered, throws as sync does. What it signs counts only if it is still active when that is stored.
+   * Returns the key that signs, read at most `staleMs` ago if the database responds. Throws as
+   * `sync` does until the first key is registered. A signature counts only if its key is still
+   * active when the signature is stored.
    */
   active(purpose: SigningPurpose): Promise<RegisteredKey>;
-  /** Reads the registry again: a key was exchanged. */
+  /** Reads the registry again, as after a key was exchanged. */
   refresh(): Promise<void>;
   /**
-   * Takes over the signer's keys, of which `made` was asked for. Rejects while the signer or its
-   * token is away.
+   * Registers the signer's new keys; `made` is the one that a request had made. Rejects while the
+   * signer or its token is away.
    */
   sync(made?: MadeKey): Promise<void>;
 }
 
 const coolDownMs = 1_000;
 const staleMs = 2_000;
-/** A read that takes longer is overtaken by another: its connection may be lost without a word. */
+/**
+ * A read that takes longer is overtaken by another: its connection may be dead without an error.
+ */
 const overtakeMs = 1_000;
-/** How long who asks for known keys waits for newer ones. */
+/** How long a caller that asks for known keys waits for a newer state. */
 const patienceMs = 2_000;
 
 interface Reading {
   readonly done: Promise<void>;
-  /** Resolves with it, or once it has taken `patienceMs`. */
+  /** Settles as `done` does, and resolves after `patienceMs` at the latest. */
   readonly orTooLong: Promise<void>;
 }
 
@@ -63,14 +66,14 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
     const rows = await db.asService((tx) =>
       tx.selectFrom('signing_keys').selectAll().orderBy('generation').orderBy('purpose').execute(),
     );
-    // One that began earlier may not know what this one read.
+    // A read that began later has finished before: this one may be older.
     if (turn < newest) return;
     newest = turn;
     keys = new Map(rows.map((row) => [row.key_id, toRegisteredKey(row, keys.get(row.key_id))]));
     loadedAt = clock().getTime();
   }
 
-  /** Two reads at most, on a connection each. */
+  /** Reads on one connection, and on a second one if the first read takes too long. */
   async function loadOnceOrTwice(): Promise<void> {
     let isOver = false;
     const first = load().finally(() => {
@@ -85,15 +88,18 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
       reading = undefined;
     });
     const orTooLong = within(patienceMs, done);
-    // Nobody need wait for it.
+    // Possibly nobody awaits it.
     orTooLong.catch(() => undefined);
     return { done, orTooLong };
   }
 
-  /** Another replica may have changed it; a stranger's key id must not cost a query each. */
+  /**
+   * Reads again if the last read is older than `ms`: another replica may have changed the registry,
+   * and requests with unknown key ids must not cost a query each.
+   */
   async function loadIfOlderThan(ms: number, isKnown: boolean): Promise<void> {
     const age = clock().getTime() - loadedAt;
-    // Less than none where the clock was set back.
+    // Negative if the clock was set back.
     if (age >= 0 && age <= ms) return;
     reading ??= read();
     await (isKnown ? reading.orTooLong : reading.done);

@@ -1,43 +1,30 @@
 import { sql } from 'kysely';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
+import type { InternalCaller } from '../http/requests/caller.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
-import { keyEvent, type KeyActor } from './registration.ts';
+import type { Act } from '../trail/act.ts';
+import type { RequestEvent } from '../trail/event.ts';
+import { byKeys } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';
 
-/** How a key is exchanged for the next: made, published, activated in its predecessor's place. */
-export interface KeyRotation {
-  /**
-   * Makes the next generation in the token and registers it; answers its key id. Throws
-   * audit_backlog_full, as all of these do unless the token lost the key that signs the log, and
-   * SignerUnavailable.
-   */
-  create(purpose: SigningPurpose, actor: KeyActor): Promise<string>;
-  /**
-   * Its predecessor is retired in the same instant. Does nothing to the active key. Throws
-   * not_found, key_retired, key_not_in_token, key_not_published and SignerUnavailable; of a
-   * predecessor that is said to be lost and is in the token key_not_lost.
-   */
-  activate(keyId: string, activation: Activation): Promise<void>;
-  /** Gives up a key that signed nothing yet. Throws not_found and key_in_use. */
-  retire(keyId: string, actor: KeyActor): Promise<void>;
-}
+type Request = ServiceRequest<InternalCaller>;
 
-interface Activation extends KeyActor {
+interface Activation {
   /**
-   * The active key can sign no more, not even for its successor: that is activated at once, and
-   * vouched for by nothing but its published fingerprint.
+   * States that the active key can sign no more, not even for its successor: that is activated at
+   * once, and only its published fingerprint vouches for it.
    */
   readonly predecessorLost: boolean;
 }
 
 interface KeyRotationOptions {
-  readonly db: Database;
   readonly signer: SignerClient;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly registry: KeyRegistry;
   /** How long a key is published before it may sign: others keep the old key set that long. */
   readonly publishSeconds: number;
@@ -45,8 +32,21 @@ interface KeyRotationOptions {
 
 type KeyRow = Awaited<ReturnType<typeof lockKeys>>[number];
 
-export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
-  const { db, signer, audit, registry, publishSeconds } = options;
+/** The keys of a purpose while they are locked. */
+interface LockedKeys {
+  /** The key to change. */
+  readonly key: KeyRow;
+  readonly active: KeyRow | undefined;
+}
+
+export type KeyRotation = ReturnType<typeof createKeyRotation>;
+
+/**
+ * Creates the service that exchanges a key for the next one: it is made, published, and activated
+ * in its predecessor's place.
+ */
+export function createKeyRotation(options: KeyRotationOptions) {
+  const { signer, act, registry, publishSeconds } = options;
 
   async function load(keyId: string): Promise<RegisteredKey> {
     await registry.refresh();
@@ -59,10 +59,13 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
     return new Set((await signer.listKeys()).map(({ keyId }) => keyId));
   }
 
-  /** Where the key that signs the log is lost, the backlog drains once it is exchanged, or never. */
+  /**
+   * Throws audit_backlog_full, unless the token lost the key that signs the log: then the backlog
+   * drains only once that key is exchanged.
+   */
   async function assertWritable(): Promise<void> {
     try {
-      audit.assertWritable();
+      act.assertWritable();
     } catch (error) {
       const keys = await registry.list();
       const active = keys.find(({ purpose, state }) => purpose === 'audit' && state === 'ACTIVE');
@@ -71,102 +74,144 @@ export function createKeyRotation(options: KeyRotationOptions): KeyRotation {
     }
   }
 
-  /** With the keys of the purpose locked: none signs meanwhile. */
+  /**
+   * Changes a key while the keys of its purpose are locked, so that none of them signs meanwhile.
+   */
   async function change(
+    request: Request,
     { keyId, purpose }: RegisteredKey,
-    work: (tx: Tx, key: KeyRow, active: KeyRow | undefined) => Promise<void>,
+    work: (tx: Tx, keys: LockedKeys) => Promise<readonly RequestEvent[]>,
   ): Promise<void> {
-    await db.asService(async (tx) => {
-      const keys = await lockKeys(tx, purpose);
-      const key = keys.find(({ key_id }) => key_id === keyId);
-      if (key === undefined) throw new AppError('not_found');
-      const active = keys.find(({ state }) => state === 'ACTIVE');
-      await work(tx, key, active);
-    });
+    await act.asService(
+      request,
+      async (tx) => {
+        const keys = await lockKeys(tx, purpose);
+        const key = keys.find(({ key_id }) => key_id === keyId);
+        if (key === undefined) throw new AppError('not_found');
+        const active = keys.find(({ state }) => state === 'ACTIVE');
+        return { answer: undefined, events: await work(tx, { key, active }) };
+      },
+      // Each action checked the backlog itself, with the exception of assertWritable.
+      { evenWithFullBacklog: true },
+    );
     await registry.refresh();
   }
 
   return {
-    async create(purpose, actor) {
+    /**
+     * Makes the next generation in the token and registers it. Resolves with its key id. Throws
+     * SignerUnavailable, and audit_backlog_full unless the token lost the key that signs the log.
+     */
+    async create({ caller, requestId }: Request, purpose: SigningPurpose): Promise<string> {
       await assertWritable();
-      // A key that was made while the database went away is not this caller's.
+      // Registers what is there already: a key that was made before is not this caller's.
       await registry.sync();
-      // The token may have lost the newest; its number stays its own.
+      // The token may have lost the newest key; its generation is not given out again.
       const generations = (await registry.list())
         .filter((key) => key.purpose === purpose)
         .map(({ generation }) => generation);
       const { keyId } = await signer.createKey(purpose, { after: Math.max(0, ...generations) });
-      await registry.sync({ keyId, ...actor });
+      await registry.sync({ keyId, requestedBy: caller.internalKey, requestId });
       return keyId;
     },
 
-    async activate(keyId, { predecessorLost, ...actor }) {
+    /**
+     * Activates a key and retires its predecessor in the same instant; does nothing to the active
+     * key. Throws not_found, key_retired, key_not_in_token, key_not_published, SignerUnavailable,
+     * key_not_lost if the predecessor is said to be lost but is in the token, and
+     * audit_backlog_full unless the token lost the key that signs the log.
+     */
+    async activate(request: Request, keyId: string, activation: Activation): Promise<void> {
       await assertWritable();
       const known = await load(keyId);
-      // Registered before the token is asked: what it then lacks was lost, not made meanwhile.
+      // Read before the token: a registered key that the token then lacks was lost.
       const registered = new Set((await registry.list()).map((key) => key.keyId));
       const held = await listHeld();
       const isLost = (id: string) => registered.has(id) && !held.has(id);
-      await change(known, async (tx, key, active) => {
-        if (key.state === 'ACTIVE') return;
+      const { predecessorLost } = activation;
+      await change(request, known, async (tx, { key, active }) => {
+        if (key.state === 'ACTIVE') return [];
         if (key.state === 'RETIRED') throw new AppError('key_retired');
         if (!held.has(keyId)) throw new AppError('key_not_in_token');
         if (!predecessorLost) await requirePublished(tx, keyId, publishSeconds);
         else if (active === undefined || !isLost(active.key_id)) throw new AppError('key_not_lost');
-        const at = await readClock(tx);
-        const validity = { purpose: key.purpose, at: at.toISOString() };
-        if (active !== undefined) {
-          await setRetired(tx, active, at);
-          const retired = keyEvent('key.retired', active.key_id, actor);
-          await audit.append(tx, {
-            ...retired,
-            data: {
-              ...retired.data,
-              ...validity,
-              successor: keyId,
-              ...(predecessorLost ? { lost: true } : {}),
-            },
-          });
-        }
-        await setActive(tx, key, at);
-        const activated = keyEvent('key.activated', keyId, actor);
-        await audit.append(tx, {
-          ...activated,
-          data: {
-            ...activated.data,
-            ...validity,
-            predecessor: active?.key_id ?? null,
-            ...(predecessorLost ? { predecessorLost } : {}),
-          },
-        });
+        return exchange(tx, request, { key, active }, activation);
       });
     },
 
-    async retire(keyId, actor) {
-      audit.assertWritable();
-      await change(await load(keyId), async (tx, key) => {
-        if (key.state === 'RETIRED') return;
+    /**
+     * Retires a key that signed nothing yet; does nothing to a retired key. Throws not_found,
+     * key_in_use and audit_backlog_full.
+     */
+    async retire(request: Request, keyId: string): Promise<void> {
+      act.assertWritable();
+      await change(request, await load(keyId), async (tx, { key }) => {
+        if (key.state === 'RETIRED') return [];
         if (key.state === 'ACTIVE') throw new AppError('key_in_use');
         const at = await readClock(tx);
         await setRetired(tx, key, at);
-        const retired = keyEvent('key.retired', keyId, actor);
-        await audit.append(tx, {
-          ...retired,
-          data: {
-            ...retired.data,
-            purpose: key.purpose,
-            at: at.toISOString(),
-            successor: null,
-          },
-        });
+        return [retired(request, key, { at, successor: null })];
       });
+    },
+  };
+}
+
+/** Activates `key` in place of the active key, at one instant. */
+async function exchange(
+  tx: Tx,
+  request: Request,
+  { key, active }: LockedKeys,
+  { predecessorLost }: Activation,
+): Promise<RequestEvent[]> {
+  const at = await readClock(tx);
+  if (active !== undefined) await setRetired(tx, active, at);
+  await setActive(tx, key, at);
+  const activated: RequestEvent<'key.activated'> = {
+    ...byKeys,
+    action: 'key.activated',
+    resource: { type: 'key', id: key.key_id },
+    data: {
+      requestedBy: request.caller.internalKey,
+      purpose: key.purpose,
+      at: at.toISOString(),
+      predecessor: active?.key_id ?? null,
+      ...(predecessorLost ? { predecessorLost } : {}),
+    },
+  };
+  if (active === undefined) return [activated];
+  const successor = { at, successor: key.key_id, isLost: predecessorLost };
+  return [retired(request, active, successor), activated];
+}
+
+interface Retirement {
+  readonly at: Date;
+  /** The id of the key that takes its place; null for a key that was never active. */
+  readonly successor: string | null;
+  readonly isLost?: boolean;
+}
+
+function retired(
+  { caller }: Request,
+  { key_id: keyId, purpose }: KeyRow,
+  { at, successor, isLost = false }: Retirement,
+): RequestEvent<'key.retired'> {
+  return {
+    ...byKeys,
+    action: 'key.retired',
+    resource: { type: 'key', id: keyId },
+    data: {
+      requestedBy: caller.internalKey,
+      purpose,
+      at: at.toISOString(),
+      successor,
+      ...(isLost ? { lost: true } : {}),
     },
   };
 }
 
 /** Throws key_not_published, with the seconds that are left. */
 async function requirePublished(tx: Tx, keyId: string, publishSeconds: number): Promise<void> {
-  const { rows } = await sql<{ left: number; recorded: boolean }>`
+  const { rows } = await sql<{ readonly left: number; readonly recorded: boolean }>`
     select ceil(${publishSeconds} - extract(epoch from clock_timestamp() - k.registered_at))::int
         as "left",
       exists (select from audit_entries e where e.id = k.record_id and e.state = 'SEALED')
@@ -179,14 +224,14 @@ async function requirePublished(tx: Tx, keyId: string, publishSeconds: number): 
 }
 
 /**
- * The database's clock, which dates seals too, read after the keys were locked; rounded as it is
- * stored, so that no seal of before is dated later.
+ * Returns the time of the database's clock, which also dates seals. Call it once the keys are
+ * locked. Rounded as it is stored, so that no earlier seal has a later time.
  */
 async function readClock(tx: Tx): Promise<Date> {
-  const { rows } = await sql<{ at: Date }>`
+  const { rows } = await sql<{ readonly at: Date }>`
     select clock_timestamp()::timestamptz(3) as at`.execute(tx);
   const [row] = rows;
-  if (row === undefined) throw new Error('the database told no time');
+  if (row === undefined) throw new Error('the database returned no time');
   return row.at;
 }
 
@@ -206,8 +251,9 @@ async function setRetired(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<
     .execute();
 }
 
-/** Locks the keys of a purpose, so that one is active at any time. */
+/** Locks the keys of a purpose, so that only one is active at any time. */
 async function lockKeys(tx: Tx, purpose: SigningPurpose) {
+  takesLock(tx, 'signing keys');
   return tx
     .selectFrom('signing_keys')
     .selectAll()

@@ -1,9 +1,6 @@
 import { AppError } from '../errors/app-error.ts';
-import { route, type Route } from '../http/routing/route.ts';
-import type { InternalCaller } from '../http/requests/caller.ts';
-import type { RequestInfo } from '../http/requests/request.ts';
+import { routeFor } from '../http/routing/route.ts';
 import type { PublishedKeys } from './published-keys.ts';
-import type { KeyActor } from './registration.ts';
 import type { KeyRotation } from './rotation.ts';
 import { ActivationQuery, Key, Keys, KeyToChange, KeyToCreate } from './schema.ts';
 
@@ -11,99 +8,101 @@ const tag = 'Keys';
 const cacheable = 'public, max-age=30';
 const errors = ['not_found', 'audit_backlog_full'] as const;
 
-interface KeyRoutesOptions {
+interface KeyServices {
   readonly publishedKeys: PublishedKeys;
   readonly keyRotation: KeyRotation;
 }
 
-export function createKeyRoutes({ publishedKeys, keyRotation }: KeyRoutesOptions): Route[] {
-  async function load(keyId: string) {
-    const key = await publishedKeys.find(keyId);
-    if (key === undefined) throw new AppError('not_found');
-    return key;
-  }
+const route = routeFor<KeyServices>();
 
-  return [
-    route({
-      method: 'get',
-      path: '/v1/audit/keys',
-      tag: 'Audit',
-      summary: 'The registry of public keys',
-      access: 'public',
-      status: 200,
-      response: Keys,
-      errors: [],
-      handler: async ({ reply }) => {
-        const keys = await publishedKeys.list();
-        reply.set('Cache-Control', cacheable);
-        return { keys: [...keys] };
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/v1/internal/keys',
-      tag,
-      summary: 'The registry of public keys',
-      access: 'internal',
-      status: 200,
-      response: Keys,
-      errors: [],
-      handler: async () => ({ keys: [...(await publishedKeys.list())] }),
-    }),
-    route({
-      method: 'post',
-      path: '/v1/internal/keys',
-      tag,
-      summary: 'Makes the next key of a purpose; it signs nothing until it is activated',
-      access: 'internal',
-      body: KeyToCreate,
-      status: 201,
-      response: Key,
-      errors: ['audit_backlog_full', 'signer_unavailable'],
-      handler: async ({ caller, body, request }) =>
-        load(await keyRotation.create(body.purpose, toActor(caller, request))),
-    }),
-    route({
-      method: 'post',
-      path: '/v1/internal/keys/:keyId/activate',
-      tag,
-      summary: 'Signs with this key from now on, and never again with its predecessor',
-      access: 'internal',
-      params: KeyToChange,
-      query: ActivationQuery,
-      status: 200,
-      response: Key,
-      errors: [
-        ...errors,
-        'key_retired',
-        'key_not_lost',
-        'key_not_in_token',
-        'key_not_published',
-        'signer_unavailable',
-      ],
-      handler: async ({ caller, params: { keyId }, query, request }) => {
-        await keyRotation.activate(keyId, { ...query, ...toActor(caller, request) });
-        return load(keyId);
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/v1/internal/keys/:keyId/retire',
-      tag,
-      summary: 'Gives up a key that was never activated',
-      access: 'internal',
-      params: KeyToChange,
-      status: 200,
-      response: Key,
-      errors: [...errors, 'key_in_use'],
-      handler: async ({ caller, params: { keyId }, request }) => {
-        await keyRotation.retire(keyId, toActor(caller, request));
-        return load(keyId);
-      },
-    }),
-  ];
-}
+export const keyRoutes = [
+  route({
+    method: 'get',
+    path: '/v1/audit/keys',
+    tag: 'Audit',
+    summary: 'Lists the public signing keys, oldest generation first',
+    access: 'public',
+    status: 200,
+    response: Keys,
+    errors: [],
+    handler: async ({ publishedKeys }, { reply }) => {
+      const keys = await publishedKeys.list();
+      reply.set('Cache-Control', cacheable);
+      return { keys };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/internal/keys',
+    tag,
+    summary: 'Lists the public signing keys, oldest generation first',
+    access: 'internal',
+    status: 200,
+    response: Keys,
+    errors: [],
+    handler: async ({ publishedKeys }) => ({ keys: await publishedKeys.list() }),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/internal/keys',
+    tag,
+    summary: 'Makes the next key of a purpose; it signs nothing until it is activated',
+    access: 'internal',
+    body: KeyToCreate,
+    status: 201,
+    response: Key,
+    errors: ['audit_backlog_full', 'signer_unavailable'],
+    audit: { actions: ['key.created'] },
+    handler: async ({ keyRotation, publishedKeys }, { request, body }) =>
+      load(publishedKeys, await keyRotation.create(request, body.purpose)),
+  }),
+  route({
+    method: 'post',
+    path: '/v1/internal/keys/:keyId/activate',
+    tag,
+    summary: 'Activates a key, which signs from now on, and retires its predecessor for good',
+    access: 'internal',
+    params: KeyToChange,
+    query: ActivationQuery,
+    status: 200,
+    response: Key,
+    errors: [
+      ...errors,
+      'key_retired',
+      'key_not_lost',
+      'key_not_in_token',
+      'key_not_published',
+      'signer_unavailable',
+    ],
+    audit: {
+      actions: ['key.activated', 'key.retired'],
+      note: '`key.retired` for the predecessor',
+    },
+    handler: async ({ keyRotation, publishedKeys }, { request, params: { keyId }, query }) => {
+      await keyRotation.activate(request, keyId, query);
+      return load(publishedKeys, keyId);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/internal/keys/:keyId/retire',
+    tag,
+    summary: 'Retires a key that was never activated',
+    access: 'internal',
+    params: KeyToChange,
+    status: 200,
+    response: Key,
+    errors: [...errors, 'key_in_use'],
+    audit: { actions: ['key.retired'] },
+    handler: async ({ keyRotation, publishedKeys }, { request, params: { keyId } }) => {
+      await keyRotation.retire(request, keyId);
+      return load(publishedKeys, keyId);
+    },
+  }),
+];
 
-function toActor({ internalKey }: InternalCaller, { serverId }: RequestInfo): KeyActor {
-  return { requestedBy: internalKey, requestId: serverId };
+async function load(publishedKeys: PublishedKeys, keyId: string) {
+  const key = await publishedKeys.find(keyId);
+  if (key === undefined) throw new AppError('not_found');
+  return key;
 }

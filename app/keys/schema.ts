@@ -9,7 +9,8 @@ export const KeyToChange = z.strictObject({ keyId: KeyId });
 export const ActivationQuery = z.strictObject({
   predecessorLost: Flag.meta({
     description:
-      'The token lost the active key, which can vouch for no successor. The key is activated at once, and only its published fingerprint speaks for it.',
+      'Set it if the token lost the active key, which can then vouch for no successor. The key ' +
+      'is activated at once, and only its published fingerprint vouches for it.',
   }),
 });
 
@@ -20,7 +21,8 @@ export const Key = z
     algorithm: z.string(),
     publicKey: z.string().meta({ description: 'SPKI DER, base64.' }),
     fingerprint: Digest.meta({
-      description: 'SHA-256 of the SPKI DER, hex: what is published elsewhere and compared.',
+      description:
+        'SHA-256 of the SPKI DER, hex; compare it with a fingerprint that was published elsewhere.',
     }),
     generation: z.int(),
     state: z.enum(['CREATED', 'ACTIVE', 'RETIRED']),
@@ -29,11 +31,14 @@ export const Key = z
     retiredAt: Timestamp.nullable(),
     record: Proof.nullable().meta({
       description:
-        'The proof of the entry that tells of the key, signed by the audit key that was active then; null until it is signed.',
+        'The audit proof of the entry that records the key, signed by the audit key that was ' +
+        'active then; null until it is signed.',
     }),
     vouchedBy: KeyId.nullable().meta({
       description:
-        'The other key that signed the record. Null until then, and for ever for a first key and for one whose predecessor was lost: trust those only by a fingerprint published elsewhere.',
+        'The other key that signed the record. Null until it is signed, and for ever for a first ' +
+        'key and for one whose predecessor was lost: trust those only by a fingerprint published ' +
+        'elsewhere.',
     }),
   })
   .meta({ id: 'SigningKey' });

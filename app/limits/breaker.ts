@@ -4,22 +4,15 @@ import type { Log } from '../telemetry/log.ts';
 
 const pauseMs = 1_000;
 
-/** Keeps requests from waiting, one after the other, for a Redis that is away or hangs. */
-export interface Breaker {
-  /**
-   * Asks Redis by `ask`, and answers what `fallback` gives when that throws. From then on nobody asks:
-   * requests set off a write in the background, one at a time, and the first that is taken closes the
-   * breaker.
-   */
-  call<T>(ask: () => Promise<T>, fallback: () => Promise<T>): Promise<T>;
-}
+export type Breaker = ReturnType<typeof createBreaker>;
 
 interface BreakerOptions {
   readonly redis: Redis;
   readonly log: Log;
 }
 
-export function createBreaker({ redis, log }: BreakerOptions): Breaker {
+/** Creates a circuit breaker, so that requests do not all wait for a Redis that is unavailable. */
+export function createBreaker({ redis, log }: BreakerOptions) {
   let isOpen = false;
   let isTrying = false;
   let nextTryAt = 0;
@@ -32,7 +25,10 @@ export function createBreaker({ redis, log }: BreakerOptions): Breaker {
     if (isOpen) return;
     isOpen = true;
     pauseBeforeTry();
-    log.warn({ err: error }, 'rate limits are counted in memory, and stricter, without Redis');
+    log.warn(
+      { err: error },
+      'Redis is unavailable: rate limits are counted in memory and are stricter',
+    );
   }
 
   async function tryAgain(): Promise<void> {
@@ -50,7 +46,12 @@ export function createBreaker({ redis, log }: BreakerOptions): Breaker {
   }
 
   return {
-    async call(ask, fallback) {
+    /**
+     * Calls `ask`, which uses Redis, and `fallback` if that throws. The breaker is open from then
+     * on: calls go to `fallback` and trigger test writes in the background, one at a time. The
+     * first write that succeeds closes the breaker.
+     */
+    async call<T>(ask: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
       if (isOpen) {
         void tryAgain();
         return fallback();

@@ -3,14 +3,6 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { Breaker } from './breaker.ts';
 import type { Rate } from './rate.ts';
 
-/** Uses by key, in windows of a fixed length that begin with the first use of a key. */
-interface Counter {
-  /** Counts one use; answers for how many milliseconds there is none left, and then counts nothing. */
-  consume(key: string): Promise<number | undefined>;
-  /** Takes one use back; never below none. */
-  giveBack(key: string): Promise<void>;
-}
-
 interface CounterOptions {
   readonly name: string;
   readonly rate: Rate;
@@ -19,9 +11,9 @@ interface CounterOptions {
 }
 
 /**
- * Changes a count by ARGV[1] in a window of ARGV[2] seconds, unless that would take it over ARGV[3] or
- * below zero; answers what it would be, and the rest of the window in milliseconds.
- * (The library's own script counts refused uses too, and a use taken back late allows one more.)
+ * Lua script that changes a count by ARGV[1] in a window of ARGV[2] seconds, unless the count would
+ * exceed ARGV[3] or fall below zero. Returns that count and the rest of the window in milliseconds.
+ * The library's own script also counts refused uses, and lets a late give-back allow an extra use.
  */
 const changeScript = `
 local change = tonumber(ARGV[1])
@@ -33,11 +25,14 @@ end
 return {count, redis.call('pttl', KEYS[1])}
 `;
 
-/** Bounds what many keys can take up in memory: some then share a count. */
+/** Digits of a key that count in memory. It bounds the number of counts; some keys share one. */
 const memoryKeyDigits = 4;
 
-/** Counts in Redis for all replicas; without it, in this process and up to half of `rate`. */
-export function createCounter({ name, rate, redis, breaker }: CounterOptions): Counter {
+/**
+ * Counts uses by key, in fixed windows that begin with the first use of a key. It counts in Redis
+ * for all replicas; without Redis, in this process and up to half of `rate`.
+ */
+export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
   const options = { keyPrefix: `limit:${name}`, duration: rate.seconds };
   const shared = new RateLimiterRedis({
     ...options,
@@ -45,7 +40,7 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions): C
     storeClient: redis,
     customIncrTtlLuaScript: changeScript,
   });
-  // Not the library's insurance limiter: with that, each request would wait for a Redis that hangs.
+  // The library's insurance limiter would let each request wait for a Redis that hangs.
   const local = new RateLimiterMemory({
     ...options,
     points: Math.max(1, Math.floor(rate.count / 2)),
@@ -63,12 +58,14 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions): C
   }
 
   return {
-    consume: (key) =>
+    /** Counts one use. If none is left, counts nothing and returns the milliseconds to wait. */
+    consume: (key: string): Promise<number | undefined> =>
       breaker.call(
         () => refusal(shared.consume(key)),
         () => consumeLocally(key.slice(0, memoryKeyDigits)),
       ),
-    giveBack: (key) =>
+    /** Takes one use back; the count never falls below zero. */
+    giveBack: (key: string): Promise<void> =>
       breaker.call(
         async () => void (await shared.reward(key)),
         () => giveBackLocally(key.slice(0, memoryKeyDigits)),
@@ -76,7 +73,7 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions): C
   };
 }
 
-/** Milliseconds until the next use, where this one was refused. */
+/** Returns the milliseconds until the next use if this one was refused. */
 async function refusal(use: Promise<RateLimiterRes>): Promise<number | undefined> {
   try {
     await use;

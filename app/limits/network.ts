@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * What counts as one client, in one spelling: an IPv4 address as it is, also where it comes in IPv6
- * clothing; of an IPv6 address its /64, as `2001:db8:0:7::/64`; anything else as it is.
+ * Returns the network that counts as one client, in one spelling: an IPv4 address itself, also if
+ * it is mapped into IPv6; the /64 of an IPv6 address, as `2001:db8:0:7::/64`; other text unchanged.
  */
-export function networkOf(address: string): string {
-  const [withoutZone = ''] = address.split('%');
-  if (!isIPv6(withoutZone)) return address;
+export function networkOf(clientAddress: string): string {
+  const [withoutZone = ''] = clientAddress.split('%');
+  if (!isIPv6(withoutZone)) return clientAddress;
   const groups = groupsOf(withoutZone);
   const [, , , , , mark = '', high = '', low = ''] = groups;
   if (mark === 'ffff' && groups.slice(0, 5).every((group) => group === '0')) {
@@ -15,9 +15,9 @@ export function networkOf(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/** The eight groups of an IPv6 address, in lower case and without leading zeros. */
+/** Returns the eight groups of an IPv6 address, in lower case and without leading zeros. */
 function groupsOf(address: string): string[] {
-  // The URL parser knows every spelling and writes one (RFC 5952).
+  // The URL parser accepts every spelling and writes the canonical one (RFC 5952).
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = canonical
     .split('::')

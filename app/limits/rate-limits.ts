@@ -7,7 +7,7 @@ import { createCounter } from './counter.ts';
 import { networkOf } from './network.ts';
 import type { Rate } from './rate.ts';
 
-/** What is limited, and by what. */
+/** Names of the limits: the limited action, and the kind of its key. */
 export const limitNames = [
   'register-address',
   'register-email',
@@ -21,15 +21,17 @@ export const limitNames = [
 
 export type LimitName = (typeof limitNames)[number];
 
-/** Undefined lifts a limit. */
+/** Rates by limit; undefined disables a limit. */
 export type Rates = Readonly<Record<LimitName, Rate | undefined>>;
 
 /**
- * Limits that hold across all replicas. Keys are kept only as hashes, and those of an address are its
- * network's: an IPv6 /64 counts as one.
+ * Rate limits across all replicas. Keys are stored only as hashes. Client addresses count by
+ * network: an IPv6 /64 is one client.
  */
 export interface RateLimits {
-  /** Counts one use. Throws rate_limited, with the seconds to wait, and then counts nothing. */
+  /**
+   * Counts one use. If none is left, counts nothing and throws rate_limited with retryAfterSeconds.
+   */
   consume(name: LimitName, key: string): Promise<void>;
   /** Takes one use back. */
   giveBack(name: LimitName, key: string): Promise<void>;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 const pattern = /^([1-9]\d{0,6})\/([1-9]\d{0,6})([smhd])$/;
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-/** Timers, and with them the counts kept in memory, reach no further. */
+/** The longest window that timers, and so the counts in memory, support. */
 const maxSeconds = 24 * 86_400;
 
 /**
- * `5/1h` is five uses an hour, `10/15m` ten in a quarter of an hour; units are s, m, h and d.
- * `off` lifts the limit and gives undefined.
+ * Parses a rate: `5/1h` is five uses per hour, `10/15m` ten per 15 minutes; units are s, m, h and
+ * d. `off` disables the limit and is parsed to undefined.
  */
 export const Rate = z.string().transform((text, context) => {
   if (text === 'off') return undefined;
@@ -21,5 +21,5 @@ export const Rate = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** At most `count` uses in a window of `seconds`. */
+/** A rate of at most `count` uses in a window of `seconds`. */
 export type Rate = Readonly<NonNullable<z.output<typeof Rate>>>;

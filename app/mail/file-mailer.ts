@@ -10,7 +10,7 @@ interface FileMailerOptions extends MessageOptions {
   readonly log: Log;
 }
 
-/** Writes each message as `<id>.eml` into a directory, whole or not at all. */
+/** Creates a mailer that writes each message atomically, as `<id>.eml` in a directory. */
 export function createFileMailer({ directory, log, ...options }: FileMailerOptions): Mailer {
   const compose = createComposer(options);
   const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });

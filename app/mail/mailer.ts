@@ -2,11 +2,11 @@ import type { Mail } from '../outbox/mail.ts';
 
 export interface Mailer {
   /**
-   * Resolves once the next hop answers for the message: the mail server accepted it for this
-   * recipient, or it is durable on disk. The same id again sends the same Message-ID again.
-   * Throws PermanentFailure when trying again would not help. No error names an address or a secret.
+   * Sends a message. Resolves once the mail server accepted it for the recipient, or once it is
+   * durable on disk. Sending the same id again repeats the Message-ID. Throws PermanentFailure if a
+   * retry cannot help. Errors MUST NOT contain e-mail addresses or secrets.
    */
   send(mail: Mail, id: string): Promise<void>;
-  /** Lets go of idle connections; what is being sent is finished first. */
+  /** Closes idle connections; messages in transit are finished first. */
   close(): void;
 }

@@ -10,23 +10,24 @@ import type { Letter } from './templates/letter.ts';
 import { validate } from './templates/validate.ts';
 
 export interface MessageOptions {
-  /** An address, or a name and an address. */
+  /** The sender: an e-mail address, or a name and an e-mail address. */
   readonly from: string;
-  /** Names the service by its host. */
+  /** URL whose host names the service. */
   readonly publicUrl: string;
-  /** A page of a front end that takes a validation token from its fragment. */
+  /** URL of a front-end page that reads the validation token from the fragment. */
   readonly validateUrl?: string | undefined;
   readonly clock: Clock;
 }
 
 type Composer = (mail: Mail, id: string) => SendMailOptions;
 
-/** A plain mailbox, no list, name, comment or quoted part. Those of accounts all are. */
+/** A plain mailbox without name, comment or quoted part, and no list. Accounts have only such. */
 const Recipient = z.email().max(254);
 
 /**
- * Makes messages of mails. Nothing that a user wrote gets into a header, except the address itself.
- * The composer throws PermanentFailure for an expired mail and for an address that is not plain.
+ * Creates a function that composes messages. The e-mail address is the only text of a user in their
+ * headers. It throws PermanentFailure for an expired mail and for an e-mail address that is not
+ * plain.
  */
 export function createComposer(options: MessageOptions): Composer {
   const { publicUrl, validateUrl, clock } = options;
@@ -45,7 +46,7 @@ export function createComposer(options: MessageOptions): Composer {
       throw new PermanentFailure('the e-mail expired before it could be sent');
     }
     if (!Recipient.safeParse(mail.to).success) {
-      throw new PermanentFailure('the recipient is not one plain address');
+      throw new PermanentFailure('the recipient is not one plain e-mail address');
     }
     const { subject, text, html } = render(mail);
     return {
@@ -62,7 +63,7 @@ export function createComposer(options: MessageOptions): Composer {
   };
 }
 
-/** Quoted-printable breaks lines that end otherwise at any place, and the token's is to stay whole. */
+/** Ends lines with CRLF: quoted-printable may break other lines anywhere, even within the token. */
 function withLineEnds(text: string): string {
   return text.replaceAll('\n', '\r\n');
 }

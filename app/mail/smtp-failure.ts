@@ -7,7 +7,7 @@ const Code = z
   .optional()
   .catch(undefined);
 
-/** What is looked at of an error of nodemailer, whose text and other members quote the server. */
+/** The usable members of nodemailer's errors; their text and other members quote the server. */
 const SmtpError = z.object({
   code: Code,
   originalCode: Code,
@@ -24,9 +24,10 @@ const SmtpError = z.object({
 type SmtpError = z.output<typeof SmtpError>;
 
 /**
- * The error to throw for one of nodemailer's: it tells the step and the codes, and neither addresses,
- * nor commands, nor the server's words, which may repeat both. A recipient or message that the
- * server refuses for good is a PermanentFailure; a refused login or sender may be mended.
+ * Converts an error of nodemailer. The result names the step and the codes, but no e-mail
+ * addresses, commands, or text of the server, which may repeat both. A recipient or message that
+ * the server refuses permanently becomes a PermanentFailure; a refused login or sender does not, as
+ * an operator can fix it.
  */
 export function smtpFailure(error: unknown): Error {
   const details = SmtpError.parse(error);
@@ -34,7 +35,7 @@ export function smtpFailure(error: unknown): Error {
   return isRefusedForGood(details) ? new PermanentFailure(text) : new Error(text);
 }
 
-/** 503 and 530 find fault with the session: RCPT before MAIL, no login, no TLS. */
+/** Excludes 503 and 530, which concern the SMTP session: RCPT before MAIL, no login, no TLS. */
 function isRefusedForGood({ command, responseCode = 0 }: SmtpError): boolean {
   const isAboutMessage = command === 'RCPT TO' || command === 'DATA';
   return isAboutMessage && responseCode >= 500 && responseCode !== 503 && responseCode !== 530;
@@ -46,6 +47,6 @@ function describe({ code, originalCode, timeoutType, ...answer }: SmtpError): st
   const reply = [responseCode, /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]];
   const answered = reply.filter((part) => part !== undefined).join(' ');
   return answered === ''
-    ? `the mail server was not reached or stopped answering (step ${command}; ${codes})`
+    ? `the mail server could not be reached or stopped responding (step ${command}; ${codes})`
     : `the mail server answered ${answered} (step ${command}; ${codes})`;
 }

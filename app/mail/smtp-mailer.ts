@@ -8,14 +8,14 @@ import { smtpFailure } from './smtp-failure.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 
 interface SmtpMailerOptions extends MessageOptions {
-  /** See SmtpUrl. */
+  /** URL of the mail server; see SmtpUrl. */
   readonly url: string;
-  /** PEM. The only authorities whose certificates are trusted; the system's unless given. */
+  /** PEM file of the only trusted certificate authorities; the system's by default. */
   readonly caFile?: string | undefined;
   readonly log: Log;
 }
 
-/** Hands each message to a mail server. It need not be reachable yet; only the CA file is read. */
+/** Creates a mailer for a mail server, which need not be reachable yet. Only reads the CA file. */
 export async function createSmtpMailer(options: SmtpMailerOptions): Promise<Mailer> {
   const { url, caFile, log } = options;
   const { host, port, secure, auth, requireTls, timeoutSeconds } = parseSmtpUrl(url);
@@ -29,16 +29,16 @@ export async function createSmtpMailer(options: SmtpMailerOptions): Promise<Mail
     auth,
     requireTLS: requireTls,
     tls: caFile === undefined ? {} : { ca: await readFile(caFile) },
-    // A pod's own name means nothing to a mail server.
+    // The host name of a pod means nothing to a mail server.
     name: domainOf(Sender.parse(options.from)),
-    // From the look-up of the name to the greeting and the end of STARTTLS.
+    // This limit covers DNS lookup, connection, greeting and STARTTLS.
     connectionTimeout: stepMs,
     socketTimeout: stepMs,
   });
   return {
     async send(mail, id) {
       const message = compose(mail, id);
-      // A server that trickles along never runs into the timeout of a step.
+      // A server that responds byte by byte never exceeds the timeout of a step.
       const signal = AbortSignal.timeout(2 * stepMs);
       try {
         await pool.sendMail({ ...message, signal });

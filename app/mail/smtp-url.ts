@@ -1,11 +1,11 @@
 import { parseConnectionUrl } from 'nodemailer/lib/shared';
 import { z } from 'zod';
 
-/** Each step of a delivery may take this long. Two of them fit into the lease of an outbox message. */
+/** Timeout of each step of a delivery. Two steps must fit into the lease of an outbox message. */
 const StepSeconds = z.int().min(1).max(25).default(20);
 
 const Server = z.strictObject({
-  /** TLS from the first byte. */
+  /** Uses TLS from the first byte. */
   secure: z.boolean(),
   host: z.string().min(1),
   port: z.int().min(1).max(65_535).optional(),
@@ -27,8 +27,9 @@ const ServerOfUrl = z
   .pipe(Server);
 
 /**
- * `smtp://user:password@host:port` or `smtps://…`. Of parameters it takes `requireTls`, true where
- * there is a password unless told, and `timeoutSeconds`. The value is a secret: no problem repeats it.
+ * Accepts `smtp://user:password@host:port` or `smtps://…`, with the parameters `requireTls` (by
+ * default true if there is a password) and `timeoutSeconds`. The value is a secret: errors do not
+ * quote it.
  */
 export const SmtpUrl = z.string().refine((url) => ServerOfUrl.safeParse(url).success, {
   error:
@@ -40,7 +41,7 @@ interface SmtpServer extends z.output<typeof Server> {
   readonly requireTls: boolean;
 }
 
-/** Throws for what is no SmtpUrl. */
+/** Parses an SmtpUrl; throws for any other text. */
 export function parseSmtpUrl(url: string): SmtpServer {
   const server = ServerOfUrl.parse(SmtpUrl.parse(url));
   return { ...server, requireTls: server.requireTls ?? server.auth !== undefined };

@@ -1,4 +1,4 @@
-import { countOldAddresses, removeOldAddresses } from '../auth/login/old-addresses.ts';
+import { countOldAddresses, removeOldAddresses } from '../auth/login/known-addresses.ts';
 import { countExpired, removeExpired } from '../sessions/login-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
@@ -27,7 +27,10 @@ interface CollectGarbageOptions {
   readonly clock: Clock;
 }
 
-/** Removes what nothing refers to from the object store, and rows that are no longer looked at. */
+/**
+ * Creates the task that removes unreferenced objects from the object store, and expired rows of the
+ * database.
+ */
 export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions): CollectGarbage {
   async function* removeRows(): AsyncGenerator<Batch<Collected>> {
     yield* whileFull(batchSize, async (tx) => ({
@@ -58,8 +61,8 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
   return {
     name: 'collect-garbage',
     nothing,
-    async *batches({ dryRun }) {
-      // First, as they do not need the store.
+    async *batches(_request, { dryRun }) {
+      // The rows come first, since they do not need the object store.
       yield* dryRun ? countRows() : removeRows();
       for await (const page of garbage.findUploads()) {
         yield async (tx) => ({

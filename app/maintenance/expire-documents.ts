@@ -3,15 +3,15 @@ import type { MaintenanceTask } from './task.ts';
 
 const nothing = { expiredVersions: 0 };
 
-/** Ends versions of documents that waited too long to be sealed. */
+/** Creates the task that expires versions of documents which waited too long to be sealed. */
 export function createExpireDocuments(
   expiry: DocumentExpiry,
 ): MaintenanceTask<'expire-documents', typeof nothing> {
   return {
     name: 'expire-documents',
     nothing,
-    async *batches({ dryRun }) {
-      // In batches and with entries of its own.
+    async *batches(_request, { dryRun }) {
+      // DocumentExpiry has its own batches and entries.
       const { expired } = await expiry.expire({ dryRun });
       yield async () => ({ expiredVersions: expired });
     },

@@ -1,20 +1,25 @@
+import type { Tx } from '../db/database.ts';
 import type { CompletedPlace } from '../uploads/upkeep/unused-uploads.ts';
 import { expiryBatchSize, type UploadExpiry } from '../uploads/upkeep/expiry.ts';
-import { whileFull, type Batch, type MaintenanceTask, type RunRequest } from './task.ts';
+import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };
 
 type Expired = typeof nothing;
+type ExpiryCause = Parameters<UploadExpiry['expireSessions']>[1];
 
-/** Ends sessions past their end and files that became no document, and forgets sessions ended long ago. */
+/**
+ * Creates the task that expires overdue upload sessions, removes completed files that became no
+ * document, and removes sessions that ended long ago.
+ */
 export function createExpireUploads(
   expiry: UploadExpiry,
 ): MaintenanceTask<'expire-uploads', Expired> {
-  async function* removeFiles(request: RunRequest): AsyncGenerator<Batch<Expired>> {
+  async function* removeFiles(cause: ExpiryCause): AsyncGenerator<Batch<Expired>> {
     let place: CompletedPlace | undefined;
     for (;;) {
       yield async (tx) => {
-        const { removed, next } = await expiry.removeFiles(tx, request, place);
+        const { removed, next } = await expiry.removeFiles(tx, cause, place);
         place = next;
         return { removedFiles: removed };
       };
@@ -22,25 +27,24 @@ export function createExpireUploads(
     }
   }
 
+  async function count(tx: Tx): Promise<Expired> {
+    const { sessions, files, endedSessions } = await expiry.count(tx);
+    return { expiredSessions: sessions, removedFiles: files, removedSessions: endedSessions };
+  }
+
   return {
     name: 'expire-uploads',
     nothing,
-    async *batches(request) {
-      if (request.dryRun) {
-        yield async (tx) => {
-          const { sessions, files, endedSessions } = await expiry.count(tx);
-          return {
-            expiredSessions: sessions,
-            removedFiles: files,
-            removedSessions: endedSessions,
-          };
-        };
+    async *batches({ caller, requestId }, { dryRun }) {
+      if (dryRun) {
+        yield count;
         return;
       }
+      const cause = { requestedBy: caller.internalKey, requestId };
       yield* whileFull(expiryBatchSize, async (tx) => ({
-        expiredSessions: await expiry.expireSessions(tx, request),
+        expiredSessions: await expiry.expireSessions(tx, cause),
       }));
-      yield* removeFiles(request);
+      yield* removeFiles(cause);
       yield* whileFull(expiryBatchSize, async (tx) => ({
         removedSessions: await expiry.removeSessions(tx),
       }));

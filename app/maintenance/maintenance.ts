@@ -1,11 +1,12 @@
-import type { Dlq } from '../audit/dlq/dlq.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
+import type { Dlq } from '../audit/dlq/dlq.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
-import type { Admission } from '../restore/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { Admission } from '../restore/admission.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
+import type { Act } from '../trail/act.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 import { createUploadExpiry } from '../uploads/upkeep/expiry.ts';
 import { createGarbage } from '../uploads/upkeep/garbage.ts';
 import { createCollectGarbage } from './collect-garbage.ts';
@@ -13,15 +14,16 @@ import { createExpireDocuments } from './expire-documents.ts';
 import { createExpireUploads } from './expire-uploads.ts';
 import { createRetryDeadLetters } from './retry-dead-letters.ts';
 import { createRuns } from './runs.ts';
-import type { RunRequest } from './task.ts';
 import { createTaskLock } from './task-lock.ts';
+import type { RunOptions, RunRequest } from './task.ts';
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
 
 interface MaintenanceOptions {
   readonly db: Database;
-  /** The login of workers. */
+  /** The connection URL of the service login. */
   readonly serviceUrl: string;
+  readonly act: Act;
   readonly audit: AuditTrail;
   readonly dlq: Dlq;
   readonly outbox: Outbox;
@@ -33,7 +35,7 @@ interface MaintenanceOptions {
   readonly isDraining: () => boolean;
 }
 
-/** The tasks of CronJobs. Each throws what a run throws. */
+/** Creates the tasks that CronJobs run. Each throws as `run` does (runs.ts). */
 export function createMaintenance(options: MaintenanceOptions) {
   const runs = createRuns({ ...options, lock: createTaskLock(options) });
   const expireUploads = createExpireUploads(createUploadExpiry(options));
@@ -42,9 +44,16 @@ export function createMaintenance(options: MaintenanceOptions) {
   const collectGarbage = createCollectGarbage({ ...options, garbage });
   const retryDeadLetters = createRetryDeadLetters(options.dlq);
   return {
-    expireUploads: (request: RunRequest) => runs.run(expireUploads, request),
-    expireDocuments: (request: RunRequest) => runs.run(expireDocuments, request),
-    collectGarbage: (request: RunRequest) => runs.run(collectGarbage, request),
-    retryDeadLetters: (request: RunRequest) => runs.run(retryDeadLetters, request),
+    expireUploads: (request: RunRequest, query: RunOptions) =>
+      runs.run(expireUploads, request, query),
+
+    expireDocuments: (request: RunRequest, query: RunOptions) =>
+      runs.run(expireDocuments, request, query),
+
+    collectGarbage: (request: RunRequest, query: RunOptions) =>
+      runs.run(collectGarbage, request, query),
+
+    retryDeadLetters: (request: RunRequest, query: RunOptions) =>
+      runs.run(retryDeadLetters, request, query),
   };
 }

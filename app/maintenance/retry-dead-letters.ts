@@ -3,22 +3,21 @@ import type { MaintenanceTask } from './task.ts';
 
 const nothing = { retriedEntries: 0, recoveredEntries: 0 };
 
-/** Has the entries in the dead-letter queue signed again, each once a run. */
+/** Creates the task that has each entry of the dead-letter queue signed again, once in a run. */
 export function createRetryDeadLetters(
   dlq: Pick<Dlq, 'stats' | 'retryAll'>,
 ): MaintenanceTask<'retry-dlq', typeof nothing> {
   return {
     name: 'retry-dlq',
     nothing,
-    async *batches({ dryRun, requestedBy, requestId }) {
+    async *batches(request, { dryRun }) {
       if (dryRun) {
         const { pending } = await dlq.stats();
         yield async () => ({ retriedEntries: pending });
         return;
       }
-      const operator = { actor: { type: 'system', id: requestedBy }, requestId, by: null } as const;
-      // In transactions and with entries of their own, since the signer is asked in between.
-      for await (const { processed, succeeded } of dlq.retryAll(operator)) {
+      // The queue has its own transactions and entries, since the signer works in between.
+      for await (const { processed, succeeded } of dlq.retryAll(request)) {
         yield async () => ({ retriedEntries: processed, recoveredEntries: succeeded });
       }
     },

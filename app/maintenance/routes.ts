@@ -1,7 +1,5 @@
-import type { z } from 'zod';
-import type { InternalCaller } from '../http/requests/caller.ts';
-import type { RequestInfo } from '../http/requests/request.ts';
-import { route, type Route } from '../http/routing/route.ts';
+import { routeFor } from '../http/routing/route.ts';
+import type { Maintenance } from './maintenance.ts';
 import {
   CollectedGarbage,
   ExpiredDocuments,
@@ -9,8 +7,6 @@ import {
   MaintenanceQuery,
   RetriedDeadLetters,
 } from './schema.ts';
-import type { Maintenance } from './maintenance.ts';
-import type { RunRequest } from './task.ts';
 
 const common = {
   method: 'post',
@@ -22,51 +18,49 @@ const common = {
 
 const errors = ['maintenance_running', 'audit_backlog_full', 'shutting_down'] as const;
 
-export function createMaintenanceRoutes(options: { readonly maintenance: Maintenance }): Route[] {
-  const { maintenance } = options;
-  return [
-    route({
-      ...common,
-      path: '/v1/internal/maintenance/expire-uploads',
-      summary: 'Ends uploads that nobody goes on with',
-      response: ExpiredUploads,
-      errors,
-      handler: (input) => maintenance.expireUploads(toRequest(input)),
-    }),
-    route({
-      ...common,
-      path: '/v1/internal/maintenance/expire-documents',
-      summary: 'Ends versions of documents that were not sealed in time',
-      response: ExpiredDocuments,
-      errors,
-      handler: (input) => maintenance.expireDocuments(toRequest(input)),
-    }),
-    route({
-      ...common,
-      path: '/v1/internal/maintenance/collect-garbage',
-      summary:
-        'Removes what nothing refers to from the object store, and rows that are no longer looked at',
-      response: CollectedGarbage,
-      errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
-      handler: (input) => maintenance.collectGarbage(toRequest(input)),
-    }),
-    route({
-      ...common,
-      path: '/v1/internal/maintenance/retry-dlq',
-      summary: 'Has every entry of the dead-letter queue signed again',
-      response: RetriedDeadLetters,
-      errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
-      handler: (input) => maintenance.retryDeadLetters(toRequest(input)),
-    }),
-  ];
-}
+const route = routeFor<{ readonly maintenance: Maintenance }>();
 
-interface Asked {
-  readonly caller: InternalCaller;
-  readonly query: z.output<typeof MaintenanceQuery>;
-  readonly request: RequestInfo;
-}
-
-function toRequest({ caller, query, request }: Asked): RunRequest {
-  return { ...query, requestedBy: caller.internalKey, requestId: request.serverId };
-}
+export const maintenanceRoutes = [
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/expire-uploads',
+    summary: 'Expires uploads that nobody continues',
+    response: ExpiredUploads,
+    errors,
+    audit: {
+      actions: ['upload.expired', 'maintenance.ran'],
+      note: '`maintenance.ran` for each batch',
+    },
+    handler: ({ maintenance }, { request, query }) => maintenance.expireUploads(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/expire-documents',
+    summary: 'Expires versions of documents that were not sealed in time',
+    response: ExpiredDocuments,
+    errors,
+    audit: { actions: ['document.expired', 'maintenance.ran'] },
+    handler: ({ maintenance }, { request, query }) => maintenance.expireDocuments(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/collect-garbage',
+    summary: 'Removes unreferenced objects from the object store, and expired rows of the database',
+    response: CollectedGarbage,
+    errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.collectGarbage(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/retry-dlq',
+    summary: 'Tries to sign every entry of the dead-letter queue again',
+    response: RetriedDeadLetters,
+    errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
+    audit: {
+      actions: ['audit.retried', 'maintenance.ran'],
+      note: '`audit.retried` for each entry, `maintenance.ran` for each batch',
+    },
+    handler: ({ maintenance }, { request, query }) => maintenance.retryDeadLetters(request, query),
+  }),
+];

@@ -1,11 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
-import { nobody, type AuditEvent } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
-import { sumOf, type Counts, type MaintenanceTask, type RunRequest } from './task.ts';
+import type { Act } from '../trail/act.ts';
+import { nobody, type RequestEvent } from '../trail/event.ts';
 import type { TaskLock } from './task-lock.ts';
+import {
+  sumOf,
+  type Counts,
+  type MaintenanceTask,
+  type RunOptions,
+  type RunRequest,
+} from './task.ts';
 
 type Report<Name extends string, C extends Counts> = C & {
   readonly task: Name;
@@ -14,55 +19,58 @@ type Report<Name extends string, C extends Counts> = C & {
   readonly completedAt: Date;
 };
 
-interface Runs {
-  /**
-   * Runs a task in batches that each happen or do not, and leaves an entry of each that changed
-   * something. What a run that was cut off has left, the next one does. Throws maintenance_running
-   * while another run of the task is under way, shutting_down between batches, audit_backlog_full.
-   */
-  run<Name extends string, C extends Counts>(
-    task: MaintenanceTask<Name, C>,
-    request: RunRequest,
-  ): Promise<Report<Name, C>>;
-}
-
 interface RunsOptions {
-  readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly lock: TaskLock;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
 
-export function createRuns(options: RunsOptions): Runs {
-  const { db, audit, lock, clock, isDraining } = options;
-
+/** Creates what runs maintenance tasks. */
+export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
   async function runBatches<C extends Counts>(
     task: MaintenanceTask<string, C>,
     request: RunRequest,
+    options: RunOptions,
   ): Promise<C> {
     const runId = uuidv7();
+    const { dryRun } = options;
     let total = task.nothing;
-    for await (const batch of task.batches(request)) {
+    for await (const batch of task.batches(request, options)) {
       if (isDraining()) throw new AppError('shutting_down');
-      if (!request.dryRun) audit.assertWritable();
-      const counts = await db.asService(async (tx) => {
-        const counts = await batch(tx);
-        const isChange = !request.dryRun && sumOf(counts) > 0;
-        if (isChange) await audit.append(tx, ran(task.name, runId, request, counts));
-        return counts;
-      });
+      const counts = await act.asService(
+        request,
+        async (tx) => {
+          const counts = await batch(tx);
+          const isChange = !dryRun && sumOf(counts) > 0;
+          return {
+            answer: counts,
+            events: isChange ? [ran(task.name, runId, request, counts)] : [],
+          };
+        },
+        { evenWithFullBacklog: dryRun },
+      );
       total = add(total, counts);
     }
     return total;
   }
 
   return {
-    run: (task, request) =>
+    /**
+     * Runs a task in batches, each of which happens or does not, and leaves an entry for each that
+     * changed something. The next run completes one that was interrupted. Throws
+     * maintenance_running during another run of the task, shutting_down between batches, and
+     * audit_backlog_full.
+     */
+    run: <Name extends string, C extends Counts>(
+      task: MaintenanceTask<Name, C>,
+      request: RunRequest,
+      options: RunOptions,
+    ): Promise<Report<Name, C>> =>
       lock.hold(task.name, async () => {
         const startedAt = clock();
-        const counts = await runBatches(task, request);
-        const { dryRun } = request;
+        const counts = await runBatches(task, request, options);
+        const { dryRun } = options;
         return { ...counts, task: task.name, dryRun, startedAt, completedAt: clock() };
       }),
   };
@@ -76,15 +84,14 @@ function add<C extends Counts>(total: C, counts: Partial<C>): C {
 function ran(
   task: string,
   runId: string,
-  { requestedBy, requestId }: RunRequest,
+  { caller }: RunRequest,
   counts: Partial<Counts>,
-): AuditEvent {
+): RequestEvent {
   return {
     action: 'maintenance.ran',
-    actor: { type: 'system', id: requestedBy },
+    actor: { type: 'system', id: caller.internalKey },
     owner: nobody,
     resource: { type: 'maintenance', id: runId },
-    requestId,
     data: { task, ...counts },
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Flag, Timestamp } from '../http/bodies/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
-  dryRun: Flag.meta({ description: 'Counts what would be done and does nothing.' }),
+  dryRun: Flag.meta({ description: 'Only counts what would be done.' }),
 });
 
 function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: Name, counts: C) {
@@ -16,9 +16,9 @@ function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: N
 }
 
 export const ExpiredUploads = reportOf('expire-uploads', {
-  expiredSessions: z.int().meta({ description: 'Open sessions that were past their end.' }),
+  expiredSessions: z.int().meta({ description: 'Open upload sessions that were overdue.' }),
   removedFiles: z.int().meta({ description: 'Completed uploads that became no document.' }),
-  removedSessions: z.int().meta({ description: 'Sessions that ended over 7 days ago.' }),
+  removedSessions: z.int().meta({ description: 'Upload sessions that ended over 7 days ago.' }),
 });
 
 export const ExpiredDocuments = reportOf('expire-documents', {
@@ -26,18 +26,26 @@ export const ExpiredDocuments = reportOf('expire-documents', {
 });
 
 export const RetriedDeadLetters = reportOf('retry-dlq', {
-  retriedEntries: z.int().meta({ description: 'Entries of the dead-letter queue.' }),
-  recoveredEntries: z.int().meta({ description: 'Those that are signed now.' }),
+  retriedEntries: z
+    .int()
+    .meta({ description: 'Entries of the dead-letter queue that were tried.' }),
+  recoveredEntries: z.int().meta({ description: 'Entries of these that are signed now.' }),
 });
 
 export const CollectedGarbage = reportOf('collect-garbage', {
-  abortedUploads: z.int().meta({ description: 'Open uploads that no session has.' }),
+  abortedUploads: z
+    .int()
+    .meta({ description: 'Multipart uploads that belong to no upload session.' }),
   deletedObjects: z.int().meta({ description: 'Objects that nothing refers to.' }),
   removedIdempotencyKeys: z.int(),
-  removedSyncRequests: z.int().meta({ description: 'Answers kept for 7 days.' }),
-  removedAddresses: z.int().meta({ description: 'From which nobody has logged in for a month.' }),
-  removedLoginSessions: z.int().meta({ description: 'That ended over 30 days ago.' }),
+  removedSyncRequests: z
+    .int()
+    .meta({ description: 'Kept responses of sync writes, after 7 days.' }),
+  removedAddresses: z.int().meta({ description: 'Client addresses without a login for a month.' }),
+  removedLoginSessions: z
+    .int()
+    .meta({ description: 'Login sessions that ended over 30 days ago.' }),
   removedSessionDevices: z.int().meta({
-    description: 'Devices that sessions of other issuers were bound to over 400 days ago.',
+    description: 'Devices that were bound to sessions of other issuers over 400 days ago.',
   }),
 });

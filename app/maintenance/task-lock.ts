@@ -1,23 +1,23 @@
 import { Client } from 'pg';
 import { AppError } from '../errors/app-error.ts';
 
-export interface TaskLock {
-  /**
-   * Does `work` while no other process does any under this name. Throws maintenance_running, or
-   * database_unavailable. A lock whose connection breaks is free; the work goes on.
-   */
-  hold<T>(name: string, work: () => Promise<T>): Promise<T>;
-}
+export type TaskLock = ReturnType<typeof createTaskLock>;
 
 const limitMs = 5_000;
 
 /**
- * Advisory locks of Postgres, each on a connection of its own: it may be held for long, and no
- * transaction is. When the process dies, the lock is free at once.
+ * Creates locks for maintenance tasks. Each is an advisory lock of Postgres on its own connection,
+ * so that it may be held for long without an open transaction, and is free at once when the process
+ * dies.
  */
-export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }): TaskLock {
+export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }) {
   return {
-    async hold(name, work) {
+    /**
+     * Performs `work` while no other process performs any under this name. Throws
+     * maintenance_running or database_unavailable. If the lock's connection breaks, the lock is
+     * free and the work goes on.
+     */
+    async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
       const client = new Client({
         connectionString: serviceUrl,
         connectionTimeoutMillis: limitMs,
@@ -37,11 +37,11 @@ export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }):
   };
 }
 
-/** Until the connection ends. */
+/** Tries to take the lock, which holds until the connection ends. Throws database_unavailable. */
 async function tryLock(client: Client, name: string): Promise<boolean> {
   try {
     await client.connect();
-    const { rows } = await client.query<{ locked: boolean }>(
+    const { rows } = await client.query<{ readonly locked: boolean }>(
       'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
       [`maintenance:${name}`],
     );
@@ -51,9 +51,12 @@ async function tryLock(client: Client, name: string): Promise<boolean> {
   }
 }
 
-/** It is free when this resolves, unless Postgres hangs: then it is once the connection is found broken. */
+/**
+ * Frees the lock, unless Postgres hangs: then the lock is free once the broken connection is
+ * noticed.
+ */
 async function unlock(client: Client): Promise<void> {
   await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
-  // With a query that was not answered it closes the connection itself; else Postgres does.
+  // Closes the connection, also while a query still waits for its result.
   await client.end().catch(() => undefined);
 }

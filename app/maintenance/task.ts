@@ -1,30 +1,30 @@
+import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
+import type { InternalCaller } from '../http/requests/caller.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import type { MaintenanceQuery } from './schema.ts';
 
-/** How many of each kind. */
+/** Numbers of things by what was done with them. */
 export type Counts = Record<string, number>;
 
-/** Who asks for a run, and for which. */
-export interface RunRequest {
-  /** Counts what would be done and does nothing. */
-  readonly dryRun: boolean;
-  /** The name of the internal API key. */
-  readonly requestedBy: string;
-  readonly requestId: string;
-}
+/** The request for a run. */
+export type RunRequest = ServiceRequest<InternalCaller>;
 
-/** A transaction of the service's. Answers what it did, or would. */
+export type RunOptions = z.output<typeof MaintenanceQuery>;
+
+/** The work of one transaction with the service login. Resolves with what it did, or would do. */
 export type Batch<C extends Counts> = (tx: Tx) => Promise<Partial<C>>;
 
-/** Work that is done now and then, and is safe to cut off and to do twice at once. */
+/** Periodic work that may be interrupted, and may run twice at the same time. */
 export interface MaintenanceTask<Name extends string, C extends Counts> {
   readonly name: Name;
-  /** What a run reports that found nothing. */
+  /** The report of a run that found nothing. */
   readonly nothing: C;
-  /** What a run does, one after the other; the next is asked for once the last has committed. */
-  batches(request: RunRequest): AsyncIterable<Batch<C>>;
+  /** Yields the batches of a run; the next is requested once the last has committed. */
+  batches(request: RunRequest, options: RunOptions): AsyncIterable<Batch<C>>;
 }
 
-/** A batch again and again, until it finds fewer than `size`. */
+/** Yields a batch again and again, until it finds fewer than `size`. */
 export async function* whileFull<C extends Counts>(
   size: number,
   batch: Batch<C>,

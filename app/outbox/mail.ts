@@ -2,13 +2,13 @@ import { z } from 'zod';
 
 const common = {
   to: z.string(),
-  /** From then on the mail is of no use and is not sent any more. */
+  /** Moment from which the mail is useless and is not sent any more. */
   expiresAt: z.iso.datetime(),
 };
 
 const Nothing = z.strictObject({});
 
-/** A mail to one address, as a transaction promises it: a template and what it is filled with. */
+/** A mail to one e-mail address: a template and its values. */
 export const Mail = z.discriminatedUnion('template', [
   z.strictObject({
     template: z.literal('validate'),
@@ -26,7 +26,7 @@ export type Mail = z.output<typeof Mail>;
 
 export type ValidateMail = Extract<Mail, { template: 'validate' }>;
 
-/** Until when it is worth telling somebody of what happened `now`. */
+/** Returns when a notice of something that happened `now` expires: after a day. */
 export function noticeExpiry(now: Date): string {
   return new Date(now.getTime() + 86_400_000).toISOString();
 }

@@ -3,30 +3,32 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterCommit, type Owner, type Tx } from '../db/database.ts';
 import type { Mail } from './mail.ts';
 
-/** The side effects that transactions may promise, by kind. */
+/** Payloads of outbox messages by kind. Each is a side effect of a transaction. */
 export interface OutboxPayloads {
-  /** Erased once sent: a validation mail carries a token that is kept nowhere else. */
-  email: Mail;
-  /** A sign-up whose address nobody has looked up yet. */
-  registration: {
-    email: string;
-    salt: string;
-    verifier: string;
-    emailHash: string;
-    requestId: string;
+  /**
+   * A mail. The message is erased once sent: the token of a validation mail is kept nowhere else.
+   */
+  readonly email: Mail;
+  /** A sign-up whose e-mail address has not been looked up yet. */
+  readonly registration: {
+    readonly email: string;
+    readonly salt: string;
+    readonly verifier: string;
+    readonly emailHash: string;
+    readonly requestId: string;
   };
-  /** A closed account, for another look at what is left of it. */
-  'account.sweep': Owner;
-  'object.delete': { key: string; version: string };
-  'multipart.abort': { key: string; uploadId: string };
+  /** A closed account, for a later check for data that is left of it. */
+  readonly 'account.sweep': Owner;
+  readonly 'object.delete': { readonly key: string; readonly version: string };
+  readonly 'multipart.abort': { readonly key: string; readonly uploadId: string };
 }
 
 export type OutboxKind = keyof OutboxPayloads;
 
 export interface Outbox {
   /**
-   * Promises a side effect in `tx`: it happens at least once after the commit, never without.
-   * `userId` names whom it concerns, where it is void once that account is gone.
+   * Adds a side effect to `tx`. It is carried out at least once after the commit, and never if `tx`
+   * rolls back. `concerns` names the user whose purge deletes the message.
    */
   add<K extends OutboxKind>(
     tx: Tx,
@@ -34,7 +36,7 @@ export interface Outbox {
     payload: OutboxPayloads[K],
     concerns?: { readonly userId: string },
   ): Promise<void>;
-  /** Promises many of a kind in one statement, to be done `notBefore` a moment if one is given. */
+  /** Adds many side effects of a kind in one statement; they run `notBefore` a moment, if given. */
   addAll<K extends OutboxKind>(
     tx: Tx,
     kind: K,
@@ -43,7 +45,7 @@ export interface Outbox {
   ): Promise<void>;
 }
 
-export function createOutbox({ onCommitted }: { onCommitted: () => void }): Outbox {
+export function createOutbox({ onCommitted }: { readonly onCommitted: () => void }): Outbox {
   return {
     async add(tx, kind, payload, concerns) {
       await tx

@@ -1,6 +1,6 @@
 /**
- * Thrown by a handler when trying again would not help: the worker logs it and erases the message.
- * Its text reaches the log, so it names no address and no secret.
+ * Says that a retry cannot help. A handler throws it; the worker logs it and erases the message.
+ * Its text is logged, so it must contain no e-mail address and no secret.
  */
 export class PermanentFailure extends Error {
   override name = 'PermanentFailure';

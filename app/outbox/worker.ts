@@ -6,17 +6,12 @@ import type { OutboxKind, OutboxPayloads } from './outbox.ts';
 import { PermanentFailure } from './permanent-failure.ts';
 
 /**
- * What does the promised. Each may be called again for the same message: it must be idempotent. It
- * is called again after whatever it throws, except a PermanentFailure.
+ * Handlers that carry out the side effects, by kind. They MUST be idempotent, since delivery is at
+ * least once. A handler is retried after every error except a PermanentFailure.
  */
 export type OutboxHandlers = {
   readonly [K in OutboxKind]: (payload: OutboxPayloads[K], messageId: string) => Promise<void>;
 };
-
-interface OutboxWorker {
-  /** Finishes the messages under way. */
-  stop(): Promise<void>;
-}
 
 interface Message {
   readonly id: string;
@@ -33,16 +28,16 @@ const pollMs = 1_000;
 interface WorkerOptions {
   readonly db: Database;
   readonly handlers: OutboxHandlers;
-  /** Something was promised: look for it now rather than at the next poll. */
+  /** Wakes the worker when messages were added, so that it need not wait for the next poll. */
   readonly signal: WakeSignal;
   readonly log: Log;
 }
 
 /**
- * Starts doing what committed transactions promised, until stopped. Several may run side by side.
- * Messages of one kind wait for no other kind.
+ * Starts a worker that carries out the messages of committed transactions until stopped. Several
+ * workers may run concurrently. Messages of one kind do not wait for those of another.
  */
-export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions): OutboxWorker {
+export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) {
   const stopping = new AbortController();
   const underWay = new Map<string, { readonly kind: string; readonly done: Promise<void> }>();
 
@@ -50,17 +45,19 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions):
     log.warn({ err: error, messageId: id, kind, attempts }, text);
   }
 
-  /** Resolves once there is nothing more to do for the message, done or not. */
+  /**
+   * Handles a message. Resolves if it is done or failed permanently; throws if a retry may help.
+   */
   async function attempt(message: Message): Promise<void> {
     const handler = handlers[message.kind as OutboxKind] as
       | ((payload: unknown, id: string) => Promise<void>)
       | undefined;
-    if (handler === undefined) throw new Error('no handler for this kind');
+    if (handler === undefined) throw new Error('there is no handler for this kind of message');
     try {
       await handler(JSON.parse(message.payload), message.id);
     } catch (error) {
       if (!(error instanceof PermanentFailure)) throw error;
-      warn(error, message, 'an outbox message is given up');
+      warn(error, message, 'an outbox message failed permanently and is erased');
     }
   }
 
@@ -69,7 +66,7 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions):
       await attempt(message);
       await remove(db, message.id);
     } catch (error) {
-      warn(error, message, 'an outbox message is tried again later');
+      warn(error, message, 'an outbox message failed and will be retried');
       await postpone(db, message).catch(() => undefined);
     }
     const wasBusy = busyKinds().includes(message.kind);
@@ -77,14 +74,17 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions):
     if (wasBusy) signal.wake();
   }
 
-  /** One that outlives its lease is claimed again, which renews it. */
+  /**
+   * Starts a message. One still running when its lease ends is claimed again, which renews the
+   * lease.
+   */
   function start(message: Message): void {
     const { id, kind } = message;
     if (underWay.has(id)) return;
     underWay.set(id, { kind, done: deliver(message) });
   }
 
-  /** No more of these for now: a mail server that hangs must not hold up deletions. */
+  /** Returns the kinds at their limit: a mail server that hangs must not hold up other kinds. */
   function busyKinds(): string[] {
     const kinds = [...underWay.values()].map(({ kind }) => kind);
     return [...new Set(kinds)].filter(
@@ -100,7 +100,7 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions):
         claimed = messages.length;
         for (const message of messages) start(message);
       } catch (error) {
-        log.warn({ err: error }, 'the outbox waits for the database');
+        log.warn({ err: error }, 'outbox messages cannot be claimed; the worker will retry');
       }
       if (claimed < batchSize) await signal.wait(pollMs, stopping.signal);
     }
@@ -109,14 +109,17 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions):
 
   const running = run();
   return {
-    async stop() {
+    /** Stops claiming messages and resolves once those under way are finished. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },
   };
 }
 
-/** Takes due messages under a lease: those of a worker that dies are due again when it ends. */
+/**
+ * Claims due messages under a lease. If the worker dies, they are due again when the lease ends.
+ */
 function claim(db: Database, exceptKinds: readonly string[]): Promise<Message[]> {
   return db.asService(async (tx) => {
     const { rows } = await sql<Message>`

@@ -3,14 +3,14 @@ import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import type { RegisteredKey } from './registered-key.ts';
 
-/** Everything anyone needs to verify an entry; what an expert is handed. */
+/** An audit proof: all that anyone, such as a court expert, needs to verify an entry. */
 export interface AuditProof {
   readonly id: string;
   /** RFC 8785 text of the entry. */
   readonly entryCanonical: string;
-  /** SHA3-256 of that text in UTF-8, hex. */
+  /** SHA3-256 of `entryCanonical` in UTF-8, hex. */
   readonly entryHash: string;
-  /** ECDSA P-256 over that hash, DER, base64. */
+  /** ECDSA P-256 signature over `entryHash`, DER, base64. */
   readonly hsmSignature: string;
   readonly hsmKeyId: string;
   /** SPKI DER, base64. */
@@ -18,20 +18,22 @@ export interface AuditProof {
 }
 
 export interface Verdict {
-  /** Hash and signature are valid. */
+  /** Both hash and signature are valid. */
   readonly valid: boolean;
-  /** The text is the canonical form of the entry that the proof names, and the hash is the text's. */
+  /**
+   * The text is the canonical form of the entry with the id of the proof, and the hash matches it.
+   */
   readonly hashValid: boolean;
-  /** The signature over the text is one of the registered audit key that has the proof's key id. */
+  /** The signature verifies over the text with the registered audit key of the proof's key id. */
   readonly signatureValid: boolean;
 }
 
-/** What tells an entry from anything else that the key may sign one day. */
+/** Members that tell an entry from anything else that the key may sign one day. */
 const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 /**
- * Checks a proof against the registered key of its key id. A proof is only as good as the key: one
- * that the registry does not know, or whose bytes differ from the registry's, verifies nothing.
+ * Verifies a proof with the registered key of its key id. Its signature is not valid if the key is
+ * not registered, or if its bytes differ from the registered ones.
  */
 export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): Verdict {
   const text = Buffer.from(proof.entryCanonical, 'utf8');
@@ -46,7 +48,7 @@ export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): 
   return { valid: hashValid && signatureValid, hashValid, signatureValid };
 }
 
-/** Whether the text is the one form that RFC 8785 gives an entry, and the proof's id is its own. */
+/** Tells whether the text is the RFC 8785 form of an entry that has the id of the proof. */
 function isEntryOf({ id, entryCanonical }: AuditProof): boolean {
   try {
     const value: unknown = JSON.parse(entryCanonical);

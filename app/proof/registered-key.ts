@@ -4,7 +4,7 @@ import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from '../db/tables/keys.ts';
 
-/** A public key the HSM signs, signed or may come to sign with. */
+/** A public key with which the HSM signs, signed, or may sign later. */
 export interface RegisteredKey {
   /** SHA-256 of the SPKI DER, first 16 bytes, hex. */
   readonly keyId: string;
@@ -17,12 +17,12 @@ export interface RegisteredKey {
   readonly registeredAt: Date;
   readonly activatedAt: Date | null;
   readonly retiredAt: Date | null;
-  /** The audit entry that tells of the key. */
+  /** Id of the audit entry that records the key. */
   readonly recordId: string | null;
   readonly key: KeyObject;
 }
 
-/** `known` is the same key as read before: parsing costs more than reading. */
+/** Converts a row. `known` is the same key as read before, so that it need not be parsed again. */
 export function toRegisteredKey(
   row: Selectable<Schema['signing_keys']>,
   known: RegisteredKey | undefined,
@@ -46,7 +46,9 @@ function parseKey(publicKey: string): KeyObject {
   return createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
 }
 
-/** SHA-256 of the SPKI DER, hex: what is published elsewhere and compared. */
+/**
+ * Returns the SHA-256 of the SPKI DER in hex, to compare with a fingerprint published elsewhere.
+ */
 export function fingerprintOf(publicKey: string): string {
   return createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex');
 }

@@ -36,7 +36,7 @@ export const BatchVerification = z.strictObject({
     z.string(),
     z.strictObject({
       ...verdict,
-      /** Why there was nothing to verify. */
+      /** Reason why there was nothing to verify. */
       reason: z
         .enum(['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'])
         .optional(),
@@ -50,7 +50,7 @@ export const Status = z.strictObject({
   checked: z.int(),
   valid: z.int(),
   invalid: z.int(),
-  /** Not signed yet, so not checked. */
+  /** Number of entries that are not signed yet, and so were not checked. */
   pending: z.int(),
   message: z.string(),
 });

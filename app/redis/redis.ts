@@ -2,8 +2,9 @@ import { Redis } from 'ioredis';
 import type { Log } from '../telemetry/log.ts';
 
 /**
- * The one connection to Redis. Commands fail within a second or so while Redis is away instead of
- * waiting for it, so that callers can answer 503; the connection comes back by itself.
+ * Opens the connection to Redis. While Redis cannot be reached, commands fail within about two
+ * seconds instead of waiting, so that callers can respond with 503. The client reconnects by
+ * itself.
  */
 export function connectRedis(url: string, log: Log): Redis {
   const redis = new Redis(url, {
@@ -12,14 +13,14 @@ export function connectRedis(url: string, log: Log): Redis {
     maxRetriesPerRequest: 1,
     enableOfflineQueue: true,
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
-    // Where the primary has moved, its name leads to the new one.
+    // After a failover the host name resolves to the new primary, so reconnect.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   let lastMessage = '';
   redis.on('error', (error: Error) => {
     if (error.message === lastMessage) return;
     lastMessage = error.message;
-    log.warn({ err: error }, 'redis is away');
+    log.warn({ err: error }, 'Redis is unavailable');
   });
   redis.on('ready', () => {
     lastMessage = '';
@@ -27,7 +28,7 @@ export function connectRedis(url: string, log: Log): Redis {
   return redis;
 }
 
-/** Throws unless Redis takes a write: as a replica, or full, it answers a ping all the same. */
+/** Throws unless Redis accepts a write. A ping is no proof: replicas and full servers answer it. */
 export async function assertWritable(redis: Redis): Promise<void> {
   await redis.set('writable', '', 'PX', 1_000);
 }

@@ -1,41 +1,35 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuditTrail } from '../trail/trail.ts';
-import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
-import type { Origin } from '../http/requests/request.ts';
-import type { LabelledKeys } from '../keys/labelled-keys.ts';
-import type { RateLimits } from '../limits/rate-limits.ts';
-import { noticeExpiry } from '../outbox/mail.ts';
-import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import { hashEmail } from '../accounts/email.ts';
 import { fingerprint } from '../accounts/fingerprint.ts';
 import { newAccount } from '../accounts/new-account.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
+import type { Clock } from '../async/clock.ts';
+import type { Database, Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import type { LabelledKeys } from '../keys/labelled-keys.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import { noticeExpiry } from '../outbox/mail.ts';
+import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
+import type { Act, Acted } from '../trail/act.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 
-/** What a client signs up with: hex. */
+/** A sign-up as a client sends it; salt and verifier in hex. */
 interface SignUp {
   readonly email: string;
   readonly salt: string;
   readonly verifier: string;
 }
 
-export interface Registration {
-  /**
-   * Takes a sign-up on. Only written down here, and looked at by `enrol` once the answer is out: so
-   * the work is the same whether or not the address has an account. Throws rate_limited.
-   */
-  request(signUp: SignUp, from: Origin): Promise<void>;
-  /** Does what `request` promised, by the id of the message: again, it does nothing. */
-  enrol(promised: OutboxPayloads['registration'], id: string): Promise<void>;
-  /** Activates the registration the token belongs to. Says nothing of whether there was one. */
-  validateEmail(token: string, from: Origin): Promise<void>;
-}
+type PromisedSignUp = OutboxPayloads['registration'];
 
+/** How long the token of a validation mail is valid. */
 const tokenMs = 3_600_000;
 
 interface RegistrationOptions {
   readonly db: Database;
+  readonly act: Act;
   readonly audit: AuditTrail;
   readonly outbox: Outbox;
   readonly keys: LabelledKeys;
@@ -44,99 +38,136 @@ interface RegistrationOptions {
   readonly clock: Clock;
 }
 
-export function createRegistration(options: RegistrationOptions): Registration {
-  const { db, audit, outbox, keys, limits, unknownUser, clock } = options;
+export type Registration = ReturnType<typeof createRegistration>;
+
+/** Creates the service that registers accounts and activates them. */
+export function createRegistration(options: RegistrationOptions) {
+  const { db, act, audit, outbox, keys, limits, unknownUser, clock } = options;
+
+  async function tellRegistered(tx: Tx, email: string): Promise<void> {
+    await outbox.add(tx, 'email', {
+      to: email,
+      template: 'already-registered',
+      values: {},
+      expiresAt: noticeExpiry(clock()),
+    });
+  }
+
+  /** Adds a registration, which has the id of its outbox message, and promises its mail. */
+  async function addRegistration(
+    tx: Tx,
+    id: string,
+    { email, salt, verifier }: SignUp,
+    userId: string,
+  ): Promise<void> {
+    const token = randomUUID();
+    const expiresAt = new Date(clock().getTime() + tokenMs);
+    await tx
+      .insertInto('registrations')
+      .values({
+        id,
+        account_id: userId,
+        salt,
+        verifier,
+        token_hash: hashToken(token),
+        expires_at: expiresAt,
+      })
+      .execute();
+    const mail = {
+      to: email,
+      template: 'validate',
+      values: { token, fingerprint: fingerprint(salt, verifier) },
+      expiresAt: expiresAt.toISOString(),
+    } as const;
+    await outbox.add(tx, 'email', mail, { userId });
+  }
+
+  async function enrol(tx: Tx, signUp: PromisedSignUp, id: string): Promise<void> {
+    if (!(await takeMessage(tx, id))) return;
+    const { userId, tenantId, status } = await lockAccountOf(tx, signUp.email);
+    if (status === 'ACTIVE') {
+      await tellRegistered(tx, signUp.email);
+      return;
+    }
+    await addRegistration(tx, id, signUp, userId);
+    await audit.append(tx, {
+      action: 'account.registered',
+      actor: { type: 'anonymous', id: null },
+      owner: { userId, tenantId },
+      resource: { type: 'account', id: userId },
+      requestId: signUp.requestId,
+      data: { emailHash: signUp.emailHash },
+    });
+  }
 
   return {
-    async request({ email, salt, verifier }, { address, requestId }) {
+    /**
+     * Accepts a sign-up. It is only stored in the outbox, and `enrol` processes it after the
+     * response: the work, and so its timing, is the same whether or not the e-mail address has an
+     * account. Throws validation_failed, audit_backlog_full or rate_limited.
+     */
+    async signUp(
+      request: ServiceRequest<undefined>,
+      { email, salt, verifier }: SignUp,
+    ): Promise<void> {
       assertSaltLength(salt, unknownUser);
-      audit.assertWritable();
+      act.assertWritable();
       const emailHash = hashEmail(keys.get('email-hash'), email);
-      await limits.consume('register-address', address);
+      await limits.consume('register-address', request.clientAddress);
       await limits.consume('register-email', email);
-      const promised = { email, salt, verifier, emailHash, requestId };
-      await db.asService((tx) => outbox.add(tx, 'registration', promised));
+      const promised = { email, salt, verifier, emailHash, requestId: request.requestId };
+      await act.asService(request, async (tx) => {
+        await outbox.add(tx, 'registration', promised);
+        return { answer: undefined, events: [] };
+      });
     },
 
-    enrol: ({ email, salt, verifier, emailHash, requestId }, id) =>
-      db.asService(async (tx) => {
-        if (!(await takePromise(tx, id))) return;
-        const account = await holdAccount(tx, email);
-        if (account.status === 'ACTIVE') {
-          await outbox.add(tx, 'email', {
-            to: email,
-            template: 'already-registered',
-            values: {},
-            expiresAt: noticeExpiry(clock()),
-          });
-          return;
-        }
-        const token = randomUUID();
-        const expiresAt = new Date(clock().getTime() + tokenMs);
-        await tx
-          .insertInto('registrations')
-          .values({
-            id,
-            account_id: account.userId,
-            salt,
-            verifier,
-            token_hash: hashToken(token),
-            expires_at: expiresAt,
-          })
-          .execute();
-        await outbox.add(
-          tx,
-          'email',
-          {
-            to: email,
-            template: 'validate',
-            values: { token, fingerprint: fingerprint(salt, verifier) },
-            expiresAt: expiresAt.toISOString(),
-          },
-          { userId: account.userId },
-        );
-        await audit.append(tx, {
-          action: 'account.registered',
-          actor: { type: 'anonymous', id: null },
-          owner: account,
-          resource: { type: 'account', id: account.userId },
-          requestId,
-          data: { emailHash },
-        });
-      }),
+    /**
+     * Processes a sign-up that `signUp` accepted, for the outbox worker. `id` is the id of the
+     * outbox message. Idempotent: a second call does nothing.
+     */
+    enrol: (promised: PromisedSignUp, id: string): Promise<void> =>
+      db.asService((tx) => enrol(tx, promised, id)),
 
-    async validateEmail(token, { address, requestId }) {
-      audit.assertWritable();
-      await limits.consume('validate-address', address);
-      await db.asService(async (tx) => {
-        const registration = await takeRegistration(tx, token, clock());
-        if (registration === undefined) return;
-        const { userId, tenantId, salt, verifier } = registration;
-        await tx
-          .updateTable('accounts')
-          .set({ status: 'ACTIVE', activated_at: clock() })
-          .where('id', '=', userId)
-          .execute();
-        await tx.insertInto('credentials').values({ account_id: userId, salt, verifier }).execute();
-        await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
-        await audit.append(tx, {
-          action: 'account.activated',
-          actor: { type: 'user', id: userId },
-          owner: { userId, tenantId },
-          resource: { type: 'account', id: userId },
-          requestId,
-          data: { credentialFingerprint: fingerprint(salt, verifier) },
-        });
-      });
+    /**
+     * Activates the account of the registration that the token belongs to. Does not tell whether
+     * there is one. Throws audit_backlog_full or rate_limited.
+     */
+    async validateEmail(request: ServiceRequest<undefined>, token: string): Promise<void> {
+      act.assertWritable();
+      await limits.consume('validate-address', request.clientAddress);
+      await act.asService(request, (tx) => activate(tx, token, clock));
     },
   };
 }
 
+async function activate(tx: Tx, token: string, clock: Clock): Promise<Acted<void>> {
+  const registration = await lockRegistration(tx, token, clock());
+  if (registration === undefined) return { answer: undefined, events: [] };
+  const { userId, tenantId, salt, verifier } = registration;
+  await tx
+    .updateTable('accounts')
+    .set({ status: 'ACTIVE', activated_at: clock() })
+    .where('id', '=', userId)
+    .execute();
+  await tx.insertInto('credentials').values({ account_id: userId, salt, verifier }).execute();
+  await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
+  const event = {
+    action: 'account.activated',
+    actor: { type: 'user', id: userId },
+    owner: { userId, tenantId },
+    resource: { type: 'account', id: userId },
+    data: { credentialFingerprint: fingerprint(salt, verifier) },
+  } as const;
+  return { answer: undefined, events: [event] };
+}
+
 /**
- * Erases the message with what comes of it. Done twice, it would tell owners who validated their
- * address in between that somebody else registered it. False where it is done already.
+ * Deletes an outbox message in the transaction of its effect. Resolves with false where it is
+ * processed already. A second effect would tell owners who validated their e-mail address in
+ * between that somebody else registered it.
  */
-async function takePromise(tx: Tx, messageId: string): Promise<boolean> {
+async function takeMessage(tx: Tx, messageId: string): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('outbox')
     .where('id', '=', messageId)
@@ -144,13 +175,14 @@ async function takePromise(tx: Tx, messageId: string): Promise<boolean> {
   return numDeletedRows > 0n;
 }
 
-/** The account of an address, made if there is none, locked until the transaction ends. */
-async function holdAccount(tx: Tx, email: string) {
+/** Locks the account of an e-mail address until the transaction ends; adds it if there is none. */
+async function lockAccountOf(tx: Tx, email: string): Promise<Owner & { readonly status: string }> {
   await tx
     .insertInto('accounts')
     .values({ id: uuidv7(), email, status: 'PENDING_VALIDATION', ...newAccount })
     .onConflict((conflict) => conflict.column('email').doNothing())
     .execute();
+  takesLock(tx, 'account');
   return tx
     .selectFrom('accounts')
     .select(['id as userId', 'tenant_id as tenantId', 'status'])
@@ -159,7 +191,9 @@ async function holdAccount(tx: Tx, email: string) {
     .executeTakeFirstOrThrow();
 }
 
-function takeRegistration(tx: Tx, token: string, now: Date) {
+/** Locks the account that an unexpired token activates. Resolves with its registration. */
+function lockRegistration(tx: Tx, token: string, now: Date) {
+  takesLock(tx, 'account');
   return tx
     .selectFrom('registrations')
     .innerJoin('accounts', 'accounts.id', 'registrations.account_id')
@@ -171,7 +205,7 @@ function takeRegistration(tx: Tx, token: string, now: Date) {
     .executeTakeFirst();
 }
 
-/** Tokens are kept only as this hash. */
+/** Returns the SHA3-256 of a token in hex, the only form in which tokens are stored. */
 function hashToken(token: string): string {
   return createHash('sha3-256').update(token).digest('hex');
 }

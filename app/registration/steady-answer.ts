@@ -3,15 +3,15 @@ import { setTimeout } from 'node:timers/promises';
 const stepMs = 50;
 
 /**
- * Lets an answer out only at multiples of 50 ms after it was asked for, so that its time does not
- * tell what was found.
+ * Runs `work` and settles only at a multiple of 50 ms after the call, so that the timing of a
+ * response does not reveal what was found.
  */
-export async function steadily<T>(answer: () => Promise<T>): Promise<T> {
-  const askedAt = performance.now();
+export async function steadily<T>(work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
   try {
-    return await answer();
+    return await work();
   } finally {
-    const elapsedMs = performance.now() - askedAt;
+    const elapsedMs = performance.now() - startedAt;
     await setTimeout(stepMs - (elapsedMs % stepMs));
   }
 }

@@ -11,25 +11,28 @@ import type { Restoration } from './restoration.ts';
 import { StartRefused } from './start-refused.ts';
 import { within } from '../async/within.ts';
 
-/** How long a start waits for an answer, and for what is away and may just be coming up. */
+/** How long a start waits for a response, and for a backend that is away but may be starting. */
 const patienceMs = { answer: 10_000, away: 1_000 };
 const pauseMs = { first: 100, last: 5_000 };
 
-/** A start that was let through. */
+/** The result of an admitted start. */
 export interface Admitted {
-  /** Ids of the vault's own marks in the object store, the newest first. */
+  /** The ids of the vault's own high-water marks in the object store, newest first. */
   readonly markIds: readonly string[];
-  /** What is missing, where that was accepted. */
+  /** The losses, if an operator accepted them. */
   readonly restoration: Restoration | undefined;
 }
 
-/** Whether database, token and object store belong together: only then is anything signed or collected. */
+/**
+ * Admits a start once database, token and object store are known to belong together. Before,
+ * nothing is signed, and no garbage is collected.
+ */
 export interface Admission {
-  /** Undefined while one of them is away. */
+  /** Undefined while one of the three is away. */
   readonly admitted: Admitted | undefined;
-  /** Throws what is away: StorageError, SignerUnavailable or database_unavailable. */
+  /** Throws unless admitted: StorageError, SignerUnavailable or database_unavailable. */
   assertAdmitted(): void;
-  /** Resolves if this start is refused after all. */
+  /** Resolves if this start is refused after `startAdmission` has returned. */
   readonly refused: Promise<StartRefused>;
   stop(): Promise<void>;
 }
@@ -39,15 +42,15 @@ interface AdmissionOptions {
   readonly signer: Pick<SignerClient, 'listKeys'>;
   readonly objects: MarkObjects;
   readonly record: MarkRecord;
-  /** The mark without which this start is to go on. */
+  /** The id of the high-water mark up to which an operator accepts losses. */
   readonly acceptMark: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Checks the marks; while something is away, again and again. Throws StartRefused if that is known at
- * once.
+ * Starts to check the high-water marks, with retries while something is away. Throws StartRefused
+ * if that is known at once.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<Admission> {
   const { acceptMark, log } = options;
@@ -63,7 +66,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
     while (!stopping.signal.aborted) {
       try {
         const checked = await checkMarks(options);
-        if (failure !== undefined) log.info('the marks are read');
+        if (failure !== undefined) log.info('the high-water marks could be read; sealing starts');
         if (isAcceptable(checked, acceptMark)) admitted = admit(checked, log);
         else {
           refused = refuse(checked, log);
@@ -71,8 +74,13 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
         }
         return;
       } catch (error) {
-        if (failure === undefined) log.warn({ err: error }, 'nothing is sealed: no marks are read');
-        failure = error instanceof Error ? error : new TypeError('no error was thrown');
+        if (failure === undefined) {
+          log.warn({ err: error }, 'sealing waits: the high-water marks cannot be read');
+        }
+        failure =
+          error instanceof Error
+            ? error
+            : new TypeError('the check threw a value that is no error');
         tried.resolve();
         await sleep(ms, stopping.signal);
         ms = Math.min(ms * 2, pauseMs.last);
@@ -106,20 +114,24 @@ function isAcceptable({ losses, markId }: Checked, acceptMark: string | undefine
 function admit({ found, losses, markId, sealed, destroyedKeys }: Checked, log: Log): Admitted {
   if (found.strange.length > 0) {
     const { length, 0: newest } = found.strange;
-    log.warn({ count: length, newest }, 'the object store has marks that no key of ours signed');
+    log.warn(
+      { count: length, newest },
+      'the object store has high-water marks that no key of this vault signed',
+    );
   }
-  if (destroyedKeys.length > 0) log.info({ keys: destroyedKeys }, 'retired keys are destroyed');
+  if (destroyedKeys.length > 0)
+    log.info({ keys: destroyedKeys }, 'the token no longer holds these retired keys');
   if (losses.length === 0) return { markIds: found.ids, restoration: undefined };
   log.warn({ mark: markId, missing: losses }, 'backups of different moments were accepted');
   return { markIds: found.ids, restoration: { markId, losses, sealed } };
 }
 
 function refuse({ found: { mark }, losses, markId }: Checked, log: Log): StartRefused {
-  const sealedAt = mark === undefined ? '' : ` Mark ${mark.id} is of ${mark.writtenAt}.`;
+  const sealedAt = mark === undefined ? '' : ` High-water mark ${mark.id} is of ${mark.writtenAt}.`;
   const refused = new StartRefused(
     `refused to start, as these are backups of different moments: ${losses.join('; ')}.${sealedAt}` +
-      ` Restore what is older, or set RESTORE_ACCEPT_MARK=${markId} to go on as it is` +
-      ' (docs/restore.md)',
+      ` Restore a newer backup of what lacks something, or set RESTORE_ACCEPT_MARK=${markId}` +
+      ' to accept the losses (docs/restore.md)',
   );
   log.fatal({ mark: markId, missing: losses }, refused.message);
   return refused;

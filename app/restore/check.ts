@@ -9,8 +9,10 @@ import type { MarkObjects } from './marks/mark-objects.ts';
 import type { MarkRecord } from './marks/mark-record.ts';
 import { findNewestMark, type FoundMarks } from './marks/newest-mark.ts';
 
+/** The result of a check, and the facts that it is logged and recorded with. */
 export interface Checked extends Comparison {
   readonly found: FoundMarks;
+  /** How many entries the database has sealed. */
   readonly sealed: number;
 }
 
@@ -23,8 +25,9 @@ interface CheckOptions {
 }
 
 /**
- * Compares database, token and object store. Each is asked before what may only know more by then:
- * other replicas go on meanwhile. Throws what says that one of them is away.
+ * Compares database, token and object store. Since other replicas go on meanwhile, each fact is
+ * read before the one that must contain it: the later one can only know more. Throws the error of
+ * the one that is away: StorageError, SignerUnavailable or database_unavailable.
  */
 export async function checkMarks(options: CheckOptions): Promise<Checked> {
   const { db, signer, objects, record, clock } = options;
@@ -53,7 +56,7 @@ async function loadKeys(db: Database): Promise<RegisteredKey[]> {
   return rows.map((row) => toRegisteredKey(row, undefined));
 }
 
-/** A key as it is before the database has it, which may be a restored one. */
+/** Describes a key of the token that the database, possibly a restored one, does not have. */
 function toUnregistered(key: PublicKey, now: Date): RegisteredKey {
   const row = {
     key_id: key.keyId,

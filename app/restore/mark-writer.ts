@@ -15,16 +15,12 @@ import { recordRestoration } from './restoration.ts';
 import { within } from '../async/within.ts';
 
 const pollMs = 1_000;
-/** Between two marks in a row, whoever writes them. */
+/** Minimum time between two high-water marks, whichever replicas write them. */
 const spacingSeconds = 5;
+/** How many high-water marks stay in the object store. */
 const kept = 10;
-/** How long the end of the process waits for its last mark. */
+/** How long the end of the process waits for its last high-water mark. */
 const lastWaitMs = 2_000;
-
-interface MarkWriter {
-  /** Writes what was sealed since the last mark, if that can be done at once. */
-  stop(): Promise<void>;
-}
 
 interface MarkWriterOptions {
   readonly db: Database;
@@ -39,14 +35,14 @@ interface MarkWriterOptions {
 }
 
 /**
- * Once the start is admitted, writes a mark within seconds after something was sealed, in turn with
- * other replicas. Nothing waits for it.
+ * Starts to write high-water marks once the start is admitted: one within seconds after something
+ * was sealed, in turn with other replicas. Nothing waits for them.
  */
-export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
+export function startMarkWriter(options: MarkWriterOptions) {
   const { db, signer, registry, objects, record, admission, audit, clock, log } = options;
-  /** Of the marks in the object store those that this process knows, the newest first. */
+  /** The ids of the high-water marks in the object store that this process knows, newest first. */
   let known: readonly string[] | undefined;
-  /** What the last mark of this process says. */
+  /** The number of sealed entries in the last high-water mark that this process wrote. */
   let marked: number | undefined;
   let isFailing = false;
 
@@ -57,14 +53,14 @@ export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
     return markIds;
   }
 
-  /** By a key that is still active once it has signed. */
+  /** Signs a high-water mark; repeats it if the key is no longer active once it has signed. */
   async function sign(id: string, state: LogState): Promise<AuditProof> {
     for (;;) {
       const { keyId, publicKey } = await registry.active('audit');
       const text = createMarkText(id, state, clock());
       const [result] = await signer.seal(keyId, [{ id, text }]);
       if (result === undefined || 'error' in result) {
-        throw new Error(`the signer refused a mark: ${result?.error}`);
+        throw new Error(`the signer refused to sign a high-water mark: ${result?.error}`);
       }
       await registry.refresh();
       const { hash: entryHash, signature: hsmSignature } = result;
@@ -74,7 +70,7 @@ export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
     }
   }
 
-  /** Whether there was something to write, and it was this process's turn. */
+  /** Writes a high-water mark if there is news and it is this process's turn; tells whether. */
   async function write(spacing: number): Promise<boolean> {
     if (admission.admitted === undefined) return false;
     known ??= await begin(admission.admitted);
@@ -96,10 +92,10 @@ export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
   async function tryToWrite(spacing: number): Promise<void> {
     try {
       if (!(await write(spacing))) return;
-      if (isFailing) log.info('marks are written again');
+      if (isFailing) log.info('high-water marks are written again');
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'no mark can be written');
+      if (!isFailing) log.warn({ err: error }, 'no high-water mark can be written; retrying');
       isFailing = true;
     }
   }
@@ -107,7 +103,11 @@ export function startMarkWriter(options: MarkWriterOptions): MarkWriter {
   const writing = repeat(pollMs, () => tryToWrite(spacingSeconds));
   writing.now();
   return {
-    async stop() {
+    /**
+     * Stops, and writes a last high-water mark if something was sealed since and it can be done
+     * within 2 s.
+     */
+    async stop(): Promise<void> {
       await within(
         lastWaitMs,
         writing.stop().then(() => tryToWrite(0)),

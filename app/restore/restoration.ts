@@ -1,27 +1,29 @@
 import { sql } from 'kysely';
-import { nobody, type AuditEvent } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { beginEpoch } from '../sync/objects/epoch.ts';
+import { nobody, type AuditEvent, type EventData } from '../trail/event.ts';
+import type { AuditTrail } from '../trail/trail.ts';
 
 const resourceType = 'vault';
 
-/** A state that lacks something and was accepted. */
+/** A state of the vault that lacks something and was accepted. */
 export interface Restoration {
-  /** By which it was accepted. */
+  /** The id of the high-water mark by which the state was accepted. */
   readonly markId: string;
   readonly losses: readonly string[];
   /** How many entries the database had sealed. */
   readonly sealed: number;
 }
 
-/** Begins one epoch and leaves one entry of a restoration, however many processes start on it. */
+/** Begins one epoch and leaves one entry for a restoration, however many processes start on it. */
 export async function recordRestoration(
   tx: Tx,
   audit: AuditTrail,
   { markId, losses, sealed }: Restoration,
 ): Promise<void> {
+  takesLock(tx, 'restoration');
   await lockName(tx, 'restoration');
   const recorded = await tx
     .selectFrom('audit_sequences')
@@ -36,14 +38,21 @@ export async function recordRestoration(
   await audit.append(tx, restored('marks', markId, data));
 }
 
-/** The same of a restore that the operator tells of, whatever the marks know. Answers the epoch. */
+/**
+ * Records a restore that the operator reported (`probatio restored`), whatever the high-water marks
+ * show. Returns the new epoch.
+ */
 export async function recordRestore(tx: Tx, audit: AuditTrail): Promise<string> {
   const epoch = await beginEpoch(tx);
   await audit.append(tx, restored('cli', epoch, { epoch }));
   return epoch;
 }
 
-function restored(by: string, id: string, data: AuditEvent['data']): AuditEvent {
+function restored(
+  by: 'marks' | 'cli',
+  id: string,
+  data: EventData<'vault.restored'>,
+): AuditEvent<'vault.restored'> {
   return {
     action: 'vault.restored',
     actor: { type: 'system', id: by },
@@ -54,7 +63,7 @@ function restored(by: string, id: string, data: AuditEvent['data']): AuditEvent 
   };
 }
 
-/** Whether a restoration was accepted, or told of, in the last `days`. */
+/** Tells whether a restoration was accepted, or a restore reported, in the last `days`. */
 export async function wasRestored(tx: Tx, days: number): Promise<boolean> {
   const entry = await tx
     .selectFrom('audit_entries')

@@ -7,7 +7,10 @@ interface Sealing {
   readonly signing: EntrySigning;
 }
 
-/** Until the start is admitted nothing is claimed or signed: either throws what is away. */
+/**
+ * Wraps the sealer's store and signing so that nothing is claimed or signed until the start is
+ * admitted: until then both throw as `assertAdmitted` does.
+ */
 export function sealWhenAdmitted(admission: Admission, { store, signing }: Sealing): Sealing {
   return {
     store: {

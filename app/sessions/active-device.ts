@@ -1,11 +1,12 @@
 import type { Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 
-/** Its use is written down again after this long. */
+/** How long after a recorded use the next use of a device is not recorded. */
 const touchEveryMs = 60_000;
 
-/** Throws device_blacklisted for a device that was revoked, and `unknown` for none. */
+/** Loads a device. Throws device_blacklisted if it is revoked, or `unknown` if there is none. */
 export async function loadActive(
   tx: Tx,
   owner: Owner,
@@ -15,18 +16,19 @@ export async function loadActive(
   return assertActive(await selectDevice(tx, owner, deviceId).executeTakeFirst(), unknown);
 }
 
-/** The same, and nobody revokes it until the transaction ends. */
-export async function holdActive(
+/** Loads a device as `loadActive` does, and locks it: nobody revokes it until `tx` ends. */
+export async function lockActive(
   tx: Tx,
   owner: Owner,
   deviceId: string,
   unknown: ErrorCode = 'device_unknown',
 ): Promise<Device> {
+  takesLock(tx, 'device');
   const query = selectDevice(tx, owner, deviceId).forNoKeyUpdate();
   return assertActive(await query.executeTakeFirst(), unknown);
 }
 
-/** Records that a device was used, at most once a minute. Answers when it was used last. */
+/** Records the use of a device, at most once a minute. Resolves with the last recorded use. */
 export async function touch(tx: Tx, owner: Owner, device: Device, now: Date): Promise<Date> {
   const { lastUsedAt } = device;
   if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < touchEveryMs) return lastUsedAt;
@@ -47,7 +49,7 @@ interface Device {
   readonly revokedAt: Date | null;
 }
 
-/** Throws as loadActive does. */
+/** Throws device_blacklisted if it is revoked, or `unknown` if there is none. */
 export function assertActive<D extends Device>(
   device: D | undefined,
   unknown: ErrorCode = 'device_unknown',
@@ -57,6 +59,7 @@ export function assertActive<D extends Device>(
   return device;
 }
 
+/** Selects a device of a user, revoked or not. */
 export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: string) {
   return tx
     .selectFrom('devices')

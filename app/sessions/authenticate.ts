@@ -13,12 +13,13 @@ interface AuthenticateOptions {
   readonly issuers: Issuers;
 }
 
-/**
- * Whom a bearer token names, ours or another issuer's. Throws as AccessTokens.verify,
- * Revocations.isRevoked and Issuers.verify do.
- */
+/** Creates the function that authenticates requests by their bearer token. */
 export function createAuthenticate(options: AuthenticateOptions) {
   const { issuer, tokens, revocations, issuers } = options;
+  /**
+   * Returns the caller whom a token of the vault or of another issuer names. Throws as
+   * `AccessTokens.verify`, `Revocations.isRevoked` and `Issuers.verify` do.
+   */
   return async function authenticate(token: string): Promise<Identified> {
     const named = unverifiedIssuer(token);
     if (named !== issuer) return issuers.verify(token, named);
@@ -28,7 +29,7 @@ export function createAuthenticate(options: AuthenticateOptions) {
   };
 }
 
-/** Read before the signature is, only to know whose it should be. */
+/** Reads a token's issuer before its signature is verified, only to choose the key for that. */
 function unverifiedIssuer(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;

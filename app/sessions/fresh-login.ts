@@ -1,11 +1,12 @@
 import type { Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { reauthTokenSeconds } from '../tokens/token-lifetime.ts';
+import { reauthTokenSeconds } from '../tokens/token-rules.ts';
 
 /**
- * Lets through whose session began with a login as recent as a reauthentication has to be: it proves
- * as much. Refreshing does not count. Of our own callers; throws reauth_required.
+ * Throws reauth_required unless the caller's login session began within the time for which a
+ * reauthentication is fresh: such a login proves as much. Refreshes do not count. For callers with
+ * a token of the vault itself.
  */
 export async function assertFreshLogin(
   tx: Tx,

@@ -1,92 +1,72 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import { holdUnchanged, type ActiveAccount } from '../accounts/accounts.ts';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import { lockUnchanged, type ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
-import { holdActive, touch } from './active-device.ts';
 import { AppError } from '../errors/app-error.ts';
+import { cutPage } from '../http/answers/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import { recoveryTokenSeconds } from '../tokens/token-rules.ts';
+import type { Act, Acted } from '../trail/act.ts';
+import { byOwner } from '../trail/event.ts';
+import { lockActive, touch } from './active-device.ts';
 import { issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionView } from './schema.ts';
-import { recoveryTokenSeconds } from '../tokens/token-lifetime.ts';
 
 type View = z.input<typeof SessionView>;
 
-/** Logins that have not ended: what the `sid` of an access token names. */
-export interface LoginSessions {
-  /**
-   * Answers the first refresh token of a new session; undefined after a login by the recovery words.
-   * Throws invalid_proof where the account was closed, or got other credentials, rights or another
-   * tenant, since the proof, and device_unknown or device_blacklisted.
-   */
-  open(account: ActiveAccount, session: NewSession, requestId: string): Promise<string | undefined>;
-  /** Newest first; `cursor` is the last id of the page before, and undefined after the last page. */
-  list(
-    caller: Caller,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<{ sessions: View[]; cursor: string | undefined }>;
-  /**
-   * Ends a session of the caller, whatever the state of the audit backlog; again, it changes
-   * nothing. Throws not_found.
-   */
-  end(caller: Caller, sessionId: string, requestId: string): Promise<void>;
-}
-
 interface NewSession {
   readonly id: string;
-  /** What it is bound to from the beginning. */
+  /** The device to which the session is bound. */
   readonly deviceId?: string | undefined;
+}
+
+interface ListPage {
+  readonly limit: number;
+  /** The last id of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+interface SessionsPage {
+  readonly sessions: View[];
+  /** Where the next page begins; undefined after the last page. */
+  readonly cursor: string | undefined;
 }
 
 interface LoginSessionsOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly revocations: Revocations;
   readonly clock: Clock;
 }
 
-export function createLoginSessions(options: LoginSessionsOptions): LoginSessions {
-  const { db, audit, revocations, clock } = options;
+export type LoginSessions = ReturnType<typeof createLoginSessions>;
+
+/** Creates the service of login sessions: an access token names its session as `sid`. */
+export function createLoginSessions({ db, act, revocations, clock }: LoginSessionsOptions) {
   return {
-    // The service's transaction: refresh tokens are in no user's reach.
-    open: (account, { id, deviceId }, requestId) =>
-      db.asService(async (tx) => {
-        if (!(await holdUnchanged(tx, account))) throw new AppError('invalid_proof');
-        const now = clock();
-        if (deviceId !== undefined) {
-          await touch(tx, account, await holdActive(tx, account, deviceId), now);
-        }
-        const isRecovery = account.method === 'recovery';
-        await tx
-          .insertInto('login_sessions')
-          .values({
-            id,
-            user_id: account.userId,
-            tenant_id: account.tenantId,
-            device_id: deviceId ?? null,
-            created_at: now,
-            last_used_at: now,
-            expires_at: isRecovery ? recoveryTokenExpiry(now) : refreshTokenExpiry(now),
-          })
-          .execute();
-        const refreshToken = isRecovery ? undefined : await issueRefreshToken(tx, id, now);
-        await audit.append(tx, {
-          action: 'auth.login',
-          ...byOwner(account, requestId),
-          resource: { type: 'session', id },
-          data: {
-            method: isRecovery ? 'recovery' : 'srp',
-            ...(deviceId === undefined ? {} : { deviceId }),
-          },
-        });
-        return refreshToken;
+    /**
+     * Opens a session, whatever the state of the audit backlog. Resolves with its first refresh
+     * token, or undefined for a recovery login. Throws invalid_proof if the account was closed or
+     * got other credentials, rights or another tenant since the proof, and device_unknown or
+     * device_blacklisted.
+     */
+    open: (
+      request: ServiceRequest<undefined>,
+      account: ActiveAccount,
+      session: NewSession,
+    ): Promise<string | undefined> =>
+      // Only the service login can write refresh tokens.
+      act.asService(request, (tx) => openSession(tx, account, session, clock), {
+        evenWithFullBacklog: true,
       }),
 
-    list: (caller, { limit, cursor }) =>
+    /** Lists the caller's sessions that have not ended, newest first. */
+    list: ({ caller }: ServiceRequest, { limit, cursor }: ListPage): Promise<SessionsPage> =>
       db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('login_sessions')
@@ -97,30 +77,80 @@ export function createLoginSessions(options: LoginSessionsOptions): LoginSession
           .orderBy('id', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('id', '<', cursor);
-        const rows = await query.execute();
-        const sessions = rows.slice(0, limit).map((row) => toView(row, caller));
-        return { sessions, cursor: rows.length > limit ? sessions.at(-1)?.id : undefined };
+        const page = cutPage(await query.execute(), { limit, cursorOf: ({ id }) => id });
+        return { sessions: page.rows.map((row) => toView(row, caller)), cursor: page.cursor };
       }),
 
-    end: (caller, sessionId, requestId) =>
-      db.asUser(caller, async (tx) => {
-        const session = await tx
-          .selectFrom('login_sessions')
-          .select('revoked_at')
-          .where('id', '=', sessionId)
-          .forUpdate()
-          .executeTakeFirst();
-        if (session === undefined) throw new AppError('not_found');
-        if (session.revoked_at !== null) return;
-        await revocations.revoke(tx, sessionId);
-        await audit.append(tx, {
-          action: 'auth.session_revoked',
-          ...byOwner(caller, requestId),
-          resource: { type: 'session', id: sessionId },
-          data: { bySession: caller.sessionId ?? null },
-        });
+    /**
+     * Ends a session of the caller, whatever the state of the audit backlog. Idempotent. Throws
+     * not_found.
+     */
+    end: (request: ServiceRequest, sessionId: string): Promise<void> =>
+      act(request, (tx) => endSession(tx, revocations, request.caller, sessionId), {
+        evenWithFullBacklog: true,
       }),
   };
+}
+
+async function openSession(
+  tx: Tx,
+  account: ActiveAccount,
+  { id, deviceId }: NewSession,
+  clock: Clock,
+): Promise<Acted<string | undefined>> {
+  if (!(await lockUnchanged(tx, account))) throw new AppError('invalid_proof');
+  const now = clock();
+  if (deviceId !== undefined) {
+    await touch(tx, account, await lockActive(tx, account, deviceId), now);
+  }
+  const isRecovery = account.method === 'recovery';
+  await tx
+    .insertInto('login_sessions')
+    .values({
+      id,
+      user_id: account.userId,
+      tenant_id: account.tenantId,
+      device_id: deviceId ?? null,
+      created_at: now,
+      last_used_at: now,
+      expires_at: isRecovery ? recoveryTokenExpiry(now) : refreshTokenExpiry(now),
+    })
+    .execute();
+  const refreshToken = isRecovery ? undefined : await issueRefreshToken(tx, id, now);
+  const event = {
+    action: 'auth.login',
+    ...byOwner(account),
+    resource: { type: 'session', id },
+    data: {
+      method: isRecovery ? 'recovery' : 'srp',
+      ...(deviceId === undefined ? {} : { deviceId }),
+    },
+  } as const;
+  return { answer: refreshToken, events: [event] };
+}
+
+async function endSession(
+  tx: Tx,
+  revocations: Revocations,
+  caller: Caller,
+  sessionId: string,
+): Promise<Acted<void>> {
+  takesLock(tx, 'login session');
+  const session = await tx
+    .selectFrom('login_sessions')
+    .select('revoked_at')
+    .where('id', '=', sessionId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (session === undefined) throw new AppError('not_found');
+  if (session.revoked_at !== null) return { answer: undefined, events: [] };
+  await revocations.revoke(tx, sessionId);
+  const event = {
+    action: 'auth.session_revoked',
+    resource: { type: 'session', id: sessionId },
+    data: { bySession: caller.sessionId ?? null },
+  } as const;
+  return { answer: undefined, events: [event] };
 }
 
 function recoveryTokenExpiry(now: Date): Date {
@@ -128,8 +158,8 @@ function recoveryTokenExpiry(now: Date): Date {
 }
 
 /**
- * Ends every session of a user, but for the one to keep, in each process within 5 s. Answers how many
- * were open.
+ * Ends the open login sessions of a user, except `keep`; every process refuses their tokens within
+ * 5 s. Resolves with the number of ended sessions.
  */
 export async function endSessions(tx: Tx, userId: string, keep?: string): Promise<number> {
   await lockOpenSessions(tx, userId);
@@ -140,7 +170,7 @@ export async function endSessions(tx: Tx, userId: string, keep?: string): Promis
   return Number(numUpdatedRows);
 }
 
-/** The same for those that are bound to a device. */
+/** Ends the open login sessions of a user that are bound to a device, as `endSessions` does. */
 export async function endSessionsOfDevice(
   tx: Tx,
   userId: string,
@@ -151,7 +181,10 @@ export async function endSessionsOfDevice(
   return Number((await query.executeTakeFirst()).numUpdatedRows);
 }
 
-/** The same for those by the recovery words: they alone were never given a refresh token. */
+/**
+ * Ends the open sessions of a user's recovery logins, as `endSessions` does. They are the sessions
+ * that never got a refresh token.
+ */
 export async function endRecoverySessions(tx: Tx, userId: string): Promise<number> {
   await lockOpenSessions(tx, userId);
   const query = endOpenSessions(tx, userId).where(({ not, exists, selectFrom }) =>
@@ -166,8 +199,12 @@ export async function endRecoverySessions(tx: Tx, userId: string): Promise<numbe
   return Number((await query.executeTakeFirst()).numUpdatedRows);
 }
 
-/** All, in one order, since several may end some of them at once. For who has not locked one yet. */
+/**
+ * Locks the user's open sessions in id order, so that concurrent calls cannot deadlock. Call it
+ * before taking any other session lock.
+ */
 async function lockOpenSessions(tx: Tx, userId: string): Promise<void> {
+  takesLock(tx, 'login session');
   await tx
     .selectFrom('login_sessions')
     .select('id')
@@ -188,12 +225,13 @@ function endOpenSessions(tx: Tx, userId: string) {
     .where('expires_at', '>', sql<Date>`now()`);
 }
 
-/** How long sessions that ended are kept, so that the reuse of their refresh tokens is noticed. */
+/** How long expired sessions are kept, so that the reuse of their refresh tokens is detected. */
 const keptMs = 30 * 86_400_000;
 
 /**
- * Removes the sessions that ended long ago, and the refresh tokens of living ones that did: from then
- * on the reuse of such a token is no longer noticed, only refused. Answers the number of sessions.
+ * Removes the sessions that expired long ago, and the refresh tokens of other sessions that did.
+ * From then on the reuse of such a token is only refused, no longer detected. Resolves with the
+ * number of sessions.
  */
 export async function removeExpired(tx: Tx, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keptMs);
@@ -205,7 +243,7 @@ export async function removeExpired(tx: Tx, now: Date): Promise<number> {
   return Number(numDeletedRows);
 }
 
-/** How many `removeExpired` would remove. */
+/** Counts the sessions that `removeExpired` would remove. */
 export async function countExpired(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('login_sessions')

@@ -3,14 +3,14 @@ import type { Tx } from '../db/database.ts';
 
 const lifetimeMs = 30 * 86_400_000;
 
-/** When a refresh token issued now ends, and its session if nobody refreshes it. */
+/** Returns when a refresh token issued now expires, and its session unless it is refreshed. */
 export function refreshTokenExpiry(now: Date): Date {
   return new Date(now.getTime() + lifetimeMs);
 }
 
 /**
- * Adds a session's next refresh token: opaque, `prt_`, by which scanners know a leaked one, and 32
- * random bytes, base64url. Nothing but its hash is kept.
+ * Issues the next refresh token of a login session: the prefix `prt_`, by which scanners for leaked
+ * secrets recognise it, and 32 random bytes in base64url. Only its hash is stored.
  */
 export async function issueRefreshToken(tx: Tx, sessionId: string, now: Date): Promise<string> {
   const refreshToken = `prt_${randomBytes(32).toString('base64url')}`;
@@ -26,7 +26,10 @@ export async function issueRefreshToken(tx: Tx, sessionId: string, now: Date): P
   return refreshToken;
 }
 
-/** They are random and long: one SHA-256 is enough. Hex. */
+/**
+ * Returns the SHA-256 of a refresh token in hex. One round is enough, since the tokens are long and
+ * random.
+ */
 export function hashRefreshToken(refreshToken: string): string {
   return createHash('sha256').update(refreshToken).digest('hex');
 }

@@ -4,23 +4,24 @@ import { AppError } from '../errors/app-error.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** The login sessions whose access tokens still live although they were revoked. */
+/** The revoked login sessions, whose access tokens must be refused before they expire. */
 export interface Revocations {
-  /** Ends a session in `tx`: here from the commit on, in every other process within 5 s. */
+  /** Ends a session in `tx`: in this process at the commit, in every other process within 5 s. */
   revoke(tx: Tx, sessionId: string): Promise<void>;
   /**
-   * False for none: tokens of other issuers may name no session. Throws database_unavailable where what
-   * this process knows is older than 5 s.
+   * Resolves with whether a session is revoked; false for undefined, since tokens of other issuers
+   * may name no session. Throws database_unavailable if the last successful poll is older than 5 s
+   * and another one fails.
    */
   isRevoked(sessionId: string | undefined): Promise<boolean>;
-  /** Finishes the look under way. */
+  /** Stops polling, and waits for the poll in progress. */
   stop(): Promise<void>;
 }
 
-const lookEveryMs = 2_000;
+const pollEveryMs = 2_000;
 const staleAfterMs = 5_000;
-/** What a look brings is new enough even then. */
-const lookLimitMs = 4_000;
+/** Timeout of a poll: shorter than `staleAfterMs`, so that its result is not stale yet. */
+const pollTimeoutMs = 4_000;
 
 interface RevocationsOptions {
   readonly db: Database;
@@ -28,33 +29,34 @@ interface RevocationsOptions {
 }
 
 /**
- * Starts looking in Postgres for what other processes revoked, until stopped. Nobody is let in
- * before the first look (docs/adr/0005).
+ * Starts polling Postgres for sessions that other processes revoked, until stopped. No token of
+ * the vault is accepted before the first poll (docs/adr/0005).
  */
 export function startRevocations({ db, log }: RevocationsOptions): Revocations {
-  /** Ids, and when they were last known to be revoked. */
+  /** The ids of revoked sessions, and when each was last found revoked. */
   let revoked: ReadonlyMap<string, number> = new Map();
   let knownAt = -Infinity;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const startedAt = performance.now();
-    const ids = await withinLimit(findRevoked(db));
-    // Postgres cannot have told of what was committed here in the meantime.
+    const ids = await withinTimeout(findRevoked(db));
+    // The poll cannot have found revocations that this process committed after it began.
     const since = [...revoked].filter(([, at]) => at >= startedAt);
     revoked = new Map([...ids.map((id) => [id, startedAt] as const), ...since]);
     knownAt = startedAt;
   }
 
-  function lookOnce(): Promise<void> {
-    looking ??= look().finally(() => {
-      looking = undefined;
+  /** Shares one poll among concurrent callers. */
+  function pollOnce(): Promise<void> {
+    polling ??= poll().finally(() => {
+      polling = undefined;
     });
-    return looking;
+    return polling;
   }
 
-  const repeating = repeat(lookEveryMs, lookOnce, (error) =>
-    log.warn({ err: error }, 'revoked sessions could not be looked up'),
+  const repeating = repeat(pollEveryMs, pollOnce, (error) =>
+    log.warn({ err: error }, 'polling for revoked sessions failed'),
   );
   repeating.now();
   return {
@@ -70,10 +72,10 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
     },
     async isRevoked(sessionId) {
       if (sessionId === undefined) return false;
-      // A look that was under way as the process was paused brings what is too old.
+      // A poll that was in progress while the process was paused has a stale result.
       while (performance.now() - knownAt > staleAfterMs) {
         try {
-          await lookOnce();
+          await pollOnce();
         } catch (cause) {
           throw new AppError('database_unavailable', { cause });
         }
@@ -85,8 +87,9 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
 }
 
 /**
- * The whole window each time, so that late commits are not missed: an access token's 15 minutes, and
- * room for transactions that last and clocks that differ.
+ * Finds the sessions revoked in the last 20 minutes: the 15 minutes for which an access token is
+ * valid, and a margin for long transactions and clocks that differ. Every poll reads the whole
+ * window, so that late commits are not missed.
  */
 async function findRevoked(db: Database): Promise<string[]> {
   const rows = await db.asService((tx) =>
@@ -99,12 +102,12 @@ async function findRevoked(db: Database): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** A connection that hangs must not keep the next look from using another. */
-async function withinLimit<T>(answer: Promise<T>): Promise<T> {
+/** Rejects with database_unavailable at the timeout, so that a hung connection delays no poll. */
+async function withinTimeout<T>(result: Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(new AppError('database_unavailable')), lookLimitMs);
+  const timer = setTimeout(() => limit.reject(new AppError('database_unavailable')), pollTimeoutMs);
   try {
-    return await Promise.race([answer, limit.promise]);
+    return await Promise.race([result, limit.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -8,7 +8,7 @@ export const TokenPair = z.strictObject({
   refreshToken: z.string(),
 });
 
-/** Whatever is wrong with a token of a sensible length, the refusal is the same. */
+/** A refresh token; one of sensible length is refused with one error, whatever is wrong with it. */
 export const RefreshRequest = z.strictObject({ refreshToken: z.string().max(256) });
 
 export const SessionId = z.strictObject({ id: Uuid });
@@ -17,7 +17,7 @@ export const SessionPage = z.strictObject({ limit: Limit, cursor: Uuid.optional(
 
 export const SessionView = z.strictObject({
   id: Uuid,
-  /** Whether the access token of the request is of this session. */
+  /** Whether the request's access token belongs to this session. */
   current: z.boolean(),
   deviceId: Uuid.nullable(),
   createdAt: Timestamp,

@@ -1,10 +1,10 @@
-import { accessTokenSeconds } from '../tokens/token-lifetime.ts';
+import { accessTokenSeconds } from '../tokens/token-rules.ts';
 
-/** What opens a session and keeps it open. */
+/** An access token and the refresh token that gets the next pair. */
 export interface TokenPair {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
-  /** Seconds that the access token lives. */
+  /** Seconds for which the access token is valid. */
   readonly expiresIn: number;
   readonly refreshToken: string;
 }

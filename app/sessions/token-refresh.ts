@@ -1,30 +1,21 @@
 import type { Accounts } from '../accounts/accounts.ts';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
+import type { Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
+import type { Act, Acted } from '../trail/act.ts';
+import { byOwner } from '../trail/event.ts';
 import { hashRefreshToken, issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
 import type { Revocations } from './revocations.ts';
 import { tokenPair, type TokenPair } from './token-pair.ts';
-
-/** Refresh tokens are rotated: each is used once, and every rotation leaves an audit entry. */
-export interface TokenRefresh {
-  /**
-   * A new pair, with what the account may do now. A used token that comes again ends its session:
-   * one of the two who sent it stole it. Throws invalid_refresh_token, whatever is wrong with it, or
-   * SignerUnavailable, which uses nothing up.
-   */
-  refresh(refreshToken: string, requestId: string): Promise<TokenPair>;
-}
 
 interface TokenRefreshOptions {
   readonly accounts: Accounts;
   readonly tokens: AccessTokens;
   readonly revocations: Revocations;
-  readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly clock: Clock;
 }
 
@@ -32,48 +23,40 @@ interface OpenSession extends Owner {
   readonly id: string;
 }
 
-export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
-  const { accounts, tokens, revocations, db, audit, clock } = options;
+const refused = { answer: undefined, events: [] } as const;
 
-  /** The session that the token may refresh, locked; a used token ends it. */
-  async function hold(
-    tx: Tx,
-    tokenHash: string,
-    requestId: string,
-  ): Promise<OpenSession | undefined> {
-    // The session before its tokens, as where both are removed.
-    const session = await tx
-      .selectFrom('login_sessions')
-      .select(['id', 'user_id as userId', 'tenant_id as tenantId', 'revoked_at as revokedAt'])
-      .where('id', '=', ({ selectFrom }) =>
-        selectFrom('refresh_tokens').select('session_id').where('token_hash', '=', tokenHash),
-      )
-      .forUpdate()
-      .executeTakeFirst();
-    if (session === undefined || session.revokedAt !== null) return undefined;
+/** A refresh works whatever the state of the audit backlog. */
+const always = { evenWithFullBacklog: true } as const;
+
+export type TokenRefresh = ReturnType<typeof createTokenRefresh>;
+
+/** Creates the service that rotates refresh tokens: each is used once. */
+export function createTokenRefresh(options: TokenRefreshOptions) {
+  const { accounts, tokens, revocations, act, clock } = options;
+
+  /**
+   * Locks the login session that a refresh token may refresh. Resolves with undefined if there is
+   * none. A token that was used before ends its session.
+   */
+  async function lockSession(tx: Tx, tokenHash: string): Promise<Acted<OpenSession | undefined>> {
+    const session = await lockSessionOf(tx, tokenHash);
+    if (session === undefined || session.revokedAt !== null) return refused;
     const token = await tx
       .selectFrom('refresh_tokens')
       .select(['used_at as usedAt', 'expires_at as expiresAt'])
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst();
-    if (token === undefined) return undefined;
-    if (token.usedAt === null) return token.expiresAt > clock() ? session : undefined;
+    if (token === undefined) return refused;
+    if (token.usedAt === null) {
+      return token.expiresAt > clock() ? { answer: session, events: [] } : refused;
+    }
     await revocations.revoke(tx, session.id);
-    await audit.append(tx, {
-      action: 'auth.refresh_reused',
-      actor: { type: 'anonymous', id: null },
-      owner: { userId: session.userId, tenantId: session.tenantId },
-      outcome: 'failure',
-      resource: { type: 'session', id: session.id },
-      requestId,
-      data: {},
-    });
-    return undefined;
+    return { answer: undefined, events: [reused(session)] };
   }
 
-  async function rotate(tx: Tx, tokenHash: string, requestId: string): Promise<string | undefined> {
-    const session = await hold(tx, tokenHash, requestId);
-    if (session === undefined) return undefined;
+  async function rotate(tx: Tx, tokenHash: string): Promise<Acted<string | undefined>> {
+    const { answer: session, events } = await lockSession(tx, tokenHash);
+    if (session === undefined) return { answer: undefined, events };
     const now = clock();
     await tx
       .updateTable('refresh_tokens')
@@ -86,27 +69,58 @@ export function createTokenRefresh(options: TokenRefreshOptions): TokenRefresh {
       .set({ last_used_at: now, expires_at: refreshTokenExpiry(now) })
       .where('id', '=', session.id)
       .execute();
-    await audit.append(tx, {
+    const event = {
       action: 'auth.refreshed',
-      ...byOwner(session, requestId),
+      ...byOwner(session),
       resource: { type: 'session', id: session.id },
       data: {},
-    });
-    return refreshToken;
+    } as const;
+    return { answer: refreshToken, events: [event] };
   }
 
   return {
-    async refresh(refreshToken, requestId) {
+    /**
+     * Returns a new pair of tokens with the account's present rights. A token that was used before
+     * ends its session: either its user or a thief has sent it twice. Throws invalid_refresh_token
+     * for any token that is not good, and SignerUnavailable, which leaves the token usable.
+     */
+    async refresh(request: ServiceRequest<undefined>, refreshToken: string): Promise<TokenPair> {
       const tokenHash = hashRefreshToken(refreshToken);
-      const session = orRefuse(await db.asService((tx) => hold(tx, tokenHash, requestId)));
+      const session = orRefuse(
+        await act.asService(request, (tx) => lockSession(tx, tokenHash), always),
+      );
       const account = orRefuse(await accounts.findActiveById(session.userId));
-      // A session stays in its tenant: who moves to another one logs in again.
+      // A session stays in its tenant: a user who moves to another tenant logs in again.
       if (account.tenantId !== session.tenantId) throw new AppError('invalid_refresh_token');
       const accessToken = await tokens.issue({ ...account, sessionId: session.id });
-      const next = orRefuse(await db.asService((tx) => rotate(tx, tokenHash, requestId)));
+      const next = orRefuse(await act.asService(request, (tx) => rotate(tx, tokenHash), always));
       return tokenPair(accessToken, next);
     },
   };
+}
+
+function reused({ id, userId, tenantId }: OpenSession) {
+  return {
+    action: 'auth.refresh_reused',
+    actor: { type: 'anonymous', id: null },
+    owner: { userId, tenantId },
+    outcome: 'failure',
+    resource: { type: 'session', id },
+    data: {},
+  } as const;
+}
+
+/** Locks the session of a refresh token, before its tokens, as the removal of both does. */
+function lockSessionOf(tx: Tx, tokenHash: string) {
+  takesLock(tx, 'login session');
+  return tx
+    .selectFrom('login_sessions')
+    .select(['id', 'user_id as userId', 'tenant_id as tenantId', 'revoked_at as revokedAt'])
+    .where('id', '=', ({ selectFrom }) =>
+      selectFrom('refresh_tokens').select('session_id').where('token_hash', '=', tokenHash),
+    )
+    .forUpdate()
+    .executeTakeFirst();
 }
 
 function orRefuse<T>(value: T | undefined): T {

@@ -5,9 +5,9 @@ import { stringify } from 'uuid';
 const suite = 'Probatio-V01-CS01-with-curve25519_XMD:SHA-512_ELL2_RO_';
 
 /**
- * The public key, base64, that an address without one seems to have: stable as long as the key in
- * the HSM is, and with a private key that nobody knows. A tenant has its own, as it has its own
- * users: that an address has another key elsewhere tells nothing.
+ * Returns the decoy public key (base64) of an e-mail address that has no sharing key. It is stable
+ * as long as the key in the HSM is, and nobody knows its private key. Each tenant has its own
+ * decoys, as it has its own users: that another tenant has another key reveals nothing.
  */
 export function decoyPublicKey(key: Buffer, tenantId: string, email: string): string {
   return hashToCurve25519(mac(key, 'sharing-decoy-v1', [tenantId, email]), suite).toString(
@@ -15,7 +15,10 @@ export function decoyPublicKey(key: Buffer, tenantId: string, email: string): st
   );
 }
 
-/** What a sharer calls an address: a UUIDv8 (RFC 9562 §5.8) that says nothing to anyone else. */
+/**
+ * Returns a sharer's id of an e-mail address: a UUIDv8 (RFC 9562 §5.8) from which nobody else can
+ * tell the e-mail address.
+ */
 export function recipientIdOf(key: Buffer, sharerId: string, email: string): string {
   const bytes = mac(key, 'sharing-recipient-v1', [sharerId, email]).subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
@@ -24,9 +27,9 @@ export function recipientIdOf(key: Buffer, sharerId: string, email: string): str
 }
 
 /**
- * curve25519_XMD:SHA-512_ELL2_RO_ of RFC 9380 under the tag `dst`: the u-coordinate of a point of
- * the prime-order subgroup, 32 bytes little-endian. The suite of edwards25519 gives the same point
- * under the same tag, only in other coordinates (RFC 9380 §6.8.2).
+ * Hashes a message to a point of the prime-order subgroup with curve25519_XMD:SHA-512_ELL2_RO_ of
+ * RFC 9380 under the tag `dst`. Returns its u-coordinate, 32 bytes little-endian. The suite of
+ * edwards25519 gives the same point under the same tag, in other coordinates (RFC 9380 §6.8.2).
  */
 export function hashToCurve25519(message: Uint8Array, dst: string): Buffer {
   const point = ed25519_hasher.hashToCurve(message, { DST: dst });

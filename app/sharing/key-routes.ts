@@ -1,5 +1,5 @@
 import { etagOf, parseIfMatch } from '../http/answers/precondition.ts';
-import { route, type Route } from '../http/routing/route.ts';
+import { routeFor } from '../http/routing/route.ts';
 import type { SharingKeys } from './keys.ts';
 import { SharingKeyChange, SharingKeyView } from './schema.ts';
 
@@ -7,52 +7,49 @@ const tag = 'Sharing';
 const access = { scopes: ['keys:manage'] };
 const path = '/v1/crypto/keys/sharing';
 
-interface SharingKeyRoutesOptions {
-  readonly sharingKeys: SharingKeys;
-}
+const route = routeFor<{ readonly sharingKeys: SharingKeys }>();
 
-export function createSharingKeyRoutes({ sharingKeys }: SharingKeyRoutesOptions): Route[] {
-  return [
-    route({
-      method: 'put',
-      path,
-      tag,
-      summary: 'Stores the key pair by which others share with the caller; If-Match to replace it',
-      access,
-      body: SharingKeyChange,
-      status: 200,
-      response: SharingKeyView,
-      hasETag: true,
-      noStore: true,
-      errors: [
-        'invalid_request',
-        'precondition_required',
-        'precondition_failed',
-        'audit_backlog_full',
-      ],
-      handler: async ({ caller, body, request, reply }) => {
-        const ifMatch = parseIfMatch(request.headers['if-match']);
-        const key = await sharingKeys.put(caller, body, ifMatch, request.serverId);
-        reply.set('ETag', etagOf(key.version));
-        return key;
-      },
-    }),
-    route({
-      method: 'get',
-      path,
-      tag,
-      summary: 'The key pair by which others share with the caller',
-      access,
-      status: 200,
-      response: SharingKeyView,
-      hasETag: true,
-      noStore: true,
-      errors: ['not_found'],
-      handler: async ({ caller, reply }) => {
-        const key = await sharingKeys.get(caller);
-        reply.set('ETag', etagOf(key.version));
-        return key;
-      },
-    }),
-  ];
-}
+export const sharingKeyRoutes = [
+  route({
+    method: 'put',
+    path,
+    tag,
+    summary: 'Stores the key pair with which the caller receives shares; If-Match replaces it',
+    access,
+    body: SharingKeyChange,
+    status: 200,
+    response: SharingKeyView,
+    hasETag: true,
+    noStore: true,
+    errors: [
+      'invalid_request',
+      'precondition_required',
+      'precondition_failed',
+      'audit_backlog_full',
+    ],
+    audit: { actions: ['sharing_key.changed'] },
+    handler: async ({ sharingKeys }, { request, body, http, reply }) => {
+      const ifMatch = parseIfMatch(http.headers['if-match']);
+      const key = await sharingKeys.put(request, body, ifMatch);
+      reply.set('ETag', etagOf(key.version));
+      return key;
+    },
+  }),
+  route({
+    method: 'get',
+    path,
+    tag,
+    summary: 'Returns the key pair with which the caller receives shares',
+    access,
+    status: 200,
+    response: SharingKeyView,
+    hasETag: true,
+    noStore: true,
+    errors: ['not_found'],
+    handler: async ({ sharingKeys }, { request, reply }) => {
+      const key = await sharingKeys.get(request);
+      reply.set('ETag', etagOf(key.version));
+      return key;
+    },
+  }),
+];

@@ -1,41 +1,29 @@
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import type { Act } from '../trail/act.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 
 type Change = z.output<typeof SharingKeyChange>;
 type View = z.input<typeof SharingKeyView>;
 
-export interface SharingKeys {
-  /**
-   * Stores the first key pair of a user, or replaces the one that `ifMatch` names. What was shared
-   * under an earlier public key needs the earlier private key. Throws precondition_required or
-   * precondition_failed.
-   */
-  put(
-    caller: Caller,
-    change: Change,
-    ifMatch: IfMatch | undefined,
-    requestId: string,
-  ): Promise<View>;
-  /** Throws not_found. */
-  get(caller: Caller): Promise<View>;
-}
-
 interface SharingKeysOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly clock: Clock;
 }
 
-export function createSharingKeys({ db, audit, clock }: SharingKeysOptions): SharingKeys {
-  /** Undefined where another request stored one just now. */
+export type SharingKeys = ReturnType<typeof createSharingKeys>;
+
+/** Creates the service that stores the key pairs with which users receive shares. */
+export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
+  /** Resolves with undefined if a concurrent request has stored a key pair. */
   function insert(tx: Tx, { userId, tenantId }: Caller, change: Change) {
     const now = clock();
     return tx
@@ -68,6 +56,7 @@ export function createSharingKeys({ db, audit, clock }: SharingKeysOptions): Sha
   }
 
   async function store(tx: Tx, caller: Caller, change: Change, ifMatch: IfMatch | undefined) {
+    takesLock(tx, 'sharing key');
     const present = await find(tx, caller).forUpdate().executeTakeFirst();
     if (present === undefined) {
       if (ifMatch !== undefined) throw new AppError('precondition_failed');
@@ -80,21 +69,25 @@ export function createSharingKeys({ db, audit, clock }: SharingKeysOptions): Sha
   }
 
   return {
-    async put(caller, change, ifMatch, requestId) {
-      audit.assertWritable();
-      return db.asUser(caller, async (tx) => {
+    /**
+     * Stores the first key pair of a user, or replaces the one whose version `ifMatch` names. To
+     * read documents that were shared under an earlier public key, clients need its private key.
+     * Throws precondition_required or precondition_failed.
+     */
+    put: (request: ServiceRequest, change: Change, ifMatch: IfMatch | undefined): Promise<View> =>
+      act(request, async (tx) => {
+        const { caller } = request;
         const row = await store(tx, caller, change, ifMatch);
-        await audit.append(tx, {
+        const changed = {
           action: 'sharing_key.changed',
-          ...byOwner(caller, requestId),
           resource: { type: 'sharing_key', id: caller.userId },
           data: { fingerprint: fingerprintOf(row.public_key), version: row.version },
-        });
-        return toView(row);
-      });
-    },
+        } as const;
+        return { answer: toView(row), events: [changed] };
+      }),
 
-    get: (caller) =>
+    /** Returns the caller's key pair. Throws not_found. */
+    get: ({ caller }: ServiceRequest): Promise<View> =>
       db.asUser(caller, async (tx) => {
         const row = await find(tx, caller).executeTakeFirst();
         if (row === undefined) throw new AppError('not_found');

@@ -3,7 +3,7 @@ import { createHash, createPublicKey, diffieHellman, generateKeyPairSync } from 
 const { privateKey: anyKey } = generateKeyPairSync('x25519');
 
 /**
- * Whether base64 is a public key of X25519: 32 bytes, and none of the points of small order, with
+ * Returns whether base64 is a public key of X25519: 32 bytes, and not a point of small order, with
  * which everyone would agree on the same secret (RFC 7748 §6.1).
  */
 export function isPublicKey(base64: string): boolean {
@@ -16,7 +16,7 @@ export function isPublicKey(base64: string): boolean {
   }
 }
 
-/** What people compare: the first 16 bytes of the SHA3-256 of the key, hex. */
+/** Returns the fingerprint that people compare: 16 bytes of the key's SHA3-256, in hex. */
 export function fingerprintOf(publicKey: string): string {
   return createHash('sha3-256').update(publicKey, 'base64').digest('hex').slice(0, 32);
 }

@@ -2,28 +2,31 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { takePage } from '../http/answers/page-room.ts';
+import { cutPage } from '../http/answers/page.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
-/** `cursor` is the last id of a share in the page, and undefined after the last page. */
+/** A page of shares. `cursor` is the id of its last share, or undefined for the last page. */
 export interface ReceivedPage {
   readonly documents: z.input<typeof SharedDocument>[];
   readonly cursor: string | undefined;
 }
 
-/** What others share with the caller, newest share first. */
+/** Lists the documents that others share with the caller, newest share first. */
 export async function listReceived(
   tx: Tx,
   caller: Caller,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<ReceivedPage> {
   let query = selectReceived(tx, caller)
     .select(['document_shares.id', sql<number>`octet_length(encrypted_metadata)`.as('bytes')])
     .limit(limit + 1);
   if (cursor !== undefined) query = query.where('document_shares.id', '<', cursor);
-  const found = await query.execute();
-  const ids = found.map(({ id }) => id);
-  const page = takePage(ids, limit, new Map(found.map(({ id, bytes }) => [id, bytes])));
+  const page = cutPage(await query.execute(), {
+    limit,
+    cursorOf: ({ id }) => id,
+    bytesOf: ({ bytes }) => bytes,
+  });
+  const ids = page.rows.map(({ id }) => id);
   const rows = await selectReceived(tx, caller)
     .select([
       'document_shares.id as shareId',
@@ -37,17 +40,17 @@ export async function listReceived(
       'document_versions.file_hash as fileHash',
       'document_versions.status',
     ])
-    .where(sql<boolean>`document_shares.id = any (${page}::uuid[])`)
+    .where(sql<boolean>`document_shares.id = any (${ids}::uuid[])`)
     .execute();
   return {
     documents: rows.map(({ permissions, ...row }) =>
       Object.assign(row, { permissions: Permissions.parse(permissions) }),
     ),
-    cursor: page.length < ids.length ? page.at(-1) : undefined,
+    cursor: page.cursor,
   };
 }
 
-/** Of shares that name the caller, with their documents in the current versions. */
+/** Selects the shares that name the caller, with the current versions of their documents. */
 function selectReceived(tx: Tx, caller: Caller) {
   return (
     tx
@@ -58,7 +61,7 @@ function selectReceived(tx: Tx, caller: Caller) {
           .onRef('document_versions.document_id', '=', 'documents.id')
           .onRef('document_versions.version', '=', 'documents.version'),
       )
-      // Row-level security alone would also show what the caller gave.
+      // Row-level security alone would also show the shares that the caller gave.
       .where('document_shares.recipient_user_id', '=', caller.userId)
       .orderBy('document_shares.id', 'desc')
   );

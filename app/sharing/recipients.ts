@@ -1,25 +1,16 @@
-import type { Database } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { decoyPublicKey, recipientIdOf } from './decoy-key.ts';
 
 interface Recipient {
-  /** What this sharer calls the address, in shares and entries. */
+  /** The id of the e-mail address for this sharer, in shares and entries. */
   readonly recipientId: string;
-  /** base64; a decoy for an address that nobody of the tenant can be reached at. */
+  /** Base64; a decoy where nobody of the tenant has the e-mail address and a sharing key. */
   readonly publicKey: string;
-}
-
-/** Whom documents may be shared with. Nothing tells whether there is anyone. */
-export interface Recipients {
-  /**
-   * From now on the recipient's id means who has the address now, and a sharing key. The same work
-   * for every address but the caller's own, which is refused: validation_failed. Throws
-   * rate_limited or signer_unavailable.
-   */
-  find(caller: Caller, email: string): Promise<Recipient>;
 }
 
 interface RecipientsOptions {
@@ -28,8 +19,14 @@ interface RecipientsOptions {
   readonly limits: RateLimits;
 }
 
-export function createRecipients({ db, keys, limits }: RecipientsOptions): Recipients {
-  /** Accounts and the keys of others are in the service's reach alone. */
+export type Recipients = ReturnType<typeof createRecipients>;
+
+/**
+ * Creates the service that finds the recipients of shares. Its results do not reveal whether an
+ * e-mail address has an account.
+ */
+export function createRecipients({ db, keys, limits }: RecipientsOptions) {
+  /** Finds an account with the service login: users cannot see the rows of others. */
   const findAccount = ({ tenantId }: Caller, email: string) =>
     db.asService((tx) =>
       tx
@@ -47,38 +44,51 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions): Recip
     );
 
   return {
-    async find(caller, email) {
+    /**
+     * Returns a recipient's id and public key; from now on the id stands for the present owner of
+     * the e-mail address. Does the same work for every e-mail address. Throws validation_failed for
+     * the caller's own, rate_limited or signer_unavailable.
+     */
+    async find({ caller }: ServiceRequest, email: string): Promise<Recipient> {
       const key = keys.get('decoy');
       await limits.consume('share-key-user', caller.userId);
-      // Made for known addresses too: what only one of the two costs would tell them apart.
+      // Computed for every e-mail address: otherwise the timing would reveal the registered ones.
       const decoy = decoyPublicKey(key, caller.tenantId, email);
       const recipientId = recipientIdOf(key, caller.userId, email);
       const account = await findAccount(caller, email);
-      if (account?.id === caller.userId) throw ownAddress();
+      if (account?.id === caller.userId) throw ownEmail();
       const known = account?.publicKey === null ? undefined : account;
-      const recipient_user_id = known?.id ?? null;
-      await db.asUser(caller, (tx) =>
-        tx
-          .insertInto('share_recipients')
-          .values({
-            user_id: caller.userId,
-            recipient_ref: recipientId,
-            tenant_id: caller.tenantId,
-            recipient_user_id,
-          })
-          .onConflict((conflict) =>
-            conflict
-              .columns(['user_id', 'tenant_id', 'recipient_ref'])
-              .doUpdateSet({ recipient_user_id }),
-          )
-          .execute(),
-      );
+      const recipientUserId = known?.id ?? null;
+      await db.asUser(caller, (tx) => storeRecipient(tx, caller, recipientId, recipientUserId));
       return { recipientId, publicKey: known?.publicKey ?? decoy };
     },
   };
 }
 
-function ownAddress(): AppError {
-  const details = [{ path: 'recipientEmail', message: 'must not be your own' }];
+/** Stores which account a recipient's id stands for; null for none. */
+async function storeRecipient(
+  tx: Tx,
+  { userId, tenantId }: Caller,
+  recipientId: string,
+  recipientUserId: string | null,
+): Promise<void> {
+  await tx
+    .insertInto('share_recipients')
+    .values({
+      user_id: userId,
+      recipient_ref: recipientId,
+      tenant_id: tenantId,
+      recipient_user_id: recipientUserId,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'tenant_id', 'recipient_ref'])
+        .doUpdateSet({ recipient_user_id: recipientUserId }),
+    )
+    .execute();
+}
+
+function ownEmail(): AppError {
+  const details = [{ path: 'recipientEmail', message: 'must not be your own e-mail address' }];
   return new AppError('validation_failed', { details });
 }

@@ -1,22 +1,24 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 
-/** How many there were. */
+/** Counts of what was removed. */
 export interface RemovedSharing {
   readonly shares: number;
   readonly sharingKeys: number;
 }
 
 /**
- * Removes every share that an owner gave, in the service's transaction, with the recipients and the key
- * that they shared by. Those that they got are from now on nobody's: to who gave them they look as
- * before, since a share that goes would tell that somebody had the address.
+ * Removes every share that an owner gave, with the recipients and the sharing key, in a transaction
+ * of the service login. Shares that the owner received are kept without a recipient: their givers
+ * must not learn from a missing share that somebody had the e-mail address.
  */
 export async function removeSharing(tx: Tx, { userId }: Owner): Promise<RemovedSharing> {
-  // Documents before shares, as elsewhere, and both in order: two who share with each other may go
-  // at the same time.
+  // Locks in the order of ids: two users who share with each other may leave at the same time.
+  takesLock(tx, 'document');
   await sql`
     select id from documents where user_id = ${userId}::uuid order by id for update`.execute(tx);
+  takesLock(tx, 'share');
   await sql`
     select id from document_shares
     where recipient_user_id = ${userId}::uuid
@@ -28,12 +30,14 @@ export async function removeSharing(tx: Tx, { userId }: Owner): Promise<RemovedS
   const got = await sql`
     update document_shares set recipient_user_id = null
     where recipient_user_id = ${userId}::uuid`.execute(tx);
+  takesLock(tx, 'share recipient');
   await sql`
     delete from share_recipients where (user_id, recipient_ref) in (
       select user_id, recipient_ref from share_recipients
       where user_id = ${userId}::uuid or recipient_user_id = ${userId}::uuid
       order by user_id, recipient_ref for update
     )`.execute(tx);
+  takesLock(tx, 'sharing key');
   const keys = await sql`
     delete from sharing_keys where user_id = ${userId}::uuid`.execute(tx);
   return {

@@ -1,7 +1,7 @@
 import { mayRead, mayWrite } from '../documents/records/access.ts';
 import { DocumentId } from '../documents/records/schema.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
-import { route, type Route } from '../http/routing/route.ts';
+import { routeFor } from '../http/routing/route.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
 import {
@@ -18,101 +18,97 @@ import type { Sharing } from './sharing.ts';
 
 const tag = 'Sharing';
 
-interface SharingRoutesOptions {
-  readonly recipients: Recipients;
-  readonly sharing: Sharing;
-}
+const route = routeFor<{ readonly recipients: Recipients; readonly sharing: Sharing }>();
 
-/** To be mounted before the routes that take any word for the id of a document. */
-export function createSharingRoutes({ recipients, sharing }: SharingRoutesOptions): Route[] {
-  return [
-    route({
-      method: 'post',
-      path: '/v1/documents/share-key',
-      aliases: ['/api/v1/documents/share-key'],
-      tag,
-      summary: 'The public key of a recipient, or a decoy that looks like one',
-      access: mayWrite,
-      body: ShareKeyRequest,
-      status: 200,
-      response: ShareKey,
-      noStore: true,
-      errors: ['rate_limited', 'signer_unavailable'],
-      handler: async ({ caller, body }) => {
-        const recipient = await recipients.find(caller, body.recipientEmail);
-        return { ...recipient, fingerprint: fingerprintOf(recipient.publicKey) };
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/v1/documents/shared',
-      aliases: ['/api/v1/documents/shared'],
-      tag,
-      summary: 'The documents that others share with the caller, newest share first',
-      access: mayRead,
-      query: SharePage,
-      status: 200,
-      response: SharedList,
-      noStore: true,
-      errors: [],
-      handler: async ({ caller, query, reply }) => {
-        const { documents, cursor } = await sharing.listReceived(caller, query);
-        linkNextPage(reply, '/v1/documents/shared', query, cursor);
-        return documents;
-      },
-    }),
-    route({
-      method: 'post',
-      path: '/v1/documents/:id/share',
-      aliases: ['/api/v1/documents/:id/share'],
-      tag,
-      summary: 'Shares a document with a recipient, who may or may not exist',
-      access: mayWrite,
-      params: DocumentId,
-      body: CreateShare,
-      idempotent: true,
-      status: 201,
-      response: ShareView,
-      errors: [
-        'not_found',
-        'share_exists',
-        'rate_limited',
-        'signer_unavailable',
-        'audit_backlog_full',
-      ],
-      handler: ({ caller, params, body, request, idempotency }) =>
-        sharing.share(caller, params.id, body, request.serverId, idempotency),
-    }),
-    route({
-      method: 'get',
-      path: '/v1/documents/:id/shares',
-      aliases: ['/api/v1/documents/:id/shares'],
-      tag,
-      summary: 'The shares of a document of the caller, newest first',
-      access: mayRead,
-      params: DocumentId,
-      query: SharePage,
-      status: 200,
-      response: ShareList,
-      errors: ['not_found'],
-      handler: async ({ caller, params, query, reply }) => {
-        const { shares, cursor } = await sharing.list(caller, params.id, query);
-        linkNextPage(reply, `/v1/documents/${params.id}/shares`, query, cursor);
-        return shares;
-      },
-    }),
-    route({
-      method: 'delete',
-      path: '/v1/documents/:id/shares/:shareId',
-      aliases: ['/api/v1/documents/:id/shares/:shareId'],
-      tag,
-      summary: 'Ends a share at once',
-      access: mayWrite,
-      params: ShareId,
-      status: 204,
-      response: undefined,
-      errors: ['not_found'],
-      handler: ({ caller, params, request }) => sharing.unshare(caller, params, request.serverId),
-    }),
-  ];
-}
+export const sharingRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/documents/share-key',
+    aliases: ['/api/v1/documents/share-key'],
+    tag,
+    summary: 'Returns the public key of a recipient, or a decoy that looks like one',
+    access: mayWrite,
+    body: ShareKeyRequest,
+    status: 200,
+    response: ShareKey,
+    noStore: true,
+    errors: ['rate_limited', 'signer_unavailable'],
+    audit: { actions: [], note: 'it only finds a recipient; the entry of the share names it' },
+    handler: async ({ recipients }, { request, body }) => {
+      const recipient = await recipients.find(request, body.recipientEmail);
+      return { ...recipient, fingerprint: fingerprintOf(recipient.publicKey) };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/documents/shared',
+    aliases: ['/api/v1/documents/shared'],
+    tag,
+    summary: 'Lists the documents that others share with the caller, newest share first',
+    access: mayRead,
+    query: SharePage,
+    status: 200,
+    response: SharedList,
+    noStore: true,
+    errors: [],
+    handler: async ({ sharing }, { request, query, reply }) => {
+      const { documents, cursor } = await sharing.listReceived(request, query);
+      linkNextPage(reply, '/v1/documents/shared', query, cursor);
+      return documents;
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/documents/:id/share',
+    aliases: ['/api/v1/documents/:id/share'],
+    tag,
+    summary: 'Shares a document with a recipient, who may or may not exist',
+    access: mayWrite,
+    params: DocumentId,
+    body: CreateShare,
+    idempotent: true,
+    status: 201,
+    response: ShareView,
+    errors: [
+      'not_found',
+      'share_exists',
+      'rate_limited',
+      'signer_unavailable',
+      'audit_backlog_full',
+    ],
+    audit: { actions: ['document.shared'] },
+    handler: ({ sharing }, { request, params, body }) => sharing.share(request, params.id, body),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/documents/:id/shares',
+    aliases: ['/api/v1/documents/:id/shares'],
+    tag,
+    summary: 'Lists the shares of a document of the caller, newest first',
+    access: mayRead,
+    params: DocumentId,
+    query: SharePage,
+    status: 200,
+    response: ShareList,
+    errors: ['not_found'],
+    handler: async ({ sharing }, { request, params, query, reply }) => {
+      const { shares, cursor } = await sharing.list(request, params.id, query);
+      linkNextPage(reply, `/v1/documents/${params.id}/shares`, query, cursor);
+      return shares;
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/v1/documents/:id/shares/:shareId',
+    aliases: ['/api/v1/documents/:id/shares/:shareId'],
+    tag,
+    summary: 'Ends a share at once',
+    access: mayWrite,
+    params: ShareId,
+    status: 204,
+    response: undefined,
+    errors: ['not_found'],
+    audit: { actions: ['document.unshared'] },
+    handler: ({ sharing }, { request, params }) => sharing.unshare(request, params),
+  }),
+];

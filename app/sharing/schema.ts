@@ -9,7 +9,7 @@ const maxWrappedBytes = 1024;
 export const Permissions = z.array(z.literal('read')).length(1);
 
 export const SharingKeyChange = z.strictObject({
-  /** For HPKE with DHKEM(X25519, HKDF-SHA256). */
+  /** The public key for HPKE with DHKEM(X25519, HKDF-SHA256). */
   publicKey: Base64(32).refine(isPublicKey, 'must be a public key of X25519'),
   wrappedPrivateKey: Base64(maxWrappedBytes).min(1),
 });
@@ -29,11 +29,11 @@ export const ShareKey = z.strictObject({
   fingerprint: z.string(),
 });
 
-/** Names the recipient in one of the two ways. */
+/** A new share. Names its recipient either by e-mail address or by id. */
 export const CreateShare = z.strictObject({
   recipientEmail: Email.optional(),
   recipientId: Uuid.optional(),
-  /** The document key under the recipient's public key. */
+  /** The document key, encrypted under the recipient's public key. */
   wrappedKey: Base64(maxWrappedBytes).min(1),
   permissions: Permissions,
   expiresAt: Moment.optional(),
@@ -56,7 +56,7 @@ export const ShareId = z.strictObject({ id: Uuid, shareId: Uuid });
 
 export const SharePage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
 
-/** A document in its current version, with what its recipient needs to open it. */
+/** A document in its current version, with the wrapped key that its recipient needs. */
 export const SharedDocument = z.strictObject({
   shareId: Uuid,
   documentId: Uuid,

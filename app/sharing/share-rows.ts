@@ -2,15 +2,20 @@ import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { Permissions, type ShareView } from './schema.ts';
 
-type ShareRow = Selectable<Schema['document_shares']>;
+export type ShareRow = Selectable<Schema['document_shares']>;
 
-/** A document of the caller's, which stays until the transaction ends. Throws not_found. */
+/**
+ * Locks a document of the caller until the transaction ends, so that it is not deleted meanwhile.
+ * Throws not_found.
+ */
 export async function holdDocument(tx: Tx, id: string): Promise<void> {
-  // Recipients see the document and cannot lock it.
+  takesLock(tx, 'document');
+  // Recipients of a shared document can see its row but not lock it.
   const held = await tx
     .selectFrom('documents')
     .select('id')
@@ -20,7 +25,7 @@ export async function holdDocument(tx: Tx, id: string): Promise<void> {
   if (held === undefined) throw new AppError('not_found');
 }
 
-/** Null where the recipient's id means nobody. */
+/** Returns the account that a recipient's id stands for, or null where there is none. */
 export async function findRecipient(tx: Tx, recipientId: string): Promise<string | null> {
   const recipient = await tx
     .selectFrom('share_recipients')
@@ -30,7 +35,7 @@ export async function findRecipient(tx: Tx, recipientId: string): Promise<string
   return recipient?.recipient_user_id ?? null;
 }
 
-/** Replaces a share that has ended. Throws share_exists while an earlier one lives. */
+/** Inserts a share, or replaces one that has ended. Throws share_exists while one is in force. */
 export async function insertShare(tx: Tx, row: ShareRow): Promise<void> {
   const inserted = await tx
     .insertInto('document_shares')
@@ -46,12 +51,12 @@ export async function insertShare(tx: Tx, row: ShareRow): Promise<void> {
   if (inserted === undefined) throw new AppError('share_exists');
 }
 
-/** The shares of a document of the caller's, newest first. Throws not_found. */
+/** Lists the shares of a document of the caller, newest first. Throws not_found. */
 export async function listShares(
   tx: Tx,
   caller: Caller,
   documentId: string,
-  { limit, cursor }: { limit: number; cursor: string | undefined },
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<ShareRow[]> {
   const document = await tx
     .selectFrom('documents')

@@ -1,142 +1,151 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import { byOwner } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Owner, Tx } from '../db/database.ts';
+import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
+import { cutPage } from '../http/answers/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import type { Idempotency } from '../http/routing/idempotency.ts';
+import type { ServiceRequest } from '../http/requests/request.ts';
+import type { Act, Acted } from '../trail/act.ts';
 import { listReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
-import { removeSharing, type RemovedSharing } from './removal.ts';
 import type { CreateShare, ShareView } from './schema.ts';
-import { findRecipient, holdDocument, insertShare, listShares, toView } from './share-rows.ts';
+import {
+  findRecipient,
+  holdDocument,
+  insertShare,
+  listShares,
+  toView,
+  type ShareRow,
+} from './share-rows.ts';
 
 type NewShare = z.output<typeof CreateShare>;
 type Share = z.input<typeof ShareView>;
 
-interface Page {
+interface PageQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
-/** What owners let others see of their documents; row-level security shows it to those. */
-export interface Sharing {
-  /**
-   * Shares a document of the caller's with a recipient who may or may not exist. A share that has
-   * ended is replaced. Throws not_found, share_exists, validation_failed, and what
-   * `Recipients.find` throws.
-   */
-  share(
-    caller: Caller,
-    documentId: string,
-    input: NewShare,
-    requestId: string,
-    idempotency?: Idempotency<Share>,
-  ): Promise<Share>;
-  /** Newest first, ended ones too; `cursor` is undefined after the last page. Throws not_found. */
-  list(
-    caller: Caller,
-    documentId: string,
-    page: Page,
-  ): Promise<{ shares: Share[]; cursor: string | undefined }>;
-  /** Ends a share at once, whatever the state of the audit backlog. Throws not_found. */
-  unshare(
-    caller: Caller,
-    at: { readonly id: string; readonly shareId: string },
-    requestId: string,
-  ): Promise<void>;
-  /** What others share with the caller, newest first. */
-  listReceived(caller: Caller, page: Page): Promise<ReceivedPage>;
-  /** Ends all that an owner gave, got and shared by, in the service's transaction. */
-  removeAll(tx: Tx, owner: Owner): Promise<RemovedSharing>;
-}
-
 interface SharingOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly recipients: Recipients;
   readonly clock: Clock;
 }
 
-export function createSharing({ db, audit, recipients, clock }: SharingOptions): Sharing {
-  async function identify(caller: Caller, input: NewShare): Promise<string> {
+export type Sharing = ReturnType<typeof createSharing>;
+
+/**
+ * Creates the service with which owners share documents. Row-level security makes the documents
+ * visible to their recipients.
+ */
+export function createSharing({ db, act, recipients, clock }: SharingOptions) {
+  /** Returns the recipient's id, which the input states directly or by an e-mail address. */
+  async function identify(request: ServiceRequest, input: NewShare): Promise<string> {
     const { recipientEmail, recipientId } = input;
     if (recipientId !== undefined && recipientEmail === undefined) return recipientId;
     if (recipientEmail !== undefined && recipientId === undefined) {
-      return (await recipients.find(caller, recipientEmail)).recipientId;
+      return (await recipients.find(request, recipientEmail)).recipientId;
     }
     throw invalid('recipientId', 'either this or recipientEmail is required');
   }
 
   return {
-    async share(caller, documentId, input, requestId, idempotency) {
-      audit.assertWritable();
-      const { expiresAt = null, permissions, wrappedKey } = input;
+    /**
+     * Shares a document of the caller with a recipient, who may or may not exist. A share that has
+     * ended is replaced. Throws not_found, share_exists, validation_failed, and the errors of
+     * `Recipients.find`.
+     */
+    async share(request: ServiceRequest, documentId: string, input: NewShare): Promise<Share> {
+      act.assertWritable();
+      const { expiresAt } = input;
       const now = clock();
-      if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt', 'must be to come');
-      const recipientId = await identify(caller, input);
-      return db.asUser(caller, async (tx) => {
+      if (expiresAt !== undefined && expiresAt <= now) {
+        throw invalid('expiresAt', 'must be in the future');
+      }
+      const recipientId = await identify(request, input);
+      return act(request, async (tx) => {
         await holdDocument(tx, documentId);
-        const row = {
-          id: uuidv7(),
-          user_id: caller.userId,
-          tenant_id: caller.tenantId,
-          document_id: documentId,
-          recipient_ref: recipientId,
-          recipient_user_id: await findRecipient(tx, recipientId),
-          wrapped_key: wrappedKey,
-          permissions,
-          expires_at: expiresAt,
-          created_at: now,
-        };
+        const recipient = { id: recipientId, userId: await findRecipient(tx, recipientId) };
+        const row = newRow(request.caller, { ...input, documentId, recipient, now });
         await insertShare(tx, row);
-        const view = toView(row);
-        await idempotency?.keep(tx, view);
-        await audit.append(tx, {
-          action: 'document.shared',
-          ...byOwner(caller, requestId),
-          resource: { type: 'document', id: documentId },
-          data: {
-            shareId: row.id,
-            recipientId,
-            permissions: permissions.join(' '),
-            expiresAt: expiresAt?.toISOString() ?? null,
-          },
-        });
-        return view;
+        return { answer: toView(row), events: [sharedEvent(row)] };
       });
     },
 
-    list: (caller, documentId, { limit, cursor }) =>
+    /**
+     * Lists the shares of a document of the caller, newest first, those that have ended too;
+     * `cursor` is undefined after the last page. Throws not_found.
+     */
+    list: ({ caller }: ServiceRequest, documentId: string, { limit, cursor }: PageQuery) =>
       db.asUser(caller, async (tx) => {
         const rows = await listShares(tx, caller, documentId, { limit: limit + 1, cursor });
-        const shares = rows.slice(0, limit).map(toView);
-        return { shares, cursor: rows.length > limit ? shares.at(-1)?.id : undefined };
+        const page = cutPage(rows, { limit, cursorOf: ({ id }) => id });
+        return { shares: page.rows.map(toView), cursor: page.cursor };
       }),
 
-    unshare: (caller, { id, shareId }, requestId) =>
-      db.asUser(caller, async (tx) => {
-        const removed = await tx
-          .deleteFrom('document_shares')
-          .where('id', '=', shareId)
-          .where('document_id', '=', id)
-          .returning('recipient_ref')
-          .executeTakeFirst();
-        if (removed === undefined) throw new AppError('not_found');
-        await audit.append(tx, {
-          action: 'document.unshared',
-          ...byOwner(caller, requestId),
-          resource: { type: 'document', id },
-          data: { shareId, recipientId: removed.recipient_ref },
-        });
-      }),
+    /** Ends a share at once, even while the audit backlog is full. Throws not_found. */
+    unshare: (
+      request: ServiceRequest,
+      { id, shareId }: { readonly id: string; readonly shareId: string },
+    ): Promise<void> =>
+      act(request, (tx) => removeShare(tx, id, shareId), { evenWithFullBacklog: true }),
 
-    listReceived: (caller, page) => db.asUser(caller, (tx) => listReceived(tx, caller, page)),
-
-    removeAll: removeSharing,
+    /** Lists the documents that others share with the caller, newest share first. */
+    listReceived: ({ caller }: ServiceRequest, query: PageQuery): Promise<ReceivedPage> =>
+      db.asUser(caller, (tx) => listReceived(tx, caller, query)),
   };
+}
+
+interface RowInput extends Pick<NewShare, 'permissions' | 'wrappedKey' | 'expiresAt'> {
+  readonly documentId: string;
+  readonly recipient: { readonly id: string; readonly userId: string | null };
+  readonly now: Date;
+}
+
+function newRow({ userId, tenantId }: Caller, input: RowInput): ShareRow {
+  return {
+    id: uuidv7(),
+    user_id: userId,
+    tenant_id: tenantId,
+    document_id: input.documentId,
+    recipient_ref: input.recipient.id,
+    recipient_user_id: input.recipient.userId,
+    wrapped_key: input.wrappedKey,
+    permissions: input.permissions,
+    expires_at: input.expiresAt ?? null,
+    created_at: input.now,
+  };
+}
+
+async function removeShare(tx: Tx, documentId: string, shareId: string): Promise<Acted<void>> {
+  const removed = await tx
+    .deleteFrom('document_shares')
+    .where('id', '=', shareId)
+    .where('document_id', '=', documentId)
+    .returning('recipient_ref')
+    .executeTakeFirst();
+  if (removed === undefined) throw new AppError('not_found');
+  const unshared = {
+    action: 'document.unshared',
+    resource: { type: 'document', id: documentId },
+    data: { shareId, recipientId: removed.recipient_ref },
+  } as const;
+  return { answer: undefined, events: [unshared] };
+}
+
+function sharedEvent(row: ShareRow) {
+  return {
+    action: 'document.shared',
+    resource: { type: 'document', id: row.document_id },
+    data: {
+      shareId: row.id,
+      recipientId: row.recipient_ref,
+      permissions: row.permissions.join(' '),
+      expiresAt: row.expires_at?.toISOString() ?? null,
+    },
+  } as const;
 }
 
 function invalid(path: string, message: string): AppError {

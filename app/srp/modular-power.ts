@@ -9,27 +9,28 @@ import { promisify } from 'node:util';
 import { generator, pad, primeBytes, toBigInt } from './group.ts';
 
 /**
- * Modular powers by OpenSSL on the thread pool: base^exponent mod N is the Diffie–Hellman secret of
- * the public key `base` and the private key `exponent`, several times faster than BigInt and
- * constant-time in the exponent. OpenSSL has no other entrance, so both are dressed as DER keys.
+ * Modular exponentiation by OpenSSL on the thread pool, several times faster than BigInt and
+ * constant time in the exponent. base^exponent mod N is the Diffie–Hellman secret of the public key
+ * `base` and the private key `exponent`; node:crypto offers it only for keys, so both are encoded
+ * as DER keys.
  */
 
 const agree = promisify(diffieHellman);
 
-/** Node knows the type `dh`, its type declarations do not. */
+/** Generates a DH key pair. Node supports the key type `dh`, which its declarations omit. */
 const generate = promisify(generateKeyPair) as unknown as (
   type: 'dh',
-  options: { group: 'modp15' },
-) => Promise<{ privateKey: KeyObject; publicKey: KeyObject }>;
+  options: { readonly group: 'modp15' },
+) => Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>;
 
 /** A secret exponent and 2^exponent mod N. */
 interface Ephemeral {
-  /** PKCS #8 DER; zero it after use. */
+  /** PKCS #8 DER. Callers must zero it after use. */
   readonly privateKey: Buffer;
   readonly publicValue: bigint;
 }
 
-/** A fresh exponent of at least 256 random bits. */
+/** Generates an exponent of at least 256 random bits, and its power of the generator. */
 export async function generateEphemeral(): Promise<Ephemeral> {
   const { privateKey, publicKey } = await generate('dh', { group: 'modp15' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
@@ -40,24 +41,27 @@ export async function generateEphemeral(): Promise<Ephemeral> {
 }
 
 /**
- * base^exponent mod N, 1 < base < N − 1. OpenSSL refuses the bases 0, 1 and N − 1.
- * @param exponent a key from `generateEphemeral` or `exponentKey`.
+ * Returns base^exponent mod N for 1 < base < N − 1. Rejects for the bases 0, 1 and N − 1, which
+ * OpenSSL refuses.
+ * @param exponent a key from `importExponent` or `exponentKey`.
  */
 export async function power(base: bigint, exponent: KeyObject): Promise<bigint> {
   return toBigInt(await powerBytes(base, exponent));
 }
 
-/** The same in 384 bytes, big-endian; zero them after use where they are secret. */
+/**
+ * Returns base^exponent mod N as 384 bytes, big-endian. Callers must zero them if they are secret.
+ */
 export function powerBytes(base: bigint, exponent: KeyObject): Promise<Buffer> {
   return agree({ publicKey: publicKeyOf(base), privateKey: exponent });
 }
 
-/** The exponent held in a PKCS #8 DER key. */
+/** Imports the exponent that a PKCS #8 DER key holds. */
 export function importExponent(privateKey: Buffer): KeyObject {
   return createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
 }
 
-/** A positive big-endian number as exponent. Leaves no copy of it but the key's own. */
+/** Makes an exponent of a positive big-endian number. Zeroes every copy but the key's own. */
 export function exponentKey(exponent: Buffer): KeyObject {
   const number = integer(exponent);
   const octets = tlv(0x04, number);
@@ -74,22 +78,22 @@ function publicKeyOf(value: bigint): KeyObject {
   return createPublicKey({ key: tlv(0x30, algorithm, bits), format: 'der', type: 'spki' });
 }
 
-/** AlgorithmIdentifier dhKeyAgreement (PKCS #3) with N and g. */
+/** The AlgorithmIdentifier dhKeyAgreement (PKCS #3) with the parameters N and g. */
 const algorithm = tlv(
   0x30,
   tlv(0x06, Buffer.from('2a864886f70d010301', 'hex')),
   tlv(0x30, integer(primeBytes), integer(Buffer.of(Number(generator)))),
 );
 
-/** The INTEGER at the end of an SPKI. It has no leading zeros: its length varies. */
+/** Reads the INTEGER at the end of an SPKI. Its length varies, as it has no leading zeros. */
 export function readPublicValue(spki: Buffer): bigint {
   const afterAlgorithm = readTlv(readTlv(spki).value).rest;
   const bits = readTlv(afterAlgorithm).value;
   return toBigInt(readTlv(bits.subarray(1)).value);
 }
 
-/** The value of the element that `der` begins with, and what comes after it. */
-function readTlv(der: Buffer): { value: Buffer; rest: Buffer } {
+/** Returns the value of the first DER element of `der`, and the bytes after that element. */
+function readTlv(der: Buffer): { readonly value: Buffer; readonly rest: Buffer } {
   const first = der.readUInt8(1);
   const lengthBytes = first < 0x80 ? 0 : first - 0x80;
   const length = lengthBytes === 0 ? first : der.readUIntBE(2, lengthBytes);
@@ -97,7 +101,7 @@ function readTlv(der: Buffer): { value: Buffer; rest: Buffer } {
   return { value: der.subarray(start, start + length), rest: der.subarray(start + length) };
 }
 
-/** A non-negative INTEGER in its shortest form. */
+/** Encodes a non-negative INTEGER in its shortest form. */
 function integer(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Buffer.of(0) : bytes.subarray(first);
@@ -105,7 +109,7 @@ function integer(bytes: Buffer): Buffer {
   return isHigh ? tlv(0x02, Buffer.of(0), digits) : tlv(0x02, digits);
 }
 
-/** An element whose value is `members` one after the other. */
+/** Encodes a DER element whose value is the concatenation of `members`. */
 function tlv(tag: number, ...members: Buffer[]): Buffer {
   const length = members.reduce((sum, member) => sum + member.length, 0);
   let header = [length];

@@ -8,10 +8,10 @@ import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './g
  * group elements; hashes and proofs are Buffers of 32 bytes.
  */
 
-/** k = H(N ‖ PAD(g)) */
+/** The multiplier k = H(N ‖ PAD(g)). */
 const multiplier = toBigInt(sha3(primeBytes, pad(generator)));
 
-/** What the server keeps between challenge and proof, beside the account's verifier. */
+/** State that the server keeps between challenge and login proof, beside the account's verifier. */
 export interface ServerSession {
   readonly clientPublic: bigint;
   readonly serverPublic: bigint;
@@ -19,7 +19,7 @@ export interface ServerSession {
   readonly privateKey: Buffer;
 }
 
-/** The client's A. Throws invalid_public_value unless it is hex and 1 < A < N − 1. */
+/** Parses the client's A. Throws invalid_public_value unless it is hex and 1 < A < N − 1. */
 export function parseClientPublic(hex: string): bigint {
   if (!/^[0-9a-fA-F]{1,768}$/.test(hex)) throw new AppError('invalid_public_value');
   const value = BigInt(`0x${hex}`);
@@ -27,7 +27,7 @@ export function parseClientPublic(hex: string): bigint {
   return value;
 }
 
-/** B = k·v + g^b mod N, with a fresh b. */
+/** Creates the server's challenge B = k·v + g^b mod N, with a fresh secret b. */
 export async function createChallenge(
   clientPublic: bigint,
   verifier: bigint,
@@ -39,8 +39,8 @@ export async function createChallenge(
 }
 
 /**
- * The server's proof M2 = H(PAD(A) ‖ M1 ‖ K) if M1 is the one that only the verifier's owner can
- * compute; undefined otherwise. Zeroes the session's secret.
+ * Verifies the client's login proof M1 in constant time. Returns the server's proof
+ * M2 = H(PAD(A) ‖ M1 ‖ K), or undefined if M1 does not match. Zeroes the session's private key.
  */
 export async function answerProof(
   session: ServerSession,

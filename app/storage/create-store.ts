@@ -6,21 +6,21 @@ import {
 import type { ObjectStore } from './interface/object-store.ts';
 import type { S3Config } from './s3/client.ts';
 
-/** Plain data: it also travels to worker threads. */
+/** Configuration of an object store. Plain data, since it is also sent to worker threads. */
 export type StoreConfig =
-  | ({ driver: 'filesystem' } & FilesystemConfig)
-  | ({ driver: 's3' } & S3Config);
+  | ({ readonly driver: 'filesystem' } & FilesystemConfig)
+  | ({ readonly driver: 's3' } & S3Config);
 
 /**
- * The store need not be there yet: what is missing is storage_unavailable until it is back.
- * Throws storage_unavailable when a directory may be made and cannot.
+ * Creates the client of an object store. The store itself need not be reachable yet: until it is,
+ * its methods throw storage_unavailable.
  */
 export async function createObjectStore(
   config: StoreConfig,
   options?: FilesystemOptions,
 ): Promise<ObjectStore> {
   if (config.driver === 'filesystem') return createFilesystemStore(config, options);
-  // Amazon's SDK is large, and only some need it.
+  // Amazon's SDK is large, so load it only if it is needed.
   const { createS3Store } = await import('./s3/store.ts');
   return createS3Store(config);
 }

@@ -17,7 +17,7 @@ async function hashObject({ key, version }: HashRequest): Promise<ObjectHash> {
   return { sha3: hash.digest('hex'), size };
 }
 
-/** An error's text only: threads cannot hand each other what its cause may hold. */
+/** Converts an error to its code and text: its cause may hold values that cannot be cloned. */
 function toReply(error: unknown): HashReply {
   const { code, cause } =
     error instanceof StorageError

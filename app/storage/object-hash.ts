@@ -2,37 +2,31 @@ import { createThreadPool } from '../async/thread-pool.ts';
 import type { StoreConfig } from './create-store.ts';
 import { StorageError, type StorageErrorCode } from './interface/storage-error.ts';
 
-/** SHA3-256 as lowercase hex; `size` in bytes. */
+/** SHA3-256 in lowercase hex; `size` is in bytes. */
 export interface ObjectHash {
-  sha3: string;
-  size: number;
+  readonly sha3: string;
+  readonly size: number;
 }
 
 export interface HashRequest {
-  key: string;
-  version: string;
+  readonly key: string;
+  readonly version: string;
 }
 
-export type HashReply = ObjectHash | { code: StorageErrorCode; reason: string };
+export type HashReply = ObjectHash | { readonly code: StorageErrorCode; readonly reason: string };
 
-export interface ObjectHasher {
-  /**
-   * Reads the stored object once and hashes it off the event loop. Waits while `concurrency` others are hashed.
-   * Throws what ObjectStore.get throws, and storage_unavailable when the thread dies or the hasher is closed.
-   */
-  hash(key: string, version: string): Promise<ObjectHash>;
+export type ObjectHasher = ReturnType<typeof createObjectHasher>;
 
-  close(): Promise<void>;
-}
-
-/** Small, so that what has been read is collected soon: a large file must not cost more memory. */
+/** Small heaps, so that read chunks are collected soon: a large file must not cost more memory. */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 };
 
-/** Each thread opens the store for itself, so that bytes never cross threads. */
+/**
+ * Hashes stored objects in threads. Each opens the store itself, so that no bytes cross threads.
+ */
 export function createObjectHasher(
   storeConfig: StoreConfig,
-  { concurrency }: { concurrency: number },
-): ObjectHasher {
+  { concurrency }: { readonly concurrency: number },
+) {
   const threads = createThreadPool<HashRequest, HashReply>({
     program: new URL('./object-hash-worker.ts', import.meta.url),
     count: concurrency,
@@ -41,7 +35,12 @@ export function createObjectHasher(
   });
 
   return {
-    async hash(key, version) {
+    /**
+     * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` others
+     * are hashed. Throws the errors of ObjectStore.get, and storage_unavailable if the thread dies
+     * or the hasher is closed.
+     */
+    async hash(key: string, version: string): Promise<ObjectHash> {
       const reply = await threads.run({ key, version }).catch((cause: unknown) => {
         throw new StorageError('storage_unavailable', { cause });
       });

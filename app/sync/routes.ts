@@ -1,14 +1,10 @@
-import { parseDeviceId, requireDeviceId, type DeviceCaller } from '../devices/guard.ts';
+import { parseDeviceId, requireDeviceId } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
-import type { Caller } from '../http/requests/caller.ts';
 import { linkNextPage } from '../http/answers/next-page.ts';
-import type { RequestInfo } from '../http/requests/request.ts';
-import { route, type Route } from '../http/routing/route.ts';
 import { Uuid } from '../http/bodies/wire.ts';
-import type { Author } from './objects/history.ts';
-import type { SyncReading } from './reading/reading.ts';
-import { requireSchemaVersion } from './schema-guard.ts';
-import type { SchemaVersions } from './schema-versions.ts';
+import type { RequestInfo } from '../http/requests/request.ts';
+import { routeFor } from '../http/routing/route.ts';
+import type { WritingDevice } from './objects/history.ts';
 import {
   Applied,
   ChangeList,
@@ -21,6 +17,8 @@ import {
   ObjectView,
   WriteObject,
 } from './objects/schema.ts';
+import type { SyncReading } from './reading/reading.ts';
+import { requireSchemaVersion } from './schema-versions.ts';
 import type { Synchronization } from './synchronization.ts';
 
 const tag = 'Synchronization';
@@ -39,129 +37,124 @@ const ofWrite = [
   'audit_backlog_full',
 ] as const;
 
-interface SyncRoutesOptions {
+interface SyncServices {
   readonly synchronization: Synchronization;
   readonly syncReading: SyncReading;
-  readonly schemaVersions: SchemaVersions;
 }
 
-interface Input {
-  readonly caller: Caller;
-  readonly request: RequestInfo;
-}
+const route = routeFor<SyncServices>();
 
-export function createSyncRoutes(options: SyncRoutesOptions): Route[] {
-  const { synchronization, syncReading, schemaVersions } = options;
+const write = route({
+  method: 'post',
+  path: '/v1/sync',
+  tag,
+  summary: 'Changes or deletes an object, merging what other devices changed',
+  access: mayWrite,
+  body: WriteObject,
+  uniqueNames: true,
+  status: 200,
+  response: Applied,
+  errors: ['not_found', 'sync_conflict', ...ofWrite],
+  audit: {
+    actions: ['sync.changed', 'sync.deleted', 'sync.conflicted'],
+    note: '`sync.conflicted` where the response is 409 `sync_conflict`',
+  },
+  handler: async ({ synchronization }, { request, body, http }) => {
+    const answer = await synchronization.write(request, parseDevice(http), body);
+    if (answer.status === 'APPLIED') return answer;
+    throw new AppError('sync_conflict', { members: answer });
+  },
+});
 
-  const write = route({
-    method: 'post',
+const create = route({
+  method: 'post',
+  path: '/v1/sync/create',
+  tag,
+  summary: 'Makes an object under an id that the client chooses',
+  access: mayWrite,
+  body: CreateObject,
+  uniqueNames: true,
+  status: 201,
+  response: ObjectView,
+  errors: ['object_exists', ...ofWrite],
+  audit: { actions: ['sync.created'] },
+  handler: async ({ synchronization }, { request, body, http }) =>
+    synchronization.create(request, parseDevice(http), body),
+});
+
+const reads = [
+  route({
+    method: 'get',
     path: '/v1/sync',
     tag,
-    summary: 'Changes or deletes an object, merging what other devices changed',
-    access: mayWrite,
-    body: WriteObject,
-    uniqueNames: true,
+    summary: 'Lists the caller’s objects in the order of their last changes, or what changed',
+    access: mayRead,
+    query: ChangePage,
     status: 200,
-    response: Applied,
-    errors: ['not_found', 'sync_conflict', ...ofWrite],
-    handler: async (input) => {
-      const answer = await synchronization.write(toAuthor(input), input.body);
-      if (answer.status === 'APPLIED') return answer;
-      throw new AppError('sync_conflict', { members: answer });
-    },
-  });
-
-  const create = route({
-    method: 'post',
-    path: '/v1/sync/create',
+    response: ChangeList,
+    errors: ofDevice,
+    handler: async ({ syncReading }, { request, query, http }) =>
+      syncReading.list(request, deviceIdOf(http), query),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/sync/:objectId',
     tag,
-    summary: 'Makes an object under an id of the client’s',
-    access: mayWrite,
-    body: CreateObject,
-    uniqueNames: true,
-    status: 201,
+    summary: 'Returns an object as it is now',
+    access: mayRead,
+    params: ObjectId,
+    status: 200,
     response: ObjectView,
-    errors: ['object_exists', ...ofWrite],
-    handler: async (input) => synchronization.create(toAuthor(input), input.body),
-  });
+    errors: ['not_found', ...ofDevice],
+    handler: async ({ syncReading }, { request, params, http }) =>
+      syncReading.get(request, deviceIdOf(http), params.objectId),
+  }),
+  route({
+    method: 'get',
+    path: '/v1/sync/:objectId/history',
+    tag,
+    summary: 'Lists the outcome of every write of an object, with conflicts, oldest first',
+    access: mayRead,
+    params: ObjectId,
+    query: HistoryPage,
+    status: 200,
+    response: HistoryList,
+    errors: ['not_found', ...ofDevice],
+    handler: async ({ syncReading }, { request, params: { objectId }, query, http, reply }) => {
+      const page = await syncReading.history(request, deviceIdOf(http), objectId, query);
+      linkNextPage(reply, `/v1/sync/${objectId}/history`, query, page.cursor);
+      return { objectId, history: page.history };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/sync/:objectId/export',
+    tag,
+    summary: 'Returns an object and its versions as RFC 8785 canonical JSON',
+    access: mayRead,
+    params: ObjectId,
+    status: 200,
+    response: Export,
+    errors: ['not_found', ...ofDevice],
+    handler: async ({ syncReading }, { request, params, http, reply }) => {
+      const text = await syncReading.export(request, deviceIdOf(http), params.objectId);
+      reply.set('Content-Type', 'application/json; charset=utf-8');
+      return text;
+    },
+  }),
+];
 
-  const routes = [
-    requireSchemaVersion(write, schemaVersions),
-    requireSchemaVersion(create, schemaVersions),
-    route({
-      method: 'get',
-      path: '/v1/sync',
-      tag,
-      summary: 'The objects of the caller in the order of their last changes, or what changed',
-      access: mayRead,
-      query: ChangePage,
-      status: 200,
-      response: ChangeList,
-      errors: ofDevice,
-      handler: async (input) => syncReading.list(toReader(input), input.query),
-    }),
-    route({
-      method: 'get',
-      path: '/v1/sync/:objectId',
-      tag,
-      summary: 'An object as it is now',
-      access: mayRead,
-      params: ObjectId,
-      status: 200,
-      response: ObjectView,
-      errors: ['not_found', ...ofDevice],
-      handler: async (input) => syncReading.get(toReader(input), input.params.objectId),
-    }),
-    route({
-      method: 'get',
-      path: '/v1/sync/:objectId/history',
-      tag,
-      summary: 'What became of every write of an object, conflicts too, oldest first',
-      access: mayRead,
-      params: ObjectId,
-      query: HistoryPage,
-      status: 200,
-      response: HistoryList,
-      errors: ['not_found', ...ofDevice],
-      handler: async (input) => {
-        const { params, query, reply } = input;
-        const { objectId } = params;
-        const { history, cursor } = await syncReading.history(toReader(input), objectId, query);
-        linkNextPage(reply, `/v1/sync/${objectId}/history`, query, cursor);
-        return { objectId, history };
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/v1/sync/:objectId/export',
-      tag,
-      summary: 'An object and its versions as RFC 8785 canonical JSON',
-      access: mayRead,
-      params: ObjectId,
-      status: 200,
-      response: Export,
-      errors: ['not_found', ...ofDevice],
-      handler: async (input) => {
-        const text = await syncReading.export(toReader(input), input.params.objectId);
-        input.reply.set('Content-Type', 'application/json; charset=utf-8');
-        return text;
-      },
-    }),
-  ];
-  return routes.map(requireDeviceId);
+export const syncRoutes = [requireSchemaVersion(write), requireSchemaVersion(create), ...reads].map(
+  (each) => requireDeviceId(each),
+);
+
+function deviceIdOf({ headers }: RequestInfo): string {
+  return parseDeviceId(headers['x-device-id']);
 }
 
-function toReader({ caller, request }: Input): DeviceCaller {
-  return { caller, deviceId: parseDeviceId(request.headers['x-device-id']) };
-}
-
-function toAuthor(input: Input): Author {
-  const { serverId, headers } = input.request;
-  return {
-    ...toReader(input),
-    serverId,
-    syncRequestId: parseRequestId(headers['x-sync-request-id']),
-  };
+function parseDevice(http: RequestInfo): WritingDevice {
+  const syncRequestId = parseRequestId(http.headers['x-sync-request-id']);
+  return { deviceId: deviceIdOf(http), syncRequestId };
 }
 
 function parseRequestId(header: string | string[] | undefined): string | undefined {

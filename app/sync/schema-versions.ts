@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { AppError } from '../errors/app-error.ts';
+import type { Route } from '../http/routing/route.ts';
 
 const form = /^([0-9]{1,9})-([0-9]{1,9})$/;
 
-/** Of `min-max`: the versions of clients' data formats that are taken, both included. */
+/** Parses `min-max`, the versions of the clients' data format that are accepted, both included. */
 export const SchemaVersions = z
   .string()
   .regex(form, { error: 'must be two integers as in 1-3', abort: true })
@@ -13,3 +15,28 @@ export const SchemaVersions = z
   .refine(({ min, max }) => min <= max, 'must not end before it begins');
 
 export type SchemaVersions = z.output<typeof SchemaVersions>;
+
+interface SchemaVersionServices {
+  readonly schemaVersions: SchemaVersions;
+}
+
+/**
+ * Returns the route with a guard that refuses a request unless its X-Schema-Version is one of the
+ * accepted versions. Throws schema_version_unsupported.
+ */
+export function requireSchemaVersion<S>(route: Route<S>): Route<S & SchemaVersionServices> {
+  return {
+    ...route,
+    // Runs before the body is looked at, which another version may write differently.
+    handle: async (services, raw) => {
+      const { min, max } = services.schemaVersions;
+      raw.reply.set('X-Schema-Version-Supported', `${min}-${max}`);
+      const version = raw.request.headers['x-schema-version'];
+      const isInteger = typeof version === 'string' && /^[0-9]{1,9}$/.test(version);
+      if (!isInteger || Number(version) < min || Number(version) > max) {
+        throw new AppError('schema_version_unsupported');
+      }
+      return route.handle(services, raw);
+    },
+  };
+}

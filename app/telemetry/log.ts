@@ -2,7 +2,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
 
-/** Names that hold secrets anywhere in this system; pino blanks them up to two levels deep. */
+/** Property names that hold secrets in this system. pino redacts them up to two levels deep. */
 const secretNames = [
   'password',
   'pin',
@@ -21,7 +21,7 @@ const secretNames = [
   'secretAccessKey',
 ];
 
-/** JSON logs, one object a line, to standard output unless a destination is given. */
+/** Creates a log of JSON objects, one a line, written to standard output unless told otherwise. */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
     {
@@ -39,9 +39,9 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   );
 }
 
-/** No other property of an error: libraries hang commands, rows and requests on theirs. */
+/** Serializes type, message, stack and code only: libraries attach commands and rows to errors. */
 function describeError(error: unknown) {
-  if (!(error instanceof Error)) return { message: 'something that is no Error was thrown' };
+  if (!(error instanceof Error)) return { message: 'a value that is not an Error was thrown' };
   const { type, message, stack } = pino.stdSerializers.err(error);
   const { code } = error as { code?: unknown };
   return { type, message, stack, ...(typeof code === 'string' ? { code } : {}) };

@@ -5,14 +5,12 @@ import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { expiryOf } from './expiry.ts';
-import { toTokenError } from './token-error.ts';
-import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
+import { accessTokenSeconds, clockSkewSeconds, expiryOf, toTokenError } from './token-rules.ts';
 import { createVerifiedTokens } from './verified-tokens.ts';
 
-/** The claims of our access tokens beside the registered ones (RFC 9068). */
+/** The claims of the vault's own access tokens beside the registered ones (RFC 9068). */
 const Claims = z.object({
   sub: z.guid(),
   tenant_id: z.string().min(1),
@@ -21,27 +19,20 @@ const Claims = z.object({
   authz: z.object({ roles: z.array(z.string()), scopes: z.array(z.string()) }),
 });
 
-/** How many tokens are known whose signatures were verified: some 1 kB each. */
+/** How many verified tokens are cached, at about 1 kB each. */
 const maxVerified = 10_000;
 
-/** Whom an access token is for. */
+/** The user and the rights that an access token is issued for. */
 export type TokenSubject = Omit<Caller, 'issuer' | 'sessionId' | 'expiresAt'> & {
   readonly sessionId: string;
 };
 
-/** A caller whose token is ours: it always names a session. */
+/** A caller with a token of the vault itself, which always names a session. */
 type OwnCaller = Caller & { readonly sessionId: string };
 
 interface Verified {
   readonly header: { readonly kid?: string };
   readonly caller: OwnCaller;
-}
-
-export interface AccessTokens {
-  /** RS256, `typ: at+jwt`, signed in the HSM. Throws SignerUnavailable. */
-  issue(subject: TokenSubject, lifetimeSeconds?: number): Promise<string>;
-  /** Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. */
-  verify(token: string): Promise<OwnCaller>;
 }
 
 interface AccessTokensOptions {
@@ -53,54 +44,71 @@ interface AccessTokensOptions {
   readonly clock: Clock;
 }
 
-export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
+
+/** Creates the service that issues and verifies the vault's own access tokens. */
+export function createAccessTokens(options: AccessTokensOptions) {
   const { issuer, audience, signer, registry, findOwnKey, clock } = options;
   const verified = createVerifiedTokens<Verified>(maxVerified);
+
+  async function issue(
+    subject: TokenSubject,
+    lifetimeSeconds: number = accessTokenSeconds,
+  ): Promise<string> {
+    const { keyId } = await registry.active('token');
+    const issuedAt = Math.floor(clock().getTime() / 1000);
+    const claims = {
+      iss: issuer,
+      sub: subject.userId,
+      aud: audience,
+      exp: issuedAt + lifetimeSeconds,
+      iat: issuedAt,
+      jti: randomUUID(),
+      authz: { roles: [...subject.roles], scopes: [...subject.scopes] },
+      tenant_id: subject.tenantId,
+      plan: subject.plan,
+      sid: subject.sessionId,
+    };
+    return signer.signToken({ keyId, typ: 'at+jwt', claims });
+  }
+
+  async function verify(token: string): Promise<OwnCaller> {
+    const known = verified.find(token, clock());
+    if (known !== undefined) {
+      await findOwnKey(known.header);
+      return known.caller;
+    }
+    try {
+      const { payload, protectedHeader: header } = await jwtVerify(token, findOwnKey, {
+        algorithms: ['RS256'],
+        typ: 'at+jwt',
+        issuer,
+        audience,
+        clockTolerance: clockSkewSeconds,
+        currentDate: clock(),
+        requiredClaims: ['sub', 'exp', 'iat', 'jti'],
+      });
+      const caller = { ...parseClaims(payload), issuer, expiresAt: expiryOf(payload) };
+      verified.add(token, { header, caller }, validUntil(payload));
+      return caller;
+    } catch (error) {
+      throw toTokenError(error);
+    }
+  }
+
   return {
-    async issue(subject, lifetimeSeconds = accessTokenSeconds) {
-      const { keyId } = await registry.active('token');
-      const issuedAt = Math.floor(clock().getTime() / 1000);
-      const claims = {
-        iss: issuer,
-        sub: subject.userId,
-        aud: audience,
-        exp: issuedAt + lifetimeSeconds,
-        iat: issuedAt,
-        jti: randomUUID(),
-        authz: { roles: [...subject.roles], scopes: [...subject.scopes] },
-        tenant_id: subject.tenantId,
-        plan: subject.plan,
-        sid: subject.sessionId,
-      };
-      return signer.signToken({ keyId, typ: 'at+jwt', claims });
-    },
-    async verify(token) {
-      const known = verified.find(token, clock());
-      if (known !== undefined) {
-        await findOwnKey(known.header);
-        return known.caller;
-      }
-      try {
-        const { payload, protectedHeader: header } = await jwtVerify(token, findOwnKey, {
-          algorithms: ['RS256'],
-          typ: 'at+jwt',
-          issuer,
-          audience,
-          clockTolerance: clockSkewSeconds,
-          currentDate: clock(),
-          requiredClaims: ['sub', 'exp', 'iat', 'jti'],
-        });
-        const caller = { ...parseClaims(payload), issuer, expiresAt: expiryOf(payload) };
-        verified.add(token, { header, caller }, validUntil(payload));
-        return caller;
-      } catch (error) {
-        throw toTokenError(error);
-      }
-    },
+    /** Issues a token that the HSM signs: RS256, `typ: at+jwt`. Throws SignerUnavailable. */
+    issue,
+
+    /**
+     * Returns the caller whom a token names. Throws invalid_token, token_expired, invalid_issuer,
+     * invalid_audience or jwks_unavailable.
+     */
+    verify,
   };
 }
 
-/** As `jwtVerify` has it. */
+/** Returns the time from which `jwtVerify` refuses a token as expired. */
 function validUntil({ exp = 0 }: JWTPayload): Date {
   return new Date((exp + clockSkewSeconds) * 1000);
 }

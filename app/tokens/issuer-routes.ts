@@ -1,62 +1,62 @@
 import type { Clock } from '../async/clock.ts';
-import type { RegisteredKey } from '../proof/registered-key.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
 import { AppError } from '../errors/app-error.ts';
-import { route, type Route } from '../http/routing/route.ts';
+import { routeFor } from '../http/routing/route.ts';
+import type { KeyRegistry } from '../keys/registry.ts';
+import type { RegisteredKey } from '../proof/registered-key.ts';
 import { servesTokens } from './own-keys.ts';
 import { Discovery, JsonWebKeySet } from './schema.ts';
 
 const tag = 'Issuer';
 const cacheable = 'public, max-age=300';
 
-interface IssuerRoutesOptions {
+interface IssuerServices {
   readonly issuer: string;
   readonly registry: KeyRegistry;
   readonly clock: Clock;
 }
 
-/** The vault as an issuer of tokens: the documents by which others verify them. */
-export function createIssuerRoutes({ issuer, registry, clock }: IssuerRoutesOptions): Route[] {
-  return [
-    route({
-      method: 'get',
-      path: '/.well-known/jwks.json',
-      tag,
-      summary: 'The keys that sign access tokens',
-      access: 'public',
-      status: 200,
-      response: JsonWebKeySet,
-      errors: ['jwks_unavailable'],
-      handler: async ({ reply }) => {
-        const now = clock();
-        const keys = (await registry.list()).filter((key) => servesTokens(key, now));
-        if (keys.length === 0) throw new AppError('jwks_unavailable');
-        reply.set('Cache-Control', cacheable);
-        return { keys: keys.map(toJwk) };
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/.well-known/openid-configuration',
-      tag,
-      summary: 'Where the keys are',
-      access: 'public',
-      status: 200,
-      response: Discovery,
-      errors: [],
-      handler: async ({ reply }) => {
-        reply.set('Cache-Control', cacheable);
-        return {
-          issuer,
-          jwks_uri: `${issuer}/.well-known/jwks.json`,
-          response_types_supported: ['none'],
-          subject_types_supported: ['public'],
-          id_token_signing_alg_values_supported: ['RS256'],
-        };
-      },
-    }),
-  ];
-}
+const route = routeFor<IssuerServices>();
+
+/** The documents by which others verify the tokens that the vault issues. */
+export const issuerRoutes = [
+  route({
+    method: 'get',
+    path: '/.well-known/jwks.json',
+    tag,
+    summary: 'Returns the public keys that verify access tokens',
+    access: 'public',
+    status: 200,
+    response: JsonWebKeySet,
+    errors: ['jwks_unavailable'],
+    handler: async ({ registry, clock }, { reply }) => {
+      const now = clock();
+      const keys = (await registry.list()).filter((key) => servesTokens(key, now));
+      if (keys.length === 0) throw new AppError('jwks_unavailable');
+      reply.set('Cache-Control', cacheable);
+      return { keys: keys.map(toJwk) };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/.well-known/openid-configuration',
+    tag,
+    summary: 'Returns where the public keys are',
+    access: 'public',
+    status: 200,
+    response: Discovery,
+    errors: [],
+    handler: async ({ issuer }, { reply }) => {
+      reply.set('Cache-Control', cacheable);
+      return {
+        issuer,
+        jwks_uri: `${issuer}/.well-known/jwks.json`,
+        response_types_supported: ['none'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['RS256'],
+      };
+    },
+  }),
+];
 
 function toJwk({ keyId, key }: RegisteredKey) {
   const { n = '', e = '' } = key.export({ format: 'jwk' });

@@ -3,18 +3,18 @@ import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
-import { accessTokenSeconds, clockSkewSeconds } from './token-lifetime.ts';
+import { accessTokenSeconds, clockSkewSeconds } from './token-rules.ts';
 
-/** A process may sign with a key that another has just retired. */
+/** Seconds for which a process may still sign with a key that another has just retired. */
 const lagSeconds = 10;
 
-/** How long after its retirement tokens of a key may still be valid. */
+/** Seconds after the retirement of a key for which its tokens may still be valid. */
 const lastSeconds = accessTokenSeconds + clockSkewSeconds + lagSeconds;
 
-/** What tells whether a key serves tokens. */
+/** The properties of a key that decide whether it serves tokens. */
 type Validity = Pick<RegisteredKey, 'purpose' | 'activatedAt' | 'retiredAt'>;
 
-/** Whether the key may come to sign tokens, or tokens that it signed may still be valid. */
+/** Returns whether a key signs tokens or will, or tokens that it signed may still be valid. */
 export function servesTokens({ purpose, activatedAt, retiredAt }: Validity, now: Date): boolean {
   if (purpose !== 'token') return false;
   if (retiredAt === null) return true;
@@ -26,10 +26,7 @@ interface OwnKeysOptions {
   readonly clock: Clock;
 }
 
-/**
- * Finds the vault's own token key that a JWS header names. Throws invalid_token for any other key,
- * and jwks_unavailable where it cannot be looked up: that is no unknown key.
- */
+/** Creates the function that finds the vault's own token keys. */
 export function createOwnKeys({ registry, clock }: OwnKeysOptions) {
   async function lookUp(keyId: string) {
     try {
@@ -39,7 +36,11 @@ export function createOwnKeys({ registry, clock }: OwnKeysOptions) {
     }
   }
 
-  return async function findOwnKey(header: { kid?: string }): Promise<KeyObject> {
+  /**
+   * Finds the vault's own token key that a JWS header names. Throws invalid_token for any other
+   * key, and jwks_unavailable if the key cannot be looked up.
+   */
+  return async function findOwnKey(header: { readonly kid?: string }): Promise<KeyObject> {
     const key = header.kid === undefined ? undefined : await lookUp(header.kid);
     if (key === undefined || !servesTokens(key, clock())) throw new AppError('invalid_token');
     return key.key;

@@ -7,20 +7,9 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { KeyRegistry } from '../keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
-import { reauthTokenSeconds } from './token-lifetime.ts';
+import { reauthTokenSeconds } from './token-rules.ts';
 
 const Claims = z.object({ purpose: z.literal('reauth') });
-
-/** Shows that a caller proved who they are a moment ago. */
-export interface ReauthTokens {
-  /** RS256, `typ: reauth+jwt`, five minutes, signed in the HSM. Throws SignerUnavailable. */
-  issue(caller: Pick<Caller, 'userId'>): Promise<{ reauthToken: string; expiresAt: Date }>;
-  /**
-   * Takes any token of the caller's own, whichever session it was issued in.
-   * Throws reauth_required, reauth_expired, reauth_invalid or jwks_unavailable.
-   */
-  verify(token: string | undefined, caller: Caller): Promise<void>;
-}
 
 interface ReauthTokensOptions {
   readonly issuer: string;
@@ -31,44 +20,65 @@ interface ReauthTokensOptions {
   readonly clock: Clock;
 }
 
-export function createReauthTokens(options: ReauthTokensOptions): ReauthTokens {
-  const { issuer, audience, signer, registry, findOwnKey, clock } = options;
-  return {
-    async issue(caller) {
-      const { keyId } = await registry.active('token');
-      const issuedAt = Math.floor(clock().getTime() / 1000);
-      const expiresAt = issuedAt + reauthTokenSeconds;
-      const claims = {
-        iss: issuer,
-        sub: caller.userId,
-        aud: audience,
-        exp: expiresAt,
-        iat: issuedAt,
-        jti: randomUUID(),
-        purpose: 'reauth',
-      };
-      const reauthToken = await signer.signToken({ keyId, typ: 'reauth+jwt', claims });
-      return { reauthToken, expiresAt: new Date(expiresAt * 1000) };
-    },
+interface IssuedReauth {
+  readonly reauthToken: string;
+  readonly expiresAt: Date;
+}
 
-    async verify(token, caller) {
-      if (token === undefined) throw new AppError('reauth_required');
-      try {
-        const { payload } = await jwtVerify(token, findOwnKey, {
-          algorithms: ['RS256'],
-          typ: 'reauth+jwt',
-          issuer,
-          audience,
-          subject: caller.userId,
-          // No tolerance for clocks that differ: never older than five minutes (specification, MFA 1).
-          currentDate: clock(),
-          requiredClaims: ['exp', 'iat', 'jti'],
-        });
-        Claims.parse(payload);
-      } catch (error) {
-        throw toAppError(error);
-      }
-    },
+export type ReauthTokens = ReturnType<typeof createReauthTokens>;
+
+/** Creates the service of tokens which show that a caller has just proved who they are. */
+export function createReauthTokens(options: ReauthTokensOptions) {
+  const { issuer, audience, signer, registry, findOwnKey, clock } = options;
+
+  async function issue(caller: Pick<Caller, 'userId'>): Promise<IssuedReauth> {
+    const { keyId } = await registry.active('token');
+    const issuedAt = Math.floor(clock().getTime() / 1000);
+    const expiresAt = issuedAt + reauthTokenSeconds;
+    const claims = {
+      iss: issuer,
+      sub: caller.userId,
+      aud: audience,
+      exp: expiresAt,
+      iat: issuedAt,
+      jti: randomUUID(),
+      purpose: 'reauth',
+    };
+    const reauthToken = await signer.signToken({ keyId, typ: 'reauth+jwt', claims });
+    return { reauthToken, expiresAt: new Date(expiresAt * 1000) };
+  }
+
+  async function verify(token: string | undefined, caller: Caller): Promise<void> {
+    if (token === undefined) throw new AppError('reauth_required');
+    try {
+      const { payload } = await jwtVerify(token, findOwnKey, {
+        algorithms: ['RS256'],
+        typ: 'reauth+jwt',
+        issuer,
+        audience,
+        subject: caller.userId,
+        // No clock tolerance: a token is never accepted after five minutes (specification, MFA 1).
+        currentDate: clock(),
+        requiredClaims: ['exp', 'iat', 'jti'],
+      });
+      Claims.parse(payload);
+    } catch (error) {
+      throw toAppError(error);
+    }
+  }
+
+  return {
+    /**
+     * Issues a token that the HSM signs: RS256, `typ: reauth+jwt`, valid for five minutes. Throws
+     * SignerUnavailable.
+     */
+    issue,
+
+    /**
+     * Accepts any unexpired token of the caller's own, in whichever session it was issued. Throws
+     * reauth_required, reauth_expired, reauth_invalid or jwks_unavailable.
+     */
+    verify,
   };
 }
 

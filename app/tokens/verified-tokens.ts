@@ -1,26 +1,27 @@
 import { hash } from 'node:crypto';
 
-/**
- * What tokens say whose signatures were verified already: an RSA verification costs more than all
- * else that lets a request in. By digest, so that no token stays in memory. Whether the key still
- * serves, and the session still lasts, is for the caller to look at.
- */
-interface VerifiedTokens<Claims> {
-  /** Undefined for a token that is not known, or has expired. */
-  find(token: string, now: Date): Claims | undefined;
-  /** The oldest gives way. */
-  add(token: string, claims: Claims, validUntil: Date): void;
+interface Verified<Claims> {
+  readonly claims: Claims;
+  readonly validUntil: Date;
 }
 
-/** @param capacity how many tokens */
-export function createVerifiedTokens<Claims>(capacity: number): VerifiedTokens<Claims> {
-  const known = new Map<string, { claims: Claims; validUntil: Date }>();
+/**
+ * Creates a cache of the claims of tokens whose signatures were verified: an RSA verification costs
+ * more than everything else that admits a request. Tokens are kept as digests only. Callers MUST
+ * still check that the token's key serves and that its session lasts.
+ * @param capacity how many tokens are kept.
+ */
+export function createVerifiedTokens<Claims>(capacity: number) {
+  const known = new Map<string, Verified<Claims>>();
   return {
-    find(token, now) {
+    /** Returns the claims of a token; undefined if it is unknown or has expired. */
+    find(token: string, now: Date): Claims | undefined {
       const entry = known.get(digestOf(token));
       return entry !== undefined && now < entry.validUntil ? entry.claims : undefined;
     },
-    add(token, claims, validUntil) {
+
+    /** Adds a token; the oldest one is evicted beyond the capacity. */
+    add(token: string, claims: Claims, validUntil: Date): void {
       known.set(digestOf(token), { claims, validUntil });
       const [oldest] = known.keys();
       if (known.size > capacity && oldest !== undefined) known.delete(oldest);

@@ -5,58 +5,80 @@ import type { AuditEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Clock } from '../async/clock.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { AuditEvent } from './event.ts';
 
-export interface AuditTrail {
-  /**
-   * Records an event in the transaction of the action it tells of, to be signed right after the
-   * commit. Call it last: it locks the resource's sequence. Answers the entry's id.
-   */
-  append(tx: Tx, event: AuditEvent, id?: string): Promise<string>;
-  /** Throws audit_backlog_full while too many entries wait for their signature. */
-  assertWritable(): void;
-}
-
 interface TrailOptions {
   readonly clock: Clock;
-  /** Wakes the sealer. */
+  /** Called after a commit with new entries; wakes the sealer. */
   readonly onCommitted: () => void;
   readonly isBacklogFull: () => boolean;
 }
 
-export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOptions): AuditTrail {
+export type AuditTrail = ReturnType<typeof createAuditTrail>;
+
+/** Creates the service that appends audit entries. */
+export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOptions) {
+  /**
+   * Records an event in the transaction of its action; it is signed right after the commit. Call
+   * it last: it locks the sequence of the event's resource. Resolves with the entry's id.
+   */
+  async function append(tx: Tx, event: AuditEvent): Promise<string> {
+    const { entryId: id = uuidv7(), owner, resource } = event;
+    const [head, tail] = textAroundSeq(id, event, clock());
+    takesLock(tx, 'audit sequence');
+    await tx
+      .with('next', (cte) => nextSeq(cte, event))
+      .insertInto('audit_entries')
+      .values(({ selectFrom }) => ({
+        id,
+        user_id: owner.userId,
+        tenant_id: owner.tenantId,
+        resource_type: resource.type,
+        resource_id: resource.id,
+        seq: selectFrom('next').select('last_seq'),
+        action: event.action,
+        canonical: selectFrom('next').select(
+          sql<string>`${head}::text || last_seq || ${tail}`.as('canonical'),
+        ),
+      }))
+      .execute();
+    afterCommit(tx, onCommitted);
+    return id;
+  }
+
   return {
-    async append(tx, event, id = uuidv7()) {
-      const { owner, resource } = event;
-      const [head, tail] = textAroundSeq(id, event, clock());
-      await tx
-        .with('next', (cte) => nextSeq(cte, event))
-        .insertInto('audit_entries')
-        .values(({ selectFrom }) => ({
-          id,
-          user_id: owner.userId,
-          tenant_id: owner.tenantId,
-          resource_type: resource.type,
-          resource_id: resource.id,
-          seq: selectFrom('next').select('last_seq'),
-          action: event.action,
-          canonical: selectFrom('next').select(
-            sql<string>`${head}::text || last_seq || ${tail}`.as('canonical'),
-          ),
-        }))
-        .execute();
-      afterCommit(tx, onCommitted);
-      return id;
+    append,
+
+    /** Records several events, in the order of their resources so that none deadlock. */
+    async appendAll(tx: Tx, events: readonly AuditEvent[]): Promise<void> {
+      for (const event of events.toSorted(byResource)) await append(tx, event);
     },
-    assertWritable() {
+
+    /** Throws audit_backlog_full while too many entries wait for their signature. */
+    assertWritable(): void {
       if (isBacklogFull()) throw new AppError('audit_backlog_full', { retryAfterSeconds: 30 });
     },
   };
 }
 
-/** Gapless: the row stays locked until the transaction ends, and a rollback gives it back. */
+function byResource(a: AuditEvent, b: AuditEvent): number {
+  const [first, second] = [resourceKey(a), resourceKey(b)];
+  if (first === second) return 0;
+  return first < second ? -1 : 1;
+}
+
+/** Returns the key of a resource in the order in which sequences are locked. */
+export function resourceKey({ owner, resource }: Pick<AuditEvent, 'owner' | 'resource'>): string {
+  return `${owner.userId} ${resource.type} ${resource.id} ${owner.tenantId}`;
+}
+
+/**
+ * Increments the sequence number of the event's resource. Numbers have no gaps: the row stays locked
+ * until the transaction ends, and a rollback reverts it.
+ */
 function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
   return cte
     .insertInto('audit_sequences')
@@ -76,8 +98,8 @@ function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
 }
 
 /**
- * The RFC 8785 text that is hashed and signed, before and after its `seq`, which is known only to
- * the statement that stores it.
+ * Returns the RFC 8785 text that is hashed and signed, cut at its `seq`, which only the statement
+ * that stores the entry knows.
  */
 function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, tail: string] {
   const entry: Omit<AuditEntry, 'seq'> = {
@@ -93,7 +115,7 @@ function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, 
     data: event.data,
     salt: randomBytes(32).toString('base64'),
   };
-  // Members stand in the order of their names, and there are some on both sides of it.
+  // Members are sorted by name, and `seq` is neither the first nor the last.
   const members = Object.entries(entry);
   const before = canonicalText(Object.fromEntries(members.filter(([name]) => name < 'seq')));
   const after = canonicalText(Object.fromEntries(members.filter(([name]) => name > 'seq')));

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 
-/** How many entries wait for their signature, counted up to `limit`. */
+/** Counts the entries that wait for their signature, up to `limit`. */
 export async function countUnsealed(tx: Tx, limit: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count

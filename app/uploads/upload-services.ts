@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../trail/trail.ts';
+import type { Act } from '../trail/act.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -24,7 +24,7 @@ interface UploadsConfig {
 
 interface Needs {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
   readonly hasher: ObjectHasher;
@@ -32,7 +32,7 @@ interface Needs {
   readonly log: Log;
 }
 
-/** The services of uploads, for routes and for other features. */
+/** Creates the services of uploads, for their routes and for other features. */
 export function createUploadServices(config: UploadsConfig, needs: Needs) {
   const plan = createPlans({ ...config.plans, log: needs.log });
   const hashes = createFileHashes(needs);

@@ -1,41 +1,43 @@
 import { sql } from 'kysely';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/interface/storage-error.ts';
 import type { FileHashes, StoredFile } from './completion/file-hashes.ts';
 import { usableMs } from './sessions/limits.ts';
 
-/** A completed upload, as a document takes it over. */
+/** A completed upload that can become the file of a document. */
 export interface CompletedFile {
   readonly sessionId: string;
   readonly storageKey: string;
   readonly objectVersion: string;
   readonly fileSize: number;
-  /** SHA3-256 of the stored bytes, hex, computed here. */
+  /** Hex SHA3-256 of the stored bytes, computed by the server. */
   readonly fileHash: string;
 }
 
-/** What other features may ask of uploads. */
+/** The operations on uploads for other features. */
 export interface Uploads {
   /**
-   * The caller's completed upload at a path, once its hash is known; undefined unless it was
-   * completed within the last 24 hours and its bytes are still there. Rejects with StorageError.
+   * Resolves with the caller's completed upload at a path, once its hash is known; with undefined
+   * unless it was completed within the last 24 hours and its bytes are still stored. Rejects with
+   * StorageError.
    */
   findCompleted(caller: Caller, storagePath: string): Promise<CompletedFile | undefined>;
   /**
-   * Whether a completed upload is still there; if so it stays until the transaction ends, and others
-   * who ask for it wait.
+   * Locks a completed upload until the transaction ends, so that it stays. Resolves with false if
+   * it has been removed.
    */
   hold(tx: Tx, storageKey: string): Promise<boolean>;
-  /** Forgets the upload whose object is deleted, so that it counts against no quota. */
+  /** Removes the row of an upload whose object is deleted, so that no quota counts it. */
   forget(tx: Tx, storageKey: string): Promise<void>;
-  /** Holds every upload of an owner: until the transaction ends, none becomes a document. */
+  /** Locks all uploads of an owner: none becomes a document until the transaction ends. */
   holdAll(tx: Tx, owner: Owner): Promise<void>;
   /**
-   * Removes every upload of an owner, in whatever state, with what is stored of it, but for those
-   * at `keptKeys`. Answers how many.
+   * Removes all uploads of an owner, in any state, with their stored objects, except those at
+   * `keptKeys`. Resolves with the number of removed uploads.
    */
   discardAll(tx: Tx, owner: Owner, keptKeys: readonly string[]): Promise<number>;
 }
@@ -48,7 +50,7 @@ interface UploadsOptions {
 }
 
 export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Uploads {
-  /** Undefined if other bytes, or none, are where the upload was. */
+  /** Returns the hash of an upload, or undefined if its bytes are gone or were replaced. */
   async function findHash(caller: Caller, file: StoredFile): Promise<string | undefined> {
     try {
       return await hashes.wait(caller, file);
@@ -61,35 +63,41 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
     }
   }
 
+  async function findCompleted(
+    caller: Caller,
+    storagePath: string,
+  ): Promise<CompletedFile | undefined> {
+    const session = await db.asUser(caller, (tx) =>
+      tx
+        .selectFrom('upload_sessions')
+        .select(['id', 'storage_key', 'object_version', 'file_size', 'file_hash'])
+        .where('storage_key', '=', storagePath)
+        .where('status', '=', 'COMPLETED')
+        .where('completed_at', '>', new Date(clock().getTime() - usableMs))
+        .executeTakeFirst(),
+    );
+    if (session === undefined || session.object_version === null) return undefined;
+    const file = {
+      id: session.id,
+      key: session.storage_key,
+      version: session.object_version,
+      size: session.file_size,
+    };
+    const fileHash = session.file_hash ?? (await findHash(caller, file));
+    if (fileHash === undefined) return undefined;
+    return {
+      sessionId: file.id,
+      storageKey: file.key,
+      objectVersion: file.version,
+      fileSize: file.size,
+      fileHash,
+    };
+  }
+
   return {
-    async findCompleted(caller, storagePath) {
-      const session = await db.asUser(caller, (tx) =>
-        tx
-          .selectFrom('upload_sessions')
-          .select(['id', 'storage_key', 'object_version', 'file_size', 'file_hash'])
-          .where('storage_key', '=', storagePath)
-          .where('status', '=', 'COMPLETED')
-          .where('completed_at', '>', new Date(clock().getTime() - usableMs))
-          .executeTakeFirst(),
-      );
-      if (session === undefined || session.object_version === null) return undefined;
-      const file = {
-        id: session.id,
-        key: session.storage_key,
-        version: session.object_version,
-        size: session.file_size,
-      };
-      const fileHash = session.file_hash ?? (await findHash(caller, file));
-      if (fileHash === undefined) return undefined;
-      return {
-        sessionId: file.id,
-        storageKey: file.key,
-        objectVersion: file.version,
-        fileSize: file.size,
-        fileHash,
-      };
-    },
+    findCompleted,
     async hold(tx, storageKey) {
+      takesLock(tx, 'upload session');
       const held = await tx
         .selectFrom('upload_sessions')
         .select('id')
@@ -102,6 +110,7 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
       await tx.deleteFrom('upload_sessions').where('storage_key', '=', storageKey).execute();
     },
     async holdAll(tx, { userId, tenantId }) {
+      takesLock(tx, 'upload session');
       await tx
         .selectFrom('upload_sessions')
         .select('id')

@@ -35,9 +35,9 @@ interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
   readonly log: Log;
 }
 
-/** Who calls, and how they come to be known: registration, login, sessions, tokens, limits. */
+/** Starts the services that identify callers: registration, login, sessions, tokens and limits. */
 export function startAccess(config: Config, options: AccessOptions) {
-  const { db, redis, signer, registry, keys, audit, tallies, outbox, clock, log } = options;
+  const { db, redis, signer, registry, keys, act, audit, tallies, outbox, clock, log } = options;
   const stopping = new AbortController();
   const { unknownUser } = config.auth;
   const findOwnKey = createOwnKeys({ registry, clock });
@@ -55,6 +55,7 @@ export function startAccess(config: Config, options: AccessOptions) {
   const limits = createRateLimits({ redis, rates: config.limits, log });
   const registration = createRegistration({
     db,
+    act,
     audit,
     outbox,
     keys,
@@ -83,18 +84,17 @@ export function startAccess(config: Config, options: AccessOptions) {
     proofLimits,
     failures,
     reauthTokens,
-    db,
-    audit,
+    act,
   });
   const revocations = startRevocations({ db, log });
-  const loginSessions = createLoginSessions({ db, audit, revocations, clock });
+  const loginSessions = createLoginSessions({ db, act, revocations, clock });
   const sessionBinding = createSessionBinding(config.auth);
   return {
     accounts,
     deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),
     sessionBinding,
     authenticate: createAuthenticate({ ...config.auth, tokens, revocations, issuers }),
-    credentials: createCredentials({ ...config.auth, accounts, db, audit, revocations, clock }),
+    credentials: createCredentials({ ...config.auth, accounts, act, revocations, clock }),
     exchange,
     internalKeys: createInternalKeys({ ...config.internalKeys, log }),
     issuers,
@@ -105,7 +105,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     reauthTokens,
     registration,
     revocations,
-    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, db, audit, clock }),
+    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, act, clock }),
     tokens,
     async stop() {
       stopping.abort();

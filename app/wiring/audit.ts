@@ -2,12 +2,13 @@ import { watchBacklog } from '../audit/sealing/backlog.ts';
 import { createDlq } from '../audit/dlq/dlq.ts';
 import { createEntries } from '../audit/entries/entries.ts';
 import { createEntrySigning } from '../audit/sealing/entry-signing.ts';
-import { createProofReads } from '../audit/proofs/proof-reads.ts';
+import { createProofReads } from '../audit/proof-reads.ts';
 import { createProofs } from '../audit/proofs/proofs.ts';
 import { startSealer } from '../audit/sealing/sealer.ts';
 import { createSealerStore } from '../audit/sealing/sealer-store.ts';
 import { createStoredProofs } from '../audit/proofs/stored-proofs.ts';
 import { startTallies } from '../audit/tallies/tallies.ts';
+import { createAct } from '../trail/act.ts';
 import { createAuditTrail } from '../trail/trail.ts';
 import { createVerification } from '../audit/verification/verification.ts';
 import { createVerifyingThreads } from '../audit/verification/verifying-threads.ts';
@@ -30,7 +31,7 @@ interface AuditOptions extends Backends {
   readonly log: Log;
 }
 
-/** The log, the keys that sign it, and the workers between them. */
+/** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
   const { db, signer, admission, clock, log } = options;
   const stopping = new AbortController();
@@ -41,6 +42,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     isBacklogFull: backlog.isFull,
     onCommitted: signal.wake,
   });
+  const act = createAct({ db, audit });
   const registry = createKeyRegistry({ db, signer, audit, clock });
   const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
   const store = createSealerStore(db);
@@ -58,18 +60,20 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const storedProofs = createStoredProofs({ db, registry });
   const proofs = createProofs({ db, storedProofs, sealer });
   const threads = createVerifyingThreads({ count: 2 });
+  const verification = createVerification({ proofs, storedProofs, registry, threads });
   return {
+    act,
     audit,
-    dlq: createDlq({ ...sealing, db, audit, clock, sealer, thresholds: config.alerts }),
+    dlq: createDlq({ ...sealing, db, act, audit, clock, sealer, thresholds: config.alerts }),
     entries: createEntries({ db }),
     keys,
-    proofReads: createProofReads({ tallies }),
+    proofReads: createProofReads({ tallies, proofs, verification }),
     proofs,
     publishedKeys: createPublishedKeys({ db, registry }),
     registry,
     tallies,
-    verification: createVerification({ proofs, storedProofs, registry, threads }),
-    /** Finishes the batches under way. */
+    verification,
+    /** Stops the workers once their current batches are finished. */
     async stop() {
       stopping.abort();
       await Promise.all([sealer.stop(), tallies.stop(), backlog.stop(), threads.close()]);

@@ -1,20 +1,24 @@
 import { createSignerClient } from '../../signer/protocol/client.ts';
 import type { Config } from '../config/config.ts';
-import { openDatabase, type Database } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
 import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';
 import { createObjectStore } from '../storage/create-store.ts';
+import { hasFiles } from '../uploads/upkeep/references.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';
 
 export type Backends = Awaited<ReturnType<typeof openBackends>>;
 
-/** What lies outside the process. Nothing of it needs to be reachable yet. */
+/** Opens the clients of all backends. None of them needs to be reachable yet. */
 export async function openBackends(config: Config, clock: Clock, log: Log) {
-  const db = await openDatabase(config.database);
+  const checksLocks = config.environment !== 'production';
+  const db = await openDatabase({ ...config.database, checksLocks });
   const redis = connectRedis(config.redis.url, log);
-  const store = await createObjectStore(config.storage, { mayCreate: () => hasNoFiles(db) });
+  const store = await createObjectStore(config.storage, {
+    mayCreate: async () => !(await db.asService(hasFiles)),
+  });
   const hasher = createObjectHasher(config.storage, { concurrency: 2 });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const { publicUrl } = config.http;
@@ -35,13 +39,4 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
       await db.close();
     },
   };
-}
-
-/** Whether no row needs the object store yet: only then is an empty one a new one. */
-function hasNoFiles(db: Database): Promise<boolean> {
-  return db.asService(async (tx) => {
-    const upload = await tx.selectFrom('upload_sessions').select('id').limit(1).executeTakeFirst();
-    const document = await tx.selectFrom('documents').select('id').limit(1).executeTakeFirst();
-    return upload === undefined && document === undefined;
-  });
 }

@@ -6,7 +6,10 @@ import { createMarkRecord } from '../restore/marks/mark-record.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Backends } from './backends.ts';
 
-/** Compares what the backends know of each other. Throws StartRefused, with the backends closed. */
+/**
+ * Checks with the high-water marks that the backends belong together. Closes the backends and throws
+ * StartRefused if they do not.
+ */
 export async function openMarks(
   config: Config['restore'],
   backends: Backends,

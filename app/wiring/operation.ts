@@ -19,7 +19,7 @@ interface OperationOptions
   readonly clock: Clock;
 }
 
-/** What operators and CronJobs ask for. */
+/** Creates the services for operators and CronJobs. */
 export function createOperation(config: Config, options: OperationOptions) {
   const { redis, clock } = options;
   let draining = false;
@@ -38,7 +38,7 @@ export function createOperation(config: Config, options: OperationOptions) {
       isDraining,
     }),
     purge: createPurge({ ...options, isDraining }),
-    /** From now on this process is not ready for traffic. */
+    /** Marks this process as not ready for traffic. */
     beginDrain() {
       draining = true;
     },

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createOutbox } from '../outbox/outbox.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
+import { about } from './about.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';
@@ -16,8 +17,9 @@ import { createWakeSignal } from '../async/wake-signal.ts';
 export type Services = Awaited<ReturnType<typeof startServices>>;
 
 /**
- * Builds every service once and starts the workers. Nothing needs to be reachable yet: what is away
- * is tried again, and readiness tells. Throws StartRefused if the backends are of different moments.
+ * Creates all services and starts the workers. No backend needs to be reachable yet: connections are
+ * retried, and the readiness check reports them. Throws StartRefused if the backends do not belong
+ * together, as after a restore of only one of them.
  */
 export async function startServices(config: Config, log: Log) {
   const clock = systemClock;
@@ -55,15 +57,19 @@ export async function startServices(config: Config, log: Log) {
     ...access,
     ...vault,
     ...operation,
+    about,
     admission,
     changeFeeds,
     clock,
-    /** From now on this process is not ready for traffic, and ends what would go on for ever. */
+    issuer: config.auth.issuer,
+    schemaVersions: config.sync.schemaVersions,
+    uploadSettings: config.uploads,
+    /** Marks this process as not ready for traffic, and ends the change feeds. */
     beginDrain() {
       operation.beginDrain();
       changeFeeds.drain();
     },
-    /** Ends the workers after what they have in hand, then closes every connection. */
+    /** Stops the workers once their current work is done, then closes all connections. */
     async stop() {
       await Promise.all([
         stopAudit(),

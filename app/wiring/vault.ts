@@ -34,50 +34,49 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
   readonly log: Log;
 }
 
-/** What users keep here: files, documents, shares and keys; and the end of it all with the account. */
+/** Creates the services for what users store, and the one that removes it with the account. */
 export function createVault(config: Config, options: VaultOptions) {
-  const { db, audit, proofs, proofReads, outbox, store, keys, limits, clock, log } = options;
+  const { db, act, audit, proofs, proofReads, outbox, store, keys, limits, clock, log } = options;
   const { revocations, sessionBinding: binding, deviceGuard } = options;
   const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
     config,
     options,
   );
-  const documents = createDocuments({ db, audit, outbox, uploads, clock });
+  const documents = createDocuments({ db, act, outbox, uploads, clock });
   const recipients = createRecipients({ db, keys, limits });
-  const sharing = createSharing({ db, audit, recipients, clock });
+  const sharing = createSharing({ db, act, recipients, clock });
   const { issuer, unknownUser } = config.auth;
   const toEnvelope = createKeyForms(config.keys);
   return {
-    certification: createCertification({ db, audit, proofs, store, clock }),
+    certification: createCertification({ db, act, proofs, store, clock }),
     closure: createClosure({
       issuer,
       db,
+      act,
       audit,
       outbox,
-      documents,
-      sharing,
+      uploads,
       revocations,
       clock,
     }),
     completion,
-    documentMetadata: createDocumentMetadata({ db, audit }),
+    documentMetadata: createDocumentMetadata({ act }),
     documentProofs: createDocumentProofs({ db, proofs, proofReads }),
     documentSearch: createDocumentSearch({ db }),
-    documentVersions: createDocumentVersions({ db, audit, uploads, clock }),
-    deviceEnvelopes: createDeviceEnvelopes({ db, audit, toEnvelope, binding, clock }),
-    devices: createDevices({ db, audit, revocations, binding, clock }),
+    documentVersions: createDocumentVersions({ db, act, uploads, clock }),
+    deviceEnvelopes: createDeviceEnvelopes({ db, act, toEnvelope, binding, clock }),
+    devices: createDevices({ db, act, revocations, binding, clock }),
     documents,
     downloads: createDownloads({ db, store, revocations, log }),
-    envelopes: createEnvelopes({ issuer, unknownUser, db, audit, toEnvelope, clock }),
-    formUpload: createFormUpload({ db, uploads, streamedUploads, documents }),
+    envelopes: createEnvelopes({ issuer, unknownUser, db, act, toEnvelope, clock }),
+    formUpload: createFormUpload({ act, uploads, streamedUploads, documents }),
     idempotencyKeys: createIdempotencyKeys({ db }),
     parts,
     recipients,
     sharing,
-    sharingKeys: createSharingKeys({ db, audit, clock }),
+    sharingKeys: createSharingKeys({ db, act, clock }),
     synchronization: createSynchronization({
-      db,
-      audit,
+      act,
       deviceGuard,
       clock,
       rules: config.sync.rules,

@@ -2,8 +2,11 @@ import { hash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../db/database.ts';
 import { assertWaiting, lockLetter, type DeadLetter } from './letters.ts';
-import type { DlqOptions, Operator } from './retry.ts';
-import type { AuditEvent } from '../../trail/event.ts';
+import { operatorOf, type Operator } from './operator.ts';
+import type { DlqOptions } from './retry.ts';
+import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { RequestEvent } from '../../trail/event.ts';
 
 interface AbandonedEntry {
   readonly id: string;
@@ -12,24 +15,26 @@ interface AbandonedEntry {
   readonly at: Date;
 }
 
-/**
- * Gives a dead entry up for good: a tombstone, signed in its place, says which entry of which
- * resource it was and what text it had. Throws not_found, entry_not_dead, retry_in_progress.
- */
-export type Abandon = (
-  entryId: string,
-  reason: string | null,
-  operator: Operator,
-) => Promise<AbandonedEntry>;
+export type Abandon = ReturnType<typeof createAbandon>;
 
-export function createAbandon({
-  db,
-  audit,
-  clock,
-}: Pick<DlqOptions, 'db' | 'audit' | 'clock'>): Abandon {
-  return async (entryId, reason, operator) => {
-    audit.assertWritable();
-    return db.asService(async (tx) => {
+/** Creates the action that gives up a dead entry. */
+export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>) {
+  /**
+   * Gives up a dead entry for good: a tombstone, signed in its place, says which entry of which
+   * resource it was and what text it had. Throws not_found, entry_not_dead, retry_in_progress.
+   */
+  return (
+    request: ServiceRequest<Caller | InternalCaller>,
+    entryId: string,
+    {
+      reason = null,
+      by = null,
+    }: {
+      readonly reason?: string | null | undefined;
+      readonly by?: string | null | undefined;
+    },
+  ): Promise<AbandonedEntry> =>
+    act.asService(request, async (tx) => {
       const letter = await lockLetter(tx, entryId);
       assertWaiting(letter);
       const at = clock();
@@ -46,19 +51,15 @@ export function createAbandon({
           ended_at: at,
           tombstone_id: tombstoneId,
           abandon_reason: reason,
-          abandoned_by: operator.by,
+          abandoned_by: by,
         })
         .where('entry_id', '=', entryId)
         .execute();
       const textHash = hash('sha3-256', await readText(tx, entryId));
-      await audit.append(
-        tx,
-        tombstoneOf({ entryId, textHash, letter, reason, operator }),
-        tombstoneId,
-      );
-      return { id: entryId, reason, by: operator.by, at };
+      const operator = operatorOf(request, by);
+      const tombstone = tombstoneOf({ entryId, tombstoneId, textHash, letter, reason, operator });
+      return { answer: { id: entryId, reason, by, at }, events: [tombstone] };
     });
-  };
 }
 
 async function readText(tx: Tx, entryId: string): Promise<string> {
@@ -73,6 +74,7 @@ async function readText(tx: Tx, entryId: string): Promise<string> {
 
 interface Tombstone {
   readonly entryId: string;
+  readonly tombstoneId: string;
   /** SHA3-256 of the dead entry's text, hex. */
   readonly textHash: string;
   readonly letter: DeadLetter;
@@ -80,13 +82,14 @@ interface Tombstone {
   readonly operator: Operator;
 }
 
-function tombstoneOf({ entryId, textHash, letter, reason, operator }: Tombstone): AuditEvent {
+function tombstoneOf(tombstone: Tombstone): RequestEvent {
+  const { entryId, tombstoneId, textHash, letter, reason, operator } = tombstone;
   return {
     action: 'audit.abandoned',
+    entryId: tombstoneId,
     actor: operator.actor,
     owner: letter.owner,
     resource: { type: 'audit_entry', id: entryId },
-    requestId: operator.requestId,
     data: {
       textHash,
       resourceType: letter.resource.type,

@@ -1,22 +1,18 @@
-import { createAlerts, type AlertThresholds, type ReadAlerts } from './alerts.ts';
-import { createAbandon, type Abandon } from './abandon.ts';
-import { createDlqRetry, type DlqOptions, type DlqRetry } from './retry.ts';
-import { readDlqStats, type DlqStats } from './stats.ts';
+import { createAlerts, type AlertThresholds } from './alerts.ts';
+import { createAbandon } from './abandon.ts';
+import { createDlqRetry, type DlqOptions } from './retry.ts';
+import { readDlqStats } from './stats.ts';
 import type { Sealer } from '../sealing/sealer.ts';
-
-/** The dead-letter queue: entries whose sealing failed for their own sake. */
-export interface Dlq extends DlqRetry {
-  stats(): Promise<DlqStats>;
-  readonly alerts: ReadAlerts;
-  readonly abandon: Abandon;
-}
 
 interface Options extends DlqOptions {
   readonly sealer: Sealer;
   readonly thresholds: AlertThresholds;
 }
 
-export function createDlq(options: Options): Dlq {
+export type Dlq = ReturnType<typeof createDlq>;
+
+/** Creates the dead-letter queue: entries that could not be sealed for a fault of their own. */
+export function createDlq(options: Options) {
   const { db, sealer } = options;
   return {
     ...createDlqRetry(options),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
@@ -36,6 +37,7 @@ export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
       .where('entry_id', '=', entryId)
       .executeTakeFirst();
   if ((await find()) === undefined) throw new AppError('not_found');
+  takesLock(tx, 'dead letter');
   const { user_id, tenant_id, resource_type, resource_id, ...entry } = await tx
     .selectFrom('audit_entries')
     .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])

@@ -15,19 +15,15 @@ import {
   recoverLetters,
   type DeadEntry,
 } from './letters.ts';
+import { operatorOf, type Operator } from './operator.ts';
+import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { Act } from '../../trail/act.ts';
 import type { EntrySigning, Signed } from '../sealing/entry-signing.ts';
 import type { AuditEvent } from '../../trail/event.ts';
 import type { SealerStore } from '../sealing/sealer-store.ts';
 import { storeSeals } from '../sealing/stored-seals.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
-
-/** Who asks for something to be done about dead letters. */
-export interface Operator {
-  readonly actor: AuditEvent['actor'];
-  readonly requestId: string;
-  /** A note of theirs. */
-  readonly by: string | null;
-}
 
 interface RetriedEntry {
   readonly id: string;
@@ -46,18 +42,6 @@ interface RetriedBatch {
   readonly remaining: number;
 }
 
-export interface DlqRetry {
-  /**
-   * Has one dead entry signed again; for one that was recovered already, tells so. Throws not_found,
-   * entry_not_dead, retry_in_progress, and with the signer away SignerUnavailable.
-   */
-  retry(entryId: string, operator: Operator): Promise<RetriedEntry>;
-  /** The same for up to `limit` at once: those that were tried least, the oldest first. */
-  retryMany(limit: number, operator: Operator): Promise<RetriedBatch>;
-  /** The same for all that are in the queue now, each once, in batches. */
-  retryAll(operator: Operator): AsyncIterable<RetriedBatch>;
-}
-
 const batchSize = 200;
 
 export interface DlqOptions {
@@ -65,11 +49,13 @@ export interface DlqOptions {
   readonly store: SealerStore;
   readonly signing: EntrySigning;
   readonly registry: KeyRegistry;
+  readonly act: Act;
   readonly audit: AuditTrail;
   readonly clock: Clock;
 }
 
-export function createDlqRetry(options: DlqOptions): DlqRetry {
+/** Creates the actions that have dead entries signed again. */
+export function createDlqRetry(options: DlqOptions) {
   const { db, store, signing, registry, audit, clock } = options;
 
   /** What came of the entries; those whose lease was lost meanwhile are left out. */
@@ -125,10 +111,11 @@ export function createDlqRetry(options: DlqOptions): DlqRetry {
     operator: Operator,
   ): Promise<void> {
     const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
-    for (const { id, owner } of entries.toSorted(inOrderOfResources)) {
+    const events = entries.flatMap(({ id, owner }) => {
       const outcome = outcomeOf.get(id);
-      if (outcome !== undefined) await audit.append(tx, retried(outcome, owner, operator));
-    }
+      return outcome === undefined ? [] : [retried(outcome, owner, operator)];
+    });
+    await audit.appendAll(tx, events);
   }
 
   async function retry(entryId: string, operator: Operator): Promise<RetriedEntry> {
@@ -163,11 +150,25 @@ export function createDlqRetry(options: DlqOptions): DlqRetry {
   }
 
   return {
-    retry,
+    /**
+     * Has one dead entry signed again; for one that was recovered already, reports so. Throws
+     * not_found, entry_not_dead, retry_in_progress, and SignerUnavailable while the signer is away.
+     */
+    retry: (
+      request: ServiceRequest<Caller | InternalCaller>,
+      entryId: string,
+      by?: string,
+    ): Promise<RetriedEntry> => retry(entryId, operatorOf(request, by)),
 
-    retryMany: (limit, operator) => retryBatch({ limit }, operator),
+    /** Does the same for up to `limit` entries: those with the fewest attempts, the oldest first. */
+    retryMany: (
+      request: ServiceRequest<Caller | InternalCaller>,
+      limit: number,
+    ): Promise<RetriedBatch> => retryBatch({ limit }, operatorOf(request)),
 
-    async *retryAll(operator) {
+    /** Does the same for every entry that is in the queue now, each once, in batches. */
+    async *retryAll(request: ServiceRequest<Caller | InternalCaller>): AsyncIterable<RetriedBatch> {
+      const operator = operatorOf(request);
       const waiting = await db.asService(listWaiting);
       for (let next = 0; next < waiting.length; next += batchSize) {
         const among = waiting.slice(next, next + batchSize);
@@ -179,11 +180,6 @@ export function createDlqRetry(options: DlqOptions): DlqRetry {
 
 function recovered(id: string, attempts: number): RetriedEntry {
   return { id, status: 'RECOVERED', attempts, lastError: null };
-}
-
-function inOrderOfResources(a: DeadEntry, b: DeadEntry): number {
-  const [first, second] = [a, b].map(({ id, owner }) => `${owner.userId} ${id}`);
-  return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
 function retried(

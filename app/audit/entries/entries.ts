@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import { cutPage } from '../../http/answers/page.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
 import { EntryText, type EntryQuery, type EntryView } from './schema.ts';
 import { asReader } from './readers.ts';
@@ -8,31 +9,34 @@ import { asReader } from './readers.ts';
 type Query = z.output<typeof EntryQuery>;
 type View = z.input<typeof EntryView>;
 
-export interface Entries {
-  /**
-   * Entries that the caller may see, newest first. A page may hold less than its limit: no more than
-   * 10,000 entries are looked through for it. `cursor` is undefined after the last page.
-   */
-  list(caller: Caller, query: Query): Promise<{ entries: View[]; cursor: string | undefined }>;
-}
+export type Entries = ReturnType<typeof createEntries>;
 
-export function createEntries({ db }: { readonly db: Database }): Entries {
+/** Creates the service that lists audit entries. */
+export function createEntries({ db }: { readonly db: Database }) {
   return {
-    list: (caller, query) =>
+    /**
+     * Lists the entries that the caller may see, newest first. A page may hold less than its limit:
+     * at most 10,000 entries are examined for it. `cursor` is undefined after the last page.
+     */
+    list: (
+      { caller }: ServiceRequest,
+      query: Query,
+    ): Promise<{ entries: View[]; cursor: string | undefined }> =>
       asReader(db, caller, async (tx) => {
         const inReach = selectInReach(tx, caller, query);
         const rows = await selectMatches(tx, inReach, query)
           .limit(query.limit + 1)
           .execute();
-        const entries = rows.slice(0, query.limit).map(toView);
-        const shown = entries.at(-1)?.id;
-        if (rows.length > query.limit) return { entries, cursor: shown };
+        const page = cutPage(rows, { limit: query.limit, cursorOf: ({ id }) => id });
+        const entries = page.rows.map(toView);
+        if (page.cursor !== undefined) return { entries, cursor: page.cursor };
         const last = await inReach
           .select('id')
           .offset(maxLookedThrough - 1)
           .limit(1)
           .executeTakeFirst();
-        // Others may have come in between: the last of 10,000 is a later one then.
+        // Entries may have come in between: then the 10,000th is a later one than those listed.
+        const shown = entries.at(-1)?.id;
         const isShown = last !== undefined && shown !== undefined && shown < last.id;
         return { entries, cursor: isShown ? shown : last?.id };
       }),
@@ -57,7 +61,7 @@ function toView(row: Row): View {
   };
 }
 
-/** Undefined once erased; also where someone has made it unreadable, which verifying tells. */
+/** Returns undefined once erased, or where somebody has tampered with it: verifying shows that. */
 function readText(canonical: string | null): z.output<typeof EntryText> | undefined {
   if (canonical === null) return undefined;
   try {

@@ -3,6 +3,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../trail/event.ts';
+import type { TalliedEvent } from './tallies.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
 import { countUnsealed } from '../../trail/unsealed.ts';
 
@@ -31,7 +32,7 @@ export async function recordTallies(
       const room = Math.min(batchSize, maxUnsealed - (await countUnsealed(tx, maxUnsealed)));
       if (room <= 0) return 0;
       const rows = await takeFinished(tx, new Date(clock().getTime() - 60_000 - graceMs), room);
-      for (const row of rows) await audit.append(tx, toEvent(row));
+      await audit.appendAll(tx, rows.map(toEvent));
       return rows.length;
     });
     if (recorded < batchSize) return;
@@ -55,17 +56,14 @@ async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyR
     select t.minute, t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id, t.action, t.actor_id,
       t.resource_type, t.resource_id, t.detail, t.count
     from taken t left join accounts a on a.id = t.user_id`.execute(tx);
-  return rows.toSorted((a, b) => (resourceOf(a) < resourceOf(b) ? -1 : 1));
-}
-
-function resourceOf(row: TallyRow): string {
-  return `${row.user_id} ${row.resource_type} ${row.resource_id} ${row.tenant_id}`;
+  return rows;
 }
 
 function toEvent(row: TallyRow): AuditEvent {
   const isFailure = failures.has(row.action);
+  // The rows were written from events of these kinds (tallies.ts).
   return {
-    action: row.action as AuditAction,
+    action: row.action,
     actor:
       row.actor_id === '' ? { type: 'anonymous', id: null } : { type: 'user', id: row.actor_id },
     owner: { userId: row.user_id, tenantId: row.tenant_id },
@@ -73,9 +71,9 @@ function toEvent(row: TallyRow): AuditEvent {
     ...(isFailure ? { outcome: 'failure' as const } : {}),
     requestId: null,
     data: {
-      ...(JSON.parse(row.detail) as AuditEvent['data']),
+      ...(JSON.parse(row.detail) as TalliedEvent['data']),
       count: row.count,
       minute: row.minute.toISOString(),
     },
-  };
+  } as AuditEvent;
 }

@@ -7,34 +7,39 @@ import { nobody, type AuditEvent } from '../../trail/event.ts';
 import { recordTallies } from './recorder.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
 
-/** An event that comes in numbers. Those that agree in all of this count as one within a minute. */
-export type TalliedEvent = Pick<AuditEvent, 'action' | 'actor' | 'owner' | 'resource' | 'data'>;
-
 /**
- * Events that a stranger can cause at will, and reads: counted a minute, then one entry with
- * `count` and `minute` in its data. So they grow with accounts and addresses, not with requests.
+ * An event that strangers can cause at will, or a read. Equal ones within a minute are counted and
+ * become one entry.
  */
-export interface Tallies {
-  /** Counts one. Durable when it resolves. */
-  add(event: TalliedEvent): Promise<void>;
-  /** Finishes the entries under way. */
-  stop(): Promise<void>;
+export interface TalliedEvent {
+  readonly action: 'auth.login_failed' | 'audit.read';
+  readonly actor: AuditEvent['actor'];
+  readonly owner: AuditEvent['owner'];
+  readonly resource: { readonly type: string; readonly id: string };
+  /** The members of the entry's data but `count` and `minute`. */
+  readonly data: Readonly<Record<string, string>>;
 }
 
 const recordEveryMs = 5_000;
+
 interface TalliesOptions {
   readonly db: Database;
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly log: Log;
-  /** Different events that may wait; more are counted together. */
+  /** How many different events may wait; beyond it all are counted under nobody's name. */
   readonly limit: number;
-  /** Unsealed entries from which no more are made of them. */
+  /** How many unsealed entries there may be for tallies to become entries. */
   readonly maxUnsealed: number;
 }
 
-/** Starts turning the minutes that are over into entries, until stopped. */
-export function startTallies(options: TalliesOptions): Tallies {
+export type Tallies = ReturnType<typeof startTallies>;
+
+/**
+ * Starts to count events, and to turn the counts of past minutes into entries, until stopped. So
+ * entries grow with accounts and client addresses, not with requests.
+ */
+export function startTallies(options: TalliesOptions) {
   const { db, audit, clock, log, limit, maxUnsealed } = options;
   let isFull = false;
 
@@ -44,11 +49,12 @@ export function startTallies(options: TalliesOptions): Tallies {
   }
 
   const recording = repeat(recordEveryMs, record, (error) =>
-    log.warn({ err: error }, 'summed up events wait'),
+    log.warn({ err: error }, 'counted events could not become entries; they wait'),
   );
   recording.now();
   return {
-    async add(event) {
+    /** Counts one event. Durable when it resolves. */
+    async add(event: TalliedEvent): Promise<void> {
       const { action, actor, owner, resource, data } = isFull ? anonymised(event) : event;
       const minute = new Date(Math.floor(clock().getTime() / 60_000) * 60_000);
       await db.asService((tx) =>
@@ -82,11 +88,12 @@ export function startTallies(options: TalliesOptions): Tallies {
           .execute(),
       );
     },
+    /** Finishes the entries under way. */
     stop: () => recording.stop(),
   };
 }
 
-/** Counted all the same, but under nobody's name. */
+/** Returns the event under nobody's name; it is still counted. */
 function anonymised({ action }: TalliedEvent): TalliedEvent {
   return {
     action,

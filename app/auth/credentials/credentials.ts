@@ -1,105 +1,120 @@
 import type { z } from 'zod';
-import { holdAccount, storeCredential } from '../../accounts/credentials.ts';
-import type { CredentialMethod } from '../../db/tables/accounts.ts';
+import { lockUnchanged, type Accounts } from '../../accounts/accounts.ts';
+import { lockAccount, storeCredential, type Credential } from '../../accounts/credentials.ts';
 import { fingerprint } from '../../accounts/fingerprint.ts';
 import { assertSaltLength } from '../../accounts/salt-length.ts';
-import { holdUnchanged, type Accounts } from '../../accounts/accounts.ts';
-import { byOwner, type AuditEvent } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
+import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { isRecovery, type Caller } from '../../http/requests/caller.ts';
-import type { CredentialsChange } from './schema.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
-import { parseRekey, storeEnvelopes } from './rekey.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
+import type { Act } from '../../trail/act.ts';
+import type { RequestEvent } from '../../trail/event.ts';
+import { credentialOf, parseRekey, storeEnvelopes, type Rekey } from './rekey.ts';
+import type { CredentialsChange } from './schema.ts';
 
 type Change = z.output<typeof CredentialsChange>;
 
-/** What an account logs in with, together with the envelopes that hang on it. */
-export interface Credentials {
-  /**
-   * A new password, and a new master key where the change brings one: all of it or nothing. Other
-   * sessions end within 5 s, and after a recovery login the caller's too. Of changes at the same time
-   * one wins. Throws access_denied for users of other issuers, invalid_key_length, rekey_incomplete,
-   * precondition_failed where the account changed meanwhile, or invalid_token where the session ended.
-   */
-  change(caller: Caller, change: Change, requestId: string): Promise<void>;
-}
-
 interface CredentialsOptions {
-  /** Our own. */
+  /** The vault's own name as an issuer. */
   readonly issuer: string;
   readonly unknownUser: 'reveal' | 'decoy';
   readonly accounts: Accounts;
-  readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly revocations: Revocations;
   readonly clock: Clock;
 }
 
-export function createCredentials(options: CredentialsOptions): Credentials {
-  const { issuer, unknownUser, accounts, db, audit, revocations, clock } = options;
+export type Credentials = ReturnType<typeof createCredentials>;
 
-  /** Answers how many other sessions there were. */
+/** Creates the service that changes an account's credentials and the envelopes wrapped by them. */
+export function createCredentials(options: CredentialsOptions) {
+  const { issuer, unknownUser, accounts, act, revocations, clock } = options;
+
+  /**
+   * Ends the user's other login sessions, and after a recovery login the caller's too. Resolves
+   * with the number of the others.
+   */
   async function endOthers(tx: Tx, caller: Caller, sessionId: string): Promise<number> {
-    // Locks all of them, the caller's too.
+    // Locks all login sessions of the user, the caller's too.
     const ended = await endSessions(tx, caller.userId, sessionId);
     await assertNotEnded(tx, sessionId);
     if (isRecovery(caller)) await revocations.revoke(tx, sessionId);
     return ended;
   }
 
-  return {
-    async change(caller, change, requestId) {
-      const { sessionId } = caller;
-      if (caller.issuer !== issuer || sessionId === undefined) throw new AppError('access_denied');
-      const { salt, verifier } = change;
-      const masterEnvelope = assertEnvelope(change.masterEnvelope);
-      const rekey = parseRekey(change);
-      assertSaltLength(salt, unknownUser);
-      if (rekey !== undefined) {
-        assertSaltLength(rekey.recovery.recoverySalt, unknownUser, 'recovery.recoverySalt');
+  function assertSaltLengths({ salt }: Change, rekey: Rekey | undefined): void {
+    assertSaltLength(salt, unknownUser);
+    if (rekey === undefined) return;
+    assertSaltLength(rekey.recovery.recoverySalt, unknownUser, 'recovery.recoverySalt');
+  }
+
+  async function change(request: ServiceRequest, input: Change): Promise<void> {
+    const { caller } = request;
+    const { sessionId } = caller;
+    if (caller.issuer !== issuer || sessionId === undefined) throw new AppError('access_denied');
+    const masterEnvelope = assertEnvelope(input.masterEnvelope);
+    const rekey = parseRekey(input);
+    assertSaltLengths(input, rekey);
+    act.assertWritable();
+    const account = await accounts.findActiveById(caller.userId);
+    await act.asService(request, async (tx) => {
+      await lockAccount(tx, caller);
+      if (account === undefined || !(await lockUnchanged(tx, account))) {
+        throw new AppError('precondition_failed');
       }
-      audit.assertWritable();
-      const account = await accounts.findActiveById(caller.userId);
-      await db.asService(async (tx) => {
-        await holdAccount(tx, caller);
-        if (account === undefined || !(await holdUnchanged(tx, account))) {
-          throw new AppError('precondition_failed');
-        }
-        const now = clock();
-        await storeCredential(tx, caller, 'password', { salt, verifier }, now);
-        const wrapped = { masterEnvelope, rekey };
-        const events = await storeEnvelopes(tx, caller, wrapped, requestId, now);
-        const sessions = await endOthers(tx, caller, sessionId);
-        const changed = (method: CredentialMethod, shown: string): AuditEvent => ({
-          action: 'credentials.changed',
-          ...byOwner(caller, requestId),
-          resource: { type: 'account', id: caller.userId },
-          data: {
-            method,
-            credentialFingerprint: shown,
-            isRekey: rekey !== undefined,
-            isRecovery: isRecovery(caller),
-            sessions,
-          },
-        });
-        await audit.append(tx, changed('password', fingerprint(salt, verifier)));
-        if (rekey !== undefined) {
-          const { recoverySalt, recoveryVerifier } = rekey.recovery;
-          await audit.append(tx, changed('recovery', fingerprint(recoverySalt, recoveryVerifier)));
-        }
-        for (const event of events) await audit.append(tx, event);
-      });
-    },
+      const now = clock();
+      const { salt, verifier } = input;
+      await storeCredential(tx, caller, 'password', { salt, verifier }, now);
+      const stored = await storeEnvelopes(tx, caller, { masterEnvelope, rekey }, now);
+      const sessions = await endOthers(tx, caller, sessionId);
+      const changed = changedEvents(caller, input, rekey, sessions);
+      return { answer: undefined, events: [...changed, ...stored] };
+    });
+  }
+
+  return {
+    /**
+     * Sets a new password, and a new master key where the change brings one: all of it or nothing.
+     * Other login sessions end within 5 s, and after a recovery login the caller's too. One of
+     * concurrent changes wins. Throws access_denied for users of other issuers, validation_failed,
+     * invalid_key_length, rekey_incomplete, audit_backlog_full, precondition_failed if the account
+     * changed meanwhile, or invalid_token if the login session ended.
+     */
+    change,
   };
 }
 
-/** Locks it. Throws invalid_token for a session that another change ended since it was let in. */
+/** Returns the events of the changed credentials, one for each login method. */
+function changedEvents(
+  caller: Caller,
+  { salt, verifier }: Change,
+  rekey: Rekey | undefined,
+  sessions: number,
+): RequestEvent[] {
+  const changed = (method: CredentialMethod, credential: Credential): RequestEvent => ({
+    action: 'credentials.changed',
+    resource: { type: 'account', id: caller.userId },
+    data: {
+      method,
+      credentialFingerprint: fingerprint(credential.salt, credential.verifier),
+      isRekey: rekey !== undefined,
+      isRecovery: isRecovery(caller),
+      sessions,
+    },
+  });
+  const password = changed('password', { salt, verifier });
+  return rekey === undefined ? [password] : [password, changed('recovery', credentialOf(rekey))];
+}
+
+/** Locks a login session. Throws invalid_token if another change ended it since it was let in. */
 async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
+  takesLock(tx, 'login session');
   const session = await tx
     .selectFrom('login_sessions')
     .select('revoked_at')

@@ -1,24 +1,28 @@
 import type { z } from 'zod';
-import { storeCredential } from '../../accounts/credentials.ts';
-import type { AuditEvent } from '../../trail/event.ts';
+import { storeCredential, type Credential } from '../../accounts/credentials.ts';
 import type { Owner, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';
 import {
   insertEnvelope,
+  lockEnvelope,
   replaceEnvelope,
-  selectEnvelope,
   type EnvelopeName,
 } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
+import type { RequestEvent } from '../../trail/event.ts';
 import type { CredentialsChange } from './schema.ts';
 
 type Change = z.output<typeof CredentialsChange>;
 
-/** What a new master key brings with it. */
-type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
+/** The parts of a change that a new master key needs. */
+export type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
 
-/** Undefined where the master key stays. Throws rekey_incomplete for a part of one, or invalid_key_length. */
+/**
+ * Returns the parts of a change for a new master key, or undefined where the master key stays.
+ * Throws rekey_incomplete if some of them are missing, or invalid_key_length.
+ */
 export function parseRekey({ recovery, devices, keyring }: Change): Rekey | undefined {
   if (recovery === undefined && devices === undefined && keyring === undefined) return undefined;
   if (recovery === undefined || devices === undefined || keyring === undefined) {
@@ -28,32 +32,36 @@ export function parseRekey({ recovery, devices, keyring }: Change): Rekey | unde
   return { recovery, devices, keyring };
 }
 
+/** Returns the credential for recovery logins that a new master key brings. */
+export function credentialOf({ recovery }: Rekey): Credential {
+  return { salt: recovery.recoverySalt, verifier: recovery.recoveryVerifier };
+}
+
 interface Wrapped {
   readonly masterEnvelope: string;
   readonly rekey: Rekey | undefined;
 }
 
 /**
- * Stores the envelopes of a change in the service's transaction, in which the account is locked.
- * Answers what is to be recorded, in the order of the resources. Throws rekey_incomplete unless the
- * devices are exactly the active ones.
+ * Stores the envelopes of a change and the credential of its rekey, in a transaction of the service
+ * login that has locked the account. Resolves with the events of the envelopes. Throws
+ * rekey_incomplete unless the devices are exactly the active ones.
  */
 export async function storeEnvelopes(
   tx: Tx,
   owner: Owner,
   { masterEnvelope, rekey }: Wrapped,
-  requestId: string,
   now: Date,
-): Promise<AuditEvent[]> {
-  const events: AuditEvent[] = [];
+): Promise<RequestEvent[]> {
+  const events: RequestEvent[] = [];
   const store = async (name: EnvelopeName, encryptedEnvelope: string, keyring?: string) => {
     const content = { encryptedEnvelope, keyring };
-    const present = await selectEnvelope(tx, owner, name).forUpdate().executeTakeFirst();
+    const present = await lockEnvelope(tx, owner, name);
     const row = await (present === undefined
       ? insertEnvelope(tx, owner, name, content)
       : replaceEnvelope(tx, present, content, now));
     const action = present === undefined ? 'envelope.created' : 'envelope.replaced';
-    events.push(envelopeEvent(action, row, owner, requestId));
+    events.push(envelopeEvent(action, row));
   };
   await store({ kind: 'MASTER' }, masterEnvelope, rekey?.keyring);
   if (rekey !== undefined) {
@@ -63,18 +71,18 @@ export async function storeEnvelopes(
       await store({ kind: 'DEVICE', deviceId }, encryptedEnvelope);
     }
     await store({ kind: 'RECOVERY' }, recovery.encryptedEnvelope);
-    const credential = { salt: recovery.recoverySalt, verifier: recovery.recoveryVerifier };
-    await storeCredential(tx, owner, 'recovery', credential, now);
+    await storeCredential(tx, owner, 'recovery', credentialOf(rekey), now);
   }
-  return events.sort((a, b) => (a.resource.id < b.resource.id ? -1 : 1));
+  return events;
 }
 
-/** Locks them: none is revoked or added until the transaction ends. */
+/** Locks the active devices, so that none is revoked or changed until the transaction ends. */
 async function assertActiveDevices(
   tx: Tx,
   { userId, tenantId }: Owner,
   devices: Rekey['devices'],
 ): Promise<void> {
+  takesLock(tx, 'device');
   const active = await tx
     .selectFrom('devices')
     .select('device_id')

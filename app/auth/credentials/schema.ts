@@ -6,11 +6,14 @@ import { Base64, Uuid } from '../../http/bodies/wire.ts';
 
 const maxKeyringBytes = 65_536;
 
-/** A new password alone, or a new master key too: then recovery, devices and keyring come together. */
+/**
+ * A new password, with the same master key or a new one. A new master key needs `recovery`,
+ * `devices` and `keyring` together.
+ */
 export const CredentialsChange = z.strictObject({
   salt: Salt,
   verifier: Verifier,
-  /** The master key under the new password. */
+  /** The master key wrapped under the new password. */
   masterEnvelope: Envelope,
   recovery: z
     .strictObject({ encryptedEnvelope: Envelope, recoverySalt: Salt, recoveryVerifier: Verifier })
@@ -26,6 +29,6 @@ export const CredentialsChange = z.strictObject({
     .meta({ description: 'Earlier master keys under the new one: base64 of at most 64 KiB.' }),
 });
 
-function haveDistinctIds(devices: readonly { deviceId: string }[]): boolean {
+function haveDistinctIds(devices: readonly { readonly deviceId: string }[]): boolean {
   return new Set(devices.map(({ deviceId }) => deviceId)).size === devices.length;
 }

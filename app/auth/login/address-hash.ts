@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { networkOf } from '../../limits/network.ts';
 
-/** The only form in which a client's address is kept: HMAC-SHA-256 of its network, hex. */
-export function hashAddress(key: Buffer, address: string): string {
-  return createHmac('sha256', key).update(networkOf(address)).digest('hex');
+/**
+ * Returns the HMAC-SHA-256 of a client address's network in hex, the only form in which client
+ * addresses are stored.
+ */
+export function hashClientAddress(key: Buffer, clientAddress: string): string {
+  return createHmac('sha256', key).update(networkOf(clientAddress)).digest('hex');
 }

@@ -2,19 +2,20 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { prime, toBigInt } from '../../srp/group.ts';
 
-/** What stands in for an account that does not exist, so that a login shows no difference. */
+/** A stand-in for an account that does not exist, which a login does not distinguish from one. */
 interface Decoy {
   /** A UUIDv8 that no account has. */
   readonly userId: string;
-  /** 32 bytes, hex: what clients register with. */
+  /** 32 bytes in hex, as the salt of a real account. */
   readonly salt: string;
-  /** A group element, hex, whose exponent nobody knows. */
+  /** A group element in hex whose exponent nobody knows. */
   readonly verifier: string;
 }
 
 /**
- * Stable for an address and method as long as the key in the HSM is. The id is that of the address
- * alone, since attempts by any method are counted together.
+ * Derives the decoy of an e-mail address and login method, which stays the same as long as the
+ * HSM's key does. Its id depends on the e-mail address alone, since attempts by all methods are
+ * counted together.
  */
 export function decoyFor(key: Buffer, email: string, method: CredentialMethod): Decoy {
   const digest = createHmac('sha256', key)
@@ -23,11 +24,11 @@ export function decoyFor(key: Buffer, email: string, method: CredentialMethod): 
   return decoyById(key, toUuid(digest), method);
 }
 
-/** The same decoy again, of whom only the id was kept. */
+/** Derives the decoy of `decoyFor` again from its id. */
 export function decoyById(key: Buffer, userId: string, method: CredentialMethod): Decoy {
   const name = method === 'password' ? userId : `${method} ${userId}`;
   const salt = derive(key, `salt ${name}`, 32);
-  // 16 bytes more than the prime, so that the remainder is as good as uniform.
+  // Derives 16 bytes more than the prime has, so that the remainder is practically uniform.
   const verifier = toBigInt(derive(key, `verifier ${name}`, 400)) % prime;
   return { userId, salt: salt.toString('hex'), verifier: verifier.toString(16) };
 }
@@ -36,7 +37,7 @@ function derive(key: Buffer, info: string, bytes: number): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', info, bytes));
 }
 
-/** RFC 9562 §5.8. */
+/** Makes a UUIDv8 of the first 16 bytes of a digest (RFC 9562 §5.8). */
 function toUuid(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

@@ -1,31 +1,38 @@
 import { newAccount } from '../../accounts/new-account.ts';
 import type { Tallies } from '../../audit/tallies/tallies.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';
-import { hashAddress } from './address-hash.ts';
-
-/** Failed proofs in the audit log: one entry an account, network and minute. */
-export interface LoginFailures {
-  /** An account that does not exist is recorded alike. */
-  add(
-    account: { userId: string; tenantId: string | undefined },
-    clientAddress: string,
-  ): Promise<void>;
-}
+import { hashClientAddress } from './address-hash.ts';
 
 interface LoginFailuresOptions {
   readonly tallies: Tallies;
   readonly keys: LabelledKeys;
 }
 
-export function createLoginFailures({ tallies, keys }: LoginFailuresOptions): LoginFailures {
+/** The account that a failed proof was for; without a tenant if there is no such account. */
+interface FailedAccount {
+  readonly userId: string;
+  readonly tenantId: string | undefined;
+}
+
+export type LoginFailures = ReturnType<typeof createLoginFailures>;
+
+/** Creates the record of failed login proofs in the audit log. */
+export function createLoginFailures({ tallies, keys }: LoginFailuresOptions) {
   return {
-    async add({ userId, tenantId = newAccount.tenant_id }, clientAddress) {
+    /**
+     * Counts a failed proof for the entry of its account, network and minute. A proof for an
+     * account that does not exist is counted alike.
+     */
+    async add(
+      { userId, tenantId = newAccount.tenant_id }: FailedAccount,
+      clientAddress: string,
+    ): Promise<void> {
       await tallies.add({
         action: 'auth.login_failed',
         actor: { type: 'anonymous', id: null },
         owner: { userId, tenantId },
         resource: { type: 'account', id: userId },
-        data: { addressHash: hashAddress(keys.get('address-hash'), clientAddress) },
+        data: { addressHash: hashClientAddress(keys.get('address-hash'), clientAddress) },
       });
     },
   };

@@ -1,32 +1,23 @@
 import { v7 as uuidv7 } from 'uuid';
 import { recoveryScope } from '../../http/requests/caller.ts';
-import type { Origin } from '../../http/requests/request.ts';
-import type { AccessTokens, TokenSubject } from '../../tokens/access-token.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { LoginSessions } from '../../sessions/login-sessions.ts';
-import type { ClientProof, SrpExchange } from './srp-exchange.ts';
-import { accessTokenSeconds, recoveryTokenSeconds } from '../../tokens/token-lifetime.ts';
 import type { TokenPair } from '../../sessions/token-pair.ts';
+import type { AccessTokens, TokenSubject } from '../../tokens/access-token.ts';
+import { accessTokenSeconds, recoveryTokenSeconds } from '../../tokens/token-rules.ts';
+import type { ClientProof, SrpExchange } from './srp-exchange.ts';
 
 /** The second step of a login as a client sends it. */
 interface LoginProof extends ClientProof {
-  /** The device that the session is for. */
+  /** The device to which the login session is bound. */
   readonly deviceId?: string | undefined;
 }
 
-/** After a login by the recovery words there is no refresh token. */
+/** The result of a login; a recovery login gets no refresh token. */
 interface LoggedIn extends Omit<TokenPair, 'refreshToken'> {
   readonly refreshToken?: string;
-  /** Hex. */
+  /** The server's login proof in hex. */
   readonly M2: string;
-}
-
-export interface Login {
-  /**
-   * Opens a session. That of a login by the recovery words reads the recovery envelope and sets new
-   * credentials, and nothing else. Throws srp_session_expired, invalid_proof, rate_limited,
-   * device_unknown, device_blacklisted or SignerUnavailable.
-   */
-  verify(proof: LoginProof, from: Origin): Promise<LoggedIn>;
 }
 
 interface LoginOptions {
@@ -35,7 +26,10 @@ interface LoginOptions {
   readonly sessions: LoginSessions;
 }
 
-export function createLogin({ exchange, tokens, sessions }: LoginOptions): Login {
+export type Login = ReturnType<typeof createLogin>;
+
+/** Creates the service that logs users in. */
+export function createLogin({ exchange, tokens, sessions }: LoginOptions) {
   async function issue(subject: TokenSubject) {
     return { accessToken: await tokens.issue(subject), expiresIn: accessTokenSeconds };
   }
@@ -47,14 +41,20 @@ export function createLogin({ exchange, tokens, sessions }: LoginOptions): Login
   }
 
   return {
-    async verify(proof, { address, requestId }) {
-      const { account, serverProof } = await exchange.prove(proof, address);
+    /**
+     * Checks a login proof and opens a login session. A recovery login can only read the recovery
+     * envelope and set new credentials. Throws invalid_public_value, srp_session_expired,
+     * invalid_proof, rate_limited, cache_unavailable, device_unknown, device_blacklisted or
+     * SignerUnavailable.
+     */
+    async verify(request: ServiceRequest<undefined>, proof: LoginProof): Promise<LoggedIn> {
+      const { account, serverProof } = await exchange.prove(request, proof);
       const session = { id: uuidv7(), deviceId: proof.deviceId };
       const subject = { ...account, sessionId: session.id };
       const { accessToken, expiresIn } = await (account.method === 'recovery'
         ? issueRecovery(subject)
         : issue(subject));
-      const refreshToken = await sessions.open(account, session, requestId);
+      const refreshToken = await sessions.open(request, account, session);
       return {
         accessToken,
         tokenType: 'Bearer',

@@ -1,82 +1,91 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
-import { hashAddress } from './address-hash.ts';
+import { hashClientAddress } from './address-hash.ts';
 
-/** One proof, from before it is checked. Unless one of these is called, it counts as failed. */
+/** One login proof, from before it is checked. It counts as failed unless a method is called. */
 interface ProofAttempt {
-  /** The proof was right: it counts nowhere, and the account knows the address from now on. */
+  /** Uncounts a proof that was right, and remembers its client address for the account. */
   succeeded(): Promise<void>;
-  /** Something else failed before the proof was judged: it counts nowhere. Does nothing twice. */
+  /** Uncounts a proof that was not judged because of another failure. Idempotent. */
   withdraw(): Promise<void>;
 }
 
-/**
- * Failed proofs, counted by address and by account. An address from which the account logged in
- * within 30 days neither feeds nor obeys the account's count: it has one of its own.
- */
-export interface ProofLimits {
-  /**
-   * Counts an attempt ahead of its proof, so that parallel ones cannot slip through. Does the same
-   * for an id that no account has. Throws rate_limited.
-   */
-  admit(attempt: { accountId: string; address: string }): Promise<ProofAttempt>;
+/** The account that a proof is for, which may not exist, and the client address it comes from. */
+interface Attempt {
+  readonly accountId: string;
+  readonly clientAddress: string;
 }
 
 interface ProofLimitsOptions {
   readonly limits: RateLimits;
   readonly db: Database;
   readonly clock: Clock;
-  /** Of the HMAC by which addresses are known. */
+  /** Returns the key of the HMAC by which client addresses are stored. */
   readonly addressKey: () => Buffer;
 }
 
 const dayMs = 86_400_000;
 const knownForMs = 30 * dayMs;
-/** A day more than they are looked at. */
+/** Known client addresses are kept about a day longer than they count. */
 export const forgottenAfterMs = knownForMs + dayMs;
-/** Younger records are not written again: most logins only read. */
+/** A known client address is written again only after an hour, so that most logins only read. */
 const refreshAfterMs = 3_600_000;
 const maxKnownAddresses = 20;
 
-export function createProofLimits(options: ProofLimitsOptions): ProofLimits {
+export type ProofLimits = ReturnType<typeof createProofLimits>;
+
+/**
+ * Creates the limits of failed login proofs, which are counted by client address and by account. A
+ * client address from which the account logged in within 30 days has a count of its own: it neither
+ * adds to the account's count nor is refused by it.
+ */
+export function createProofLimits(options: ProofLimitsOptions) {
   const { limits, db, clock, addressKey } = options;
 
+  /** Counts an attempt by account, or by account and client address where that is known. */
+  async function countByAccount(accountId: string, addressHash: string) {
+    const lastLoginAt = await db.asService((tx) => findLogin(tx, accountId, addressHash));
+    const ageMs = clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
+    const isKnown = ageMs <= knownForMs + refreshAfterMs;
+    const accountKey = isKnown ? `${accountId} ${addressHash}` : accountId;
+    await limits.consume('proof-account', accountKey);
+    return { ageMs, accountKey };
+  }
+
+  async function admit({ accountId, clientAddress }: Attempt): Promise<ProofAttempt> {
+    const addressHash = hashClientAddress(addressKey(), clientAddress);
+    await limits.consume('proof-address', clientAddress);
+    const { ageMs, accountKey } = await orTakeBack(
+      () => countByAccount(accountId, addressHash),
+      () => limits.giveBack('proof-address', clientAddress),
+    );
+
+    let isCounted = true;
+    async function withdraw(): Promise<void> {
+      if (!isCounted) return;
+      isCounted = false;
+      await Promise.all([
+        limits.giveBack('proof-address', clientAddress),
+        limits.giveBack('proof-account', accountKey),
+      ]);
+    }
+    return {
+      withdraw,
+      async succeeded() {
+        await withdraw();
+        if (ageMs <= refreshAfterMs) return;
+        await db.asService((tx) => recordLogin(tx, accountId, addressHash, clock()));
+      },
+    };
+  }
+
   return {
-    async admit({ accountId, address }) {
-      const addressHash = hashAddress(addressKey(), address);
-
-      await limits.consume('proof-address', address);
-      const { ageMs, accountKey } = await orTakeBack(
-        async () => {
-          const lastLoginAt = await db.asService((tx) => findLogin(tx, accountId, addressHash));
-          const ageMs = clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
-          const isKnown = ageMs <= knownForMs + refreshAfterMs;
-          const accountKey = isKnown ? `${accountId} ${addressHash}` : accountId;
-          await limits.consume('proof-account', accountKey);
-          return { ageMs, accountKey };
-        },
-        () => limits.giveBack('proof-address', address),
-      );
-
-      let isCounted = true;
-      async function withdraw(): Promise<void> {
-        if (!isCounted) return;
-        isCounted = false;
-        await Promise.all([
-          limits.giveBack('proof-address', address),
-          limits.giveBack('proof-account', accountKey),
-        ]);
-      }
-      return {
-        withdraw,
-        async succeeded() {
-          await withdraw();
-          if (ageMs <= refreshAfterMs) return;
-          await db.asService((tx) => recordLogin(tx, accountId, addressHash, clock()));
-        },
-      };
-    },
+    /**
+     * Counts an attempt before its proof is checked, so that parallel attempts cannot pass the
+     * limit. An account that does not exist is counted alike. Throws rate_limited.
+     */
+    admit,
   };
 }
 
@@ -103,7 +112,7 @@ async function findLogin(
   return known?.last_login_at;
 }
 
-/** Keeps the addresses of the latest logins only. */
+/** Records the client address of a login, and removes all but the latest of the account. */
 async function recordLogin(
   tx: Tx,
   accountId: string,

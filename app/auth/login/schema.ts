@@ -24,7 +24,7 @@ export const SrpParams = z.strictObject({
 
 export const ChallengeRequest = z.strictObject({
   email: Email,
-  /** Checked by the SRP code itself, which has its own error for it. */
+  /** Checked by the SRP code, which throws invalid_public_value. */
   A: z.string(),
   method: z.enum(['password', 'recovery']).optional(),
 });
@@ -43,13 +43,13 @@ export const ProofRequest = z.strictObject({
   deviceId: Uuid.optional(),
 });
 
-/** Either step of a login, told apart by their fields. */
+/** Either step of a login; their fields tell them apart. */
 export const LoginStep = z.union(
   [ChallengeRequest, ProofRequest.required({ sessionId: true })],
   'must be {email, A} or {sessionId, A, M1}',
 );
 
-/** A login by the recovery words is not refreshed. */
+/** The tokens of a login; a recovery login gets no refresh token. */
 export const LoggedIn = TokenPair.extend({ M2: z.string() }).partial({ refreshToken: true });
 
 export const LoginStepAnswer = z.union([Challenge, LoggedIn]);

@@ -1,7 +1,9 @@
-import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import type { Accounts, ActiveAccount } from '../../accounts/accounts.ts';
 import type { Clock } from '../../async/clock.ts';
+import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { AppError } from '../../errors/app-error.ts';
+import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { LabelledKeys } from '../../keys/labelled-keys.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { pad } from '../../srp/group.ts';
@@ -11,43 +13,38 @@ import type { LoginFailures } from './login-failures.ts';
 import type { ProofLimits } from './proof-limits.ts';
 import { srpSessionSeconds, type PendingProof, type SrpSessions } from './srp-sessions.ts';
 
+/** The first step as a client sends it. */
+interface ChallengeInput {
+  readonly email: string;
+  /** The client's public value in hex. */
+  readonly A: string;
+  /** The login method, `password` unless stated. */
+  readonly method?: CredentialMethod | undefined;
+}
+
 interface Challenge {
   readonly sessionId: string;
-  /** Hex. */
+  /** The salt in hex. */
   readonly salt: string;
-  /** 768 hex digits. */
+  /** The server's public value: 768 hex digits. */
   readonly B: string;
   readonly expiresAt: Date;
 }
 
 /** The second step as a client sends it. */
 export interface ClientProof {
-  /** Found by A where it is left out. */
+  /** The SRP session; the newest one of `A` where it is left out. */
   readonly sessionId?: string | undefined;
+  /** The client's public value in hex. */
   readonly A: string;
+  /** The client's login proof in hex. */
   readonly M1: string;
 }
 
 interface Proven {
   readonly account: ActiveAccount;
-  /** M2, hex. */
+  /** The server's login proof M2 in hex. */
   readonly serverProof: string;
-}
-
-/** The first step as a client sends it. */
-interface ChallengeInput {
-  readonly email: string;
-  readonly A: string;
-  /** The password unless said. */
-  readonly method?: CredentialMethod | undefined;
-}
-
-/** SRP-6a between a client and an account, whatever the proof is for. */
-export interface SrpExchange {
-  /** Throws invalid_public_value, user_not_found, rate_limited or cache_unavailable. */
-  challenge(input: ChallengeInput, clientAddress: string): Promise<Challenge>;
-  /** One attempt a session. Throws srp_session_expired, invalid_proof or rate_limited. */
-  prove(proof: ClientProof, clientAddress: string): Promise<Proven>;
 }
 
 interface SrpExchangeOptions {
@@ -57,17 +54,20 @@ interface SrpExchangeOptions {
   readonly limits: RateLimits;
   readonly proofLimits: ProofLimits;
   readonly failures: LoginFailures;
-  /** `decoy` answers for addresses without an account as if there were one. */
+  /** `decoy` treats an e-mail address without an account as if it had one. */
   readonly unknownUser: 'reveal' | 'decoy';
   readonly clock: Clock;
 }
 
-export function createSrpExchange(options: SrpExchangeOptions): SrpExchange {
+export type SrpExchange = ReturnType<typeof createSrpExchange>;
+
+/** Creates the SRP-6a exchange with accounts, for logins and reauthentications. */
+export function createSrpExchange(options: SrpExchangeOptions) {
   const { accounts, sessions, keys, limits, proofLimits, failures, clock } = options;
   const hidesUnknown = options.unknownUser === 'decoy';
 
   async function findByEmail(email: string, method: CredentialMethod): Promise<Credentials> {
-    // Made for known addresses too: what only one of the two costs would tell them apart.
+    // The decoy is made for known e-mail addresses too, so that the timing does not reveal them.
     const decoy = hidesUnknown ? decoyFor(keys.get('decoy'), email, method) : undefined;
     const found = await accounts.findCredentials(email, method);
     const { userId, salt, verifier } = { ...decoy, ...withoutNulls(found) };
@@ -77,7 +77,10 @@ export function createSrpExchange(options: SrpExchangeOptions): SrpExchange {
     return { userId, salt, verifier };
   }
 
-  /** No account where it was closed meanwhile, and for a decoy; no proof of ours for a wrong one. */
+  /**
+   * Checks a login proof. The account is undefined for a decoy, and where it was closed meanwhile;
+   * the server's proof is undefined where the client's is wrong.
+   */
   async function judge(session: PendingProof, { A, M1 }: ClientProof) {
     const { accountId, method } = session;
     const decoy = hidesUnknown ? decoyById(keys.get('decoy'), accountId, method) : undefined;
@@ -91,8 +94,37 @@ export function createSrpExchange(options: SrpExchangeOptions): SrpExchange {
     return { account, serverProof };
   }
 
+  async function prove(
+    { clientAddress }: ServiceRequest<Caller | undefined>,
+    proof: ClientProof,
+  ): Promise<Proven> {
+    const clientPublic = parseClientPublic(proof.A);
+    const id = proof.sessionId ?? (await sessions.findByClientPublic(clientPublic));
+    const session = id === undefined ? undefined : await sessions.take(id);
+    if (session === undefined) throw new AppError('srp_session_expired');
+    const { accountId } = session;
+    const attempt = await proofLimits.admit({ accountId, clientAddress });
+    const { account, serverProof } = await judge(session, proof).catch(async (error: unknown) => {
+      await attempt.withdraw();
+      throw error;
+    });
+    if (account !== undefined && serverProof !== undefined) {
+      await attempt.succeeded();
+      return { account, serverProof: serverProof.toString('hex') };
+    }
+    await failures.add({ userId: accountId, tenantId: account?.tenantId }, clientAddress);
+    throw new AppError('invalid_proof');
+  }
+
   return {
-    async challenge({ email, A, method = 'password' }, clientAddress) {
+    /**
+     * Begins an SRP session and returns the server's part of the challenge. Throws
+     * invalid_public_value, user_not_found, rate_limited or cache_unavailable.
+     */
+    async challenge(
+      { clientAddress }: ServiceRequest<undefined>,
+      { email, A, method = 'password' }: ChallengeInput,
+    ): Promise<Challenge> {
       const clientPublic = parseClientPublic(A);
       await limits.consume('challenge-address', clientAddress);
       const { userId, salt, verifier } = await findByEmail(email, method);
@@ -106,24 +138,11 @@ export function createSrpExchange(options: SrpExchangeOptions): SrpExchange {
       };
     },
 
-    async prove(proof, clientAddress) {
-      const clientPublic = parseClientPublic(proof.A);
-      const id = proof.sessionId ?? (await sessions.findByClientPublic(clientPublic));
-      const session = id === undefined ? undefined : await sessions.take(id);
-      if (session === undefined) throw new AppError('srp_session_expired');
-      const { accountId } = session;
-      const attempt = await proofLimits.admit({ accountId, address: clientAddress });
-      const { account, serverProof } = await judge(session, proof).catch(async (error: unknown) => {
-        await attempt.withdraw();
-        throw error;
-      });
-      if (account !== undefined && serverProof !== undefined) {
-        await attempt.succeeded();
-        return { account, serverProof: serverProof.toString('hex') };
-      }
-      await failures.add({ userId: accountId, tenantId: account?.tenantId }, clientAddress);
-      throw new AppError('invalid_proof');
-    },
+    /**
+     * Checks the client's login proof, once a session: the session ends whatever the result. Throws
+     * invalid_public_value, srp_session_expired, invalid_proof, rate_limited or cache_unavailable.
+     */
+    prove,
   };
 }
 
@@ -133,7 +152,10 @@ interface Credentials {
   readonly verifier: string;
 }
 
-/** Of an account without these credentials the id alone is left: attempts count as its own. */
+/**
+ * Returns only the id of an account that lacks the credentials, so that a decoy's credentials take
+ * their place while attempts count as the account's own.
+ */
 function withoutNulls(
   found: Awaited<ReturnType<Accounts['findCredentials']>>,
 ): Partial<Credentials> {

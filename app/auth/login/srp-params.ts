@@ -1,6 +1,6 @@
 import { primeHex } from '../../srp/group.ts';
 
-/** What clients make a verifier of a password by (docs/formats.md, "Keys from a password"). */
+/** How clients derive a verifier from a password (docs/formats.md, "Keys from a password"). */
 export const srpParams = {
   group: 'rfc5054-3072',
   N: primeHex,

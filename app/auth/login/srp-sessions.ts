@@ -6,37 +6,34 @@ import { AppError } from '../../errors/app-error.ts';
 import { pad } from '../../srp/group.ts';
 import type { ServerSession } from '../../srp/srp.ts';
 
-/** Seconds from challenge to proof. */
+/** Seconds that a client has between challenge and login proof. */
 export const srpSessionSeconds = 120;
 
 const Stored = z.object({
   accountId: z.string(),
-  /** Left out by releases that knew no other. */
+  /** Earlier releases, which knew only `password`, leave it out. */
   method: z.enum(['password', 'recovery']).default('password'),
   clientPublic: z.string(),
   serverPublic: z.string(),
   privateKey: z.string(),
 });
 
-/** Whose proof is awaited, and of what. */
+/** An SRP session that waits for the client's login proof. */
 export interface PendingProof extends ServerSession {
   readonly accountId: string;
   readonly method: CredentialMethod;
 }
 
-/** SRP sessions under way, in Redis: any replica may take the proof. */
-export interface SrpSessions {
-  /** Answers the session's id. Throws cache_unavailable. */
-  add(session: PendingProof): Promise<string>;
-  /** Takes a session out, so that it serves one attempt; undefined when unknown or expired. */
-  take(sessionId: string): Promise<PendingProof | undefined>;
-  /** The id of the newest session begun with this A. */
-  findByClientPublic(clientPublic: bigint): Promise<string | undefined>;
-}
+export type SrpSessions = ReturnType<typeof createSrpSessions>;
 
-export function createSrpSessions(redis: Redis): SrpSessions {
+/**
+ * Creates the store of SRP sessions. They are in Redis, so that any replica can check the login
+ * proof. All methods throw cache_unavailable while Redis is away.
+ */
+export function createSrpSessions(redis: Redis) {
   return {
-    async add(session) {
+    /** Stores a session and resolves with its id. */
+    async add(session: PendingProof): Promise<string> {
       const id = randomUUID();
       const value: z.input<typeof Stored> = {
         accountId: session.accountId,
@@ -54,7 +51,12 @@ export function createSrpSessions(redis: Redis): SrpSessions {
       );
       return id;
     },
-    async take(sessionId) {
+
+    /**
+     * Removes and returns a session, so that it serves one attempt; undefined if it is unknown or
+     * expired.
+     */
+    async take(sessionId: string): Promise<PendingProof | undefined> {
       const text = await orUnavailable(redis.getdel(sessionKey(sessionId)));
       if (text === null) return undefined;
       const stored = Stored.parse(JSON.parse(text));
@@ -66,7 +68,9 @@ export function createSrpSessions(redis: Redis): SrpSessions {
         privateKey: Buffer.from(stored.privateKey, 'base64'),
       };
     },
-    async findByClientPublic(clientPublic) {
+
+    /** Finds the id of the newest session that a client began with this public value A. */
+    async findByClientPublic(clientPublic: bigint): Promise<string | undefined> {
       return (await orUnavailable(redis.get(publicKey(clientPublic)))) ?? undefined;
     },
   };
@@ -80,9 +84,9 @@ function publicKey(clientPublic: bigint): string {
   return `srp:a:${createHash('sha256').update(pad(clientPublic)).digest('hex')}`;
 }
 
-async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+async function orUnavailable<T>(result: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await result;
   } catch (cause) {
     throw new AppError('cache_unavailable', { cause });
   }

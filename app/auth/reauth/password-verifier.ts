@@ -5,16 +5,10 @@ import { generator } from '../../srp/group.ts';
 import { exponentKey, powerBytes } from '../../srp/modular-power.ts';
 import { srpParams } from '../login/srp-params.ts';
 
-/**
- * Does with a password what the clients of accounts made here do (docs/formats.md, "Keys from a
- * password" and "SRP-6a"). Every buffer derived from it is zeroed; the string itself cannot be.
- */
-export interface PasswordVerifier {
-  /**
-   * Whether the verifier was made of this password and salt (both hex). Throws reauth_busy while two
-   * others are checked in this process: each takes 64 MiB and a thread.
-   */
-  matches(password: string, of: { salt: string; verifier: string }): Promise<boolean>;
+/** Credentials to check a password against: salt and verifier in hex. */
+interface Checked {
+  readonly salt: string;
+  readonly verifier: string;
 }
 
 const { kdf } = srpParams;
@@ -25,13 +19,24 @@ const argon2id = {
   parallelism: kdf.parallelism,
   tagLength: kdf.outputBytes,
 };
-const atOnce = 2;
+const maxConcurrent = 2;
 
-export function createPasswordVerifier(): PasswordVerifier {
+export type PasswordVerifier = ReturnType<typeof createPasswordVerifier>;
+
+/**
+ * Creates the service that derives a verifier from a password as the clients of the vault's own
+ * accounts do (docs/formats.md, "Keys from a password" and "SRP-6a"). It zeroes every buffer that
+ * is derived from the password; the string itself cannot be erased.
+ */
+export function createPasswordVerifier() {
   let running = 0;
   return {
-    async matches(password, { salt, verifier }) {
-      if (running >= atOnce) throw new AppError('reauth_busy', { retryAfterSeconds: 1 });
+    /**
+     * Resolves with whether the verifier was made from this password and salt. Throws reauth_busy
+     * while this process checks two others: each check takes 64 MiB and a thread.
+     */
+    async matches(password: string, { salt, verifier }: Checked): Promise<boolean> {
+      if (running >= maxConcurrent) throw new AppError('reauth_busy', { retryAfterSeconds: 1 });
       running += 1;
       try {
         const made = await makeVerifier(password, Buffer.from(salt, 'hex'));
@@ -45,7 +50,7 @@ export function createPasswordVerifier(): PasswordVerifier {
   };
 }
 
-/** v = g^x mod N with x = H(salt ‖ K_auth), 384 bytes. */
+/** Returns v = g^x mod N with x = SHA3-256(salt ‖ K_auth): 384 bytes big-endian. */
 async function makeVerifier(password: string, salt: Buffer): Promise<Buffer> {
   const authKey = await deriveAuthKey(password, salt);
   const x = createHash('sha3-256').update(salt).update(authKey).digest();

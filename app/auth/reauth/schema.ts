@@ -9,12 +9,12 @@ const Password = z
   .refine((text) => Buffer.byteLength(text) <= maxPasswordBytes, 'must be at most 1024 bytes')
   .meta({ description: 'At most 1024 bytes of UTF-8.' });
 
-/** Either the password or, better, the proof of a fresh challenge. */
+/** Evidence of who the caller is: the password or, better, the login proof of a new challenge. */
 export const ReauthRequest = z.union([
   z.strictObject({ password: Password }),
   z.strictObject({
     sessionId: Uuid,
-    /** Checked by the SRP code itself, which has its own error for it. */
+    /** Checked by the SRP code, which throws invalid_public_value. */
     A: z.string(),
     M1: Hex(64).length(64),
   }),

@@ -1,7 +1,6 @@
 import { p } from '@mikro-orm/core';
 
-/** Column kinds every entity uses alike. */
-
+/** Returns a column that defaults to the start of the transaction, with millisecond precision. */
 export function createdAt() {
   return p.datetime().columnType('timestamptz(3)').defaultRaw('now()');
 }
@@ -10,7 +9,7 @@ export function timestamp() {
   return p.datetime().columnType('timestamptz(3)');
 }
 
-/** Columns of a table with a row-level security policy by owner. */
+/** Returns the columns that the row-level security policy by owner reads. */
 export function owner() {
   return { userId: p.uuid(), tenantId: p.text() };
 }

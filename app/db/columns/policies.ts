@@ -1,26 +1,29 @@
 import type { PolicyDef } from '@mikro-orm/core';
 
-/** An unset variable is NULL or, after an earlier transaction of the connection, empty: no row. */
-const isOwner =
-  "user_id = nullif(current_setting('app.user_id', true), '')::uuid and tenant_id = current_setting('app.tenant_id', true)";
+/** The caller's user id. An unset variable is NULL, or empty after an earlier transaction. */
+const callerId = "nullif(current_setting('app.user_id', true), '')::uuid";
+const callerTenant = "current_setting('app.tenant_id', true)";
 
-/** The row-level security of a table whose rows belong to one user of one tenant. */
+const isOwner = `user_id = ${callerId} and tenant_id = ${callerTenant}`;
+
+/** Returns the policies of a table whose rows belong to one user of one tenant. */
 export function ownedByUser(table: string): PolicyDef[] {
   return ownerPolicies(table, isOwner);
 }
 
 /**
- * The same for rows that hang under a row of `parent`: that one must be the user's too. Foreign keys
- * alone do not say so, since Postgres checks them with all rows in view.
+ * Returns the policies of a user's rows that refer to a row of `parent`, which must be the user's
+ * too. Foreign keys do not ensure that, since Postgres checks them regardless of row-level
+ * security.
  */
 export function ownedUnder(table: string, column: string, parent: string): PolicyDef[] {
   return ownerPolicies(table, `${isOwner} and ${isUnderOwn(table, column, parent)}`);
 }
 
 /**
- * The same for a table that the policies of `parent` look at in their turn. There Postgres takes any
- * policy for reading that holds a subquery for a recursion, even where the subquery is its check; so
- * the check is a policy of its own, for writing alone.
+ * Returns the policies of ownedUnder for a table that the policies of `parent` query in turn.
+ * Postgres reports infinite recursion for any policy that also covers reads and holds a subquery,
+ * even in its check. So the check is a policy of its own, for writes only.
  */
 export function writtenUnder(table: string, column: string, parent: string): PolicyDef[] {
   const check = isUnderOwn(table, column, parent);
@@ -33,7 +36,9 @@ export function writtenUnder(table: string, column: string, parent: string): Pol
 }
 
 function isUnderOwn(table: string, column: string, parent: string): string {
-  return `exists (select 1 from ${parent} where ${parent}.id = ${table}.${column} and ${parent}.user_id = ${table}.user_id)`;
+  const isParent = `${parent}.id = ${table}.${column}`;
+  const isSameUser = `${parent}.user_id = ${table}.user_id`;
+  return `exists (select 1 from ${parent} where ${isParent} and ${isSameUser})`;
 }
 
 function ownerPolicies(table: string, check: string): PolicyDef[] {
@@ -43,30 +48,37 @@ function ownerPolicies(table: string, check: string): PolicyDef[] {
   ];
 }
 
-/** A table that only the service login touches. */
+/** Returns the policies of a table that only the service login may use. */
 export function ownedByService(table: string): PolicyDef[] {
   return [servicePolicy(table)];
 }
 
-/** Rows that are nobody's, and that every user may read. */
+/** Returns the policy of rows that belong to no user and that every user may read. */
 export function shownToAll(table: string): PolicyDef {
   return { name: `${table}_shown`, command: 'select', roles: ['probatio_app'], using: 'true' };
 }
 
+/** Returns the policy that lets the service login read and write all rows of a table. */
 export function servicePolicy(table: string): PolicyDef {
   return { name: `${table}_service`, roles: ['probatio_service'], using: 'true', check: 'true' };
 }
 
-/** The condition of shares that name the caller, in the same tenant, until they end. */
+/** Returns the condition of unexpired shares with the caller, in the caller's tenant. */
 export function isRecipient(table: string): string {
-  return `${table}.recipient_user_id = nullif(current_setting('app.user_id', true), '')::uuid and ${table}.tenant_id = current_setting('app.tenant_id', true) and (${table}.expires_at is null or ${table}.expires_at > now())`;
+  return [
+    `${table}.recipient_user_id = ${callerId}`,
+    `${table}.tenant_id = ${callerTenant}`,
+    `(${table}.expires_at is null or ${table}.expires_at > now())`,
+  ].join(' and ');
 }
 
 /**
- * Lets rows of a document that is shared with the caller be read. It does not recur: the policies for
- * reading document_shares look at nothing else.
+ * Returns the policy that lets a recipient read the rows of a shared document. It cannot recurse:
+ * the policies for reading document_shares query no other table.
  */
 export function sharedWithCaller(table: string, column: string): PolicyDef {
-  const isShared = `exists (select 1 from document_shares where document_shares.document_id = ${table}.${column} and ${isRecipient('document_shares')})`;
+  const condition = `document_shares.document_id = ${table}.${column}`;
+  const shares = `from document_shares where ${condition} and ${isRecipient('document_shares')}`;
+  const isShared = `exists (select 1 ${shares})`;
   return { name: `${table}_shared`, command: 'select', roles: ['probatio_app'], using: isShared };
 }

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The tables of accounts, uploads, documents, envelopes, audit and outbox. */
+/** Creates the tables of accounts, uploads, documents, envelopes, audit and outbox. */
 export class Migration0001Tables extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -59,7 +59,9 @@ alter table audit_entries
 alter table audit_entries
   add constraint audit_entries_state check (state in ('PENDING', 'SEALED', 'DEAD'));
 alter table audit_entries
-  add constraint audit_entries_sealed check ((state = 'SEALED') = (hash is not null and signature is not null and key_id is not null and sealed_at is not null));
+  add constraint audit_entries_sealed
+    check ((state = 'SEALED') = (hash is not null and signature is not null
+      and key_id is not null and sealed_at is not null));
 
 create table audit_sequences (
   user_id uuid not null,
@@ -101,7 +103,8 @@ alter table documents
 alter table documents
   add constraint documents_status check (status in ('PENDING', 'SEALED', 'EXPIRED'));
 alter table documents
-  add constraint documents_sealed check ((status = 'SEALED') = (proof_id is not null and sealed_at is not null));
+  add constraint documents_sealed
+    check ((status = 'SEALED') = (proof_id is not null and sealed_at is not null));
 
 create table document_keywords (
   user_id uuid not null,
@@ -203,11 +206,15 @@ create table upload_parts (
   primary key (session_id, part_number)
 );
 alter table credentials
-  add constraint credentials_account_id_foreign foreign key (account_id) references accounts (id) on update no action on delete cascade;
+  add constraint credentials_account_id_foreign foreign key (account_id)
+    references accounts (id) on update no action on delete cascade;
 alter table document_keywords
-  add constraint document_keywords_document_id_foreign foreign key (document_id) references documents (id) on update no action on delete cascade;
+  add constraint document_keywords_document_id_foreign foreign key (document_id)
+    references documents (id) on update no action on delete cascade;
 alter table registrations
-  add constraint registrations_account_id_foreign foreign key (account_id) references accounts (id) on update no action on delete cascade;
+  add constraint registrations_account_id_foreign foreign key (account_id)
+    references accounts (id) on update no action on delete cascade;
 alter table upload_parts
-  add constraint upload_parts_session_id_foreign foreign key (session_id) references upload_sessions (id) on update no action on delete cascade;
+  add constraint upload_parts_session_id_foreign foreign key (session_id)
+    references upload_sessions (id) on update no action on delete cascade;
 `;

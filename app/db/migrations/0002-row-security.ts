@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Who may do what: row-level security, forced on every table, and the rights of the two logins.
- * The roles probatio_app and probatio_service exist before the first migration runs.
+ * Forces row-level security on every table and grants the rights of the two logins. The roles
+ * probatio_app and probatio_service exist before the first migration runs.
  */
 export class Migration0002RowSecurity extends Migration {
   override up(): void {

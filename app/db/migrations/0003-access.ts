@@ -1,6 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Login sessions, users of other issuers, known addresses, tallies, purge and erasure. */
+/**
+ * Adds login sessions, users of other issuers, known client addresses, tallies, purge and erasure.
+ */
 export class Migration0003Access extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -75,7 +77,8 @@ create table refresh_tokens (
 );
 create index refresh_tokens_session on refresh_tokens (session_id);
 alter table refresh_tokens
-  add constraint refresh_tokens_session_id_foreign foreign key (session_id) references login_sessions (id) on update no action on delete cascade;
+  add constraint refresh_tokens_session_id_foreign foreign key (session_id)
+    references login_sessions (id) on update no action on delete cascade;
 
 alter table accounts drop constraint accounts_status;
 alter table accounts add closed_at timestamptz(3) null;
@@ -89,7 +92,8 @@ alter table accounts
 alter table audit_entries add erased_at timestamptz(3) null;
 alter table audit_entries alter column canonical drop not null;
 alter table audit_entries
-  add constraint audit_entries_erased check ((canonical is null) = (erased_at is not null) and (erased_at is null or state = 'SEALED'));
+  add constraint audit_entries_erased check ((canonical is null) = (erased_at is not null)
+    and (erased_at is null or state = 'SEALED'));
 
 alter table outbox add user_id uuid null;
 create index outbox_user on outbox (user_id) where user_id is not null;

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Versions of documents, sharing, and requests that are sent again under one key. */
+/** Adds document versions, sharing, and idempotency keys. */
 export class Migration0004Documents extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -24,7 +24,8 @@ create table document_versions (
   proof_id uuid null,
   primary key (document_id, version)
 );
--- The owner sees no row of a table whose row-level security is forced, and foreign keys are checked as the owner.
+-- The owner sees no row of a table with forced row-level security, and Postgres checks foreign
+-- keys as the owner.
 alter table documents no force row level security;
 insert into document_versions
   select id, 1, user_id, tenant_id, storage_key, object_version, file_size, file_hash,
@@ -38,9 +39,11 @@ alter table document_versions
 alter table document_versions
   add constraint document_versions_status check (status in ('PENDING', 'SEALED', 'EXPIRED'));
 alter table document_versions
-  add constraint document_versions_sealed check ((status = 'SEALED') = (proof_id is not null and sealed_at is not null));
+  add constraint document_versions_sealed
+    check ((status = 'SEALED') = (proof_id is not null and sealed_at is not null));
 alter table document_versions
-  add constraint document_versions_document_id_foreign foreign key (document_id) references documents (id) on update no action on delete cascade;
+  add constraint document_versions_document_id_foreign foreign key (document_id)
+    references documents (id) on update no action on delete cascade;
 
 alter table documents drop constraint documents_storage_key;
 alter table documents drop constraint documents_user_hash;
@@ -69,7 +72,8 @@ create index document_shares_received on document_shares (recipient_user_id, id)
 alter table document_shares
   add constraint document_shares_recipient_ref unique (document_id, recipient_ref);
 alter table document_shares
-  add constraint document_shares_document_id_foreign foreign key (document_id) references documents (id) on update no action on delete cascade;
+  add constraint document_shares_document_id_foreign foreign key (document_id)
+    references documents (id) on update no action on delete cascade;
 alter table documents force row level security;
 
 create table share_recipients (
@@ -108,7 +112,8 @@ create index idempotency_keys_age on idempotency_keys (created_at);
 
 alter table upload_sessions drop constraint upload_sessions_status;
 alter table upload_sessions
-  add constraint upload_sessions_status check (status in ('IN_PROGRESS', 'COMPLETED', 'ABORTED', 'EXPIRED'));
+  add constraint upload_sessions_status
+    check (status in ('IN_PROGRESS', 'COMPLETED', 'ABORTED', 'EXPIRED'));
 create index upload_sessions_open on upload_sessions (expires_at) where status = 'IN_PROGRESS';
 create index upload_sessions_completed on upload_sessions (completed_at) where status = 'COMPLETED';
 
@@ -119,7 +124,8 @@ create policy document_versions_owner on document_versions to probatio_app
     and tenant_id = current_setting('app.tenant_id', true))
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true)
-    and exists (select 1 from documents where documents.id = document_versions.document_id and documents.user_id = document_versions.user_id));
+    and exists (select 1 from documents where documents.id = document_versions.document_id
+      and documents.user_id = document_versions.user_id));
 create policy document_versions_service on document_versions to probatio_service
   using (true)
   with check (true);
@@ -131,9 +137,11 @@ create policy document_shares_owner on document_shares to probatio_app
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true));
 create policy document_shares_insert on document_shares as restrictive for insert to probatio_app
-  with check (exists (select 1 from documents where documents.id = document_shares.document_id and documents.user_id = document_shares.user_id));
+  with check (exists (select 1 from documents where documents.id = document_shares.document_id
+    and documents.user_id = document_shares.user_id));
 create policy document_shares_update on document_shares as restrictive for update to probatio_app
-  with check (exists (select 1 from documents where documents.id = document_shares.document_id and documents.user_id = document_shares.user_id));
+  with check (exists (select 1 from documents where documents.id = document_shares.document_id
+    and documents.user_id = document_shares.user_id));
 create policy document_shares_service on document_shares to probatio_service
   using (true)
   with check (true);
@@ -177,18 +185,21 @@ create policy documents_shared on documents for select to probatio_app
     and document_shares.tenant_id = current_setting('app.tenant_id', true)
     and (document_shares.expires_at is null or document_shares.expires_at > now())));
 create policy document_versions_shared on document_versions for select to probatio_app
-  using (exists (select 1 from document_shares where document_shares.document_id = document_versions.document_id
+  using (exists (select 1 from document_shares
+    where document_shares.document_id = document_versions.document_id
     and document_shares.recipient_user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and document_shares.tenant_id = current_setting('app.tenant_id', true)
     and (document_shares.expires_at is null or document_shares.expires_at > now())));
 alter policy document_keywords_owner on document_keywords
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true)
-    and exists (select 1 from documents where documents.id = document_keywords.document_id and documents.user_id = document_keywords.user_id));
+    and exists (select 1 from documents where documents.id = document_keywords.document_id
+      and documents.user_id = document_keywords.user_id));
 alter policy upload_parts_owner on upload_parts
   with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid
     and tenant_id = current_setting('app.tenant_id', true)
-    and exists (select 1 from upload_sessions where upload_sessions.id = upload_parts.session_id and upload_sessions.user_id = upload_parts.user_id));
+    and exists (select 1 from upload_sessions where upload_sessions.id = upload_parts.session_id
+      and upload_sessions.user_id = upload_parts.user_id));
 
 grant select, insert, update, delete
   on document_versions, document_shares, share_recipients, sharing_keys, idempotency_keys

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Generations of keys, the dead-letter queue, marks of the log; and indexes for what maintenance removes. */
+/** Adds key generations, the dead-letter queue, audit marks, and indexes for maintenance. */
 export class Migration0005Audit extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -13,7 +13,7 @@ alter table signing_keys
   add activated_at timestamptz(3) null,
   add retired_at timestamptz(3) null,
   add record_id uuid null;
--- The owner sees no row of a table whose row-level security is forced.
+-- The owner sees no row of a table with forced row-level security.
 alter table signing_keys no force row level security;
 update signing_keys k
 set state = case when n.newest then 'ACTIVE' else 'RETIRED' end,
@@ -31,14 +31,16 @@ create unique index signing_keys_active on signing_keys (purpose) where state = 
 alter table signing_keys
   add constraint signing_keys_state check (state in ('CREATED', 'ACTIVE', 'RETIRED'));
 alter table signing_keys
-  add constraint signing_keys_validity check ((state = 'RETIRED') = (retired_at is not null) and (state <> 'ACTIVE' or activated_at is not null));
+  add constraint signing_keys_validity check ((state = 'RETIRED') = (retired_at is not null)
+    and (state <> 'ACTIVE' or activated_at is not null));
 
 alter table audit_entries drop constraint audit_entries_state;
 alter table audit_entries drop constraint audit_entries_erased;
 alter table audit_entries
   add constraint audit_entries_state check (state in ('PENDING', 'SEALED', 'DEAD', 'ABANDONED'));
 alter table audit_entries
-  add constraint audit_entries_erased check ((canonical is null) = (erased_at is not null) and (erased_at is null or state in ('SEALED', 'ABANDONED')));
+  add constraint audit_entries_erased check ((canonical is null) = (erased_at is not null)
+    and (erased_at is null or state in ('SEALED', 'ABANDONED')));
 create index audit_entries_owner on audit_entries (user_id, id);
 
 alter table audit_dead_letters
@@ -51,7 +53,8 @@ create index audit_dead_letters_pending on audit_dead_letters (created_at) where
 alter table audit_dead_letters
   add constraint audit_dead_letters_status check (status in ('PENDING', 'RECOVERED', 'ABANDONED'));
 alter table audit_dead_letters
-  add constraint audit_dead_letters_ended check ((status = 'PENDING') = (ended_at is null) and (status = 'ABANDONED') = (tombstone_id is not null));
+  add constraint audit_dead_letters_ended check ((status = 'PENDING') = (ended_at is null)
+    and (status = 'ABANDONED') = (tombstone_id is not null));
 
 create table audit_totals (slot int not null, sealed bigint not null, primary key (slot));
 create table audit_marks (
@@ -66,7 +69,8 @@ insert into audit_totals
   select 0, count(*) from audit_entries where state = 'SEALED';
 alter table audit_entries force row level security;
 
-create index upload_sessions_ended on upload_sessions (expires_at) where status in ('ABORTED', 'EXPIRED');
+create index upload_sessions_ended on upload_sessions (expires_at)
+  where status in ('ABORTED', 'EXPIRED');
 create index refresh_tokens_expires on refresh_tokens (expires_at);
 create index share_recipients_user on share_recipients (recipient_user_id);
 

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Devices, envelopes for them and for recovery, a second way to log in, and synchronised objects. */
+/** Adds devices, their envelopes and recovery envelopes, login by recovery words, and sync. */
 export class Migration0006Devices extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -23,11 +23,13 @@ alter table key_envelopes
   add constraint key_envelopes_kind_known check (kind in ('MASTER', 'RECOVERY', 'DEVICE'));
 alter table key_envelopes
   add constraint key_envelopes_of_device check ((kind = 'DEVICE') = (device_id is not null));
-create unique index key_envelopes_kind on key_envelopes (user_id, tenant_id, kind) where device_id is null;
-create unique index key_envelopes_device on key_envelopes (user_id, tenant_id, device_id) where device_id is not null;
+create unique index key_envelopes_kind on key_envelopes (user_id, tenant_id, kind)
+  where device_id is null;
+create unique index key_envelopes_device on key_envelopes (user_id, tenant_id, device_id)
+  where device_id is not null;
 
--- Ids that clients choose may be a user's in each of their tenants. Apps of the version before know
--- only the key that goes: they must be stopped.
+-- A user may choose the same id in several tenants, so primary keys include the tenant. Stop apps
+-- of the previous version first: they know only the old keys.
 alter table audit_sequences drop constraint audit_sequences_pkey;
 alter table audit_sequences add primary key (user_id, tenant_id, resource_type, resource_id);
 alter table audit_entries drop constraint audit_entries_seq;
@@ -99,7 +101,8 @@ create table sync_history (
   primary key (id)
 );
 create index sync_history_object on sync_history (user_id, tenant_id, object_id, id);
-create unique index sync_history_version on sync_history (user_id, tenant_id, object_id, version) where status = 'APPLIED';
+create unique index sync_history_version on sync_history (user_id, tenant_id, object_id, version)
+  where status = 'APPLIED';
 alter table sync_history
   add constraint sync_history_status check (status in ('APPLIED', 'CONFLICT'));
 alter table sync_history

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What is one of a user's is one in each of their tenants: other issuers' users may have several. */
+/** Makes rows unique for each tenant of a user: users of other issuers may have several tenants. */
 export class Migration0007Tenants extends Migration {
   override up(): void {
     this.addSql(sql);
@@ -8,7 +8,7 @@ export class Migration0007Tenants extends Migration {
 }
 
 const sql = `
--- Apps of the version before know only the keys that go: they must be stopped.
+-- Stop apps of the previous version first: they know only the old keys.
 alter table share_recipients drop constraint share_recipients_pkey;
 alter table share_recipients add primary key (user_id, tenant_id, recipient_ref);
 alter table sharing_keys drop constraint sharing_keys_pkey;

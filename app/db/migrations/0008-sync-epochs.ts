@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The epoch of the history that cursors of synchronisation are of. */
+/** Adds the epoch of the sync history, to which sync cursors belong. */
 export class Migration0008SyncEpochs extends Migration {
   override up(): void {
     this.addSql(sql);

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The app login promises what becomes of stored files, and no mail, sign-up or closure. */
+/** Restricts the app login to outbox messages about stored files: no mail, sign-up or closure. */
 export class Migration0010OutboxKinds extends Migration {
   override up(): void {
     this.addSql('drop policy outbox_append on outbox');

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The status of a kept answer is told by the answer. */
+/** Drops the status of a stored sync response, since it follows from the response. */
 export class Migration0011SyncRequests extends Migration {
   override up(): void {
     this.addSql('alter table sync_requests drop column status');

@@ -5,8 +5,9 @@ import { ownedByService } from '../columns/policies.ts';
 type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 
 /**
- * A person, by e-mail address. Usable once a registration of theirs has been validated; a closed
- * account keeps its id, which sealed documents and proofs name, and forgets the address.
+ * An account of a person, identified by e-mail address. It is usable once a registration for it was
+ * validated. A closed account keeps its id, which sealed documents and audit proofs name, but not
+ * the e-mail address.
  */
 export const Account = defineEntity({
   name: 'Account',
@@ -18,7 +19,8 @@ export const Account = defineEntity({
     {
       name: 'accounts_unvalidated',
       expression:
-        "create index accounts_unvalidated on accounts (created_at) where status = 'PENDING_VALIDATION'",
+        'create index accounts_unvalidated on accounts (created_at) ' +
+        "where status = 'PENDING_VALIDATION'",
     },
   ],
   checks: [
@@ -42,7 +44,10 @@ export const Account = defineEntity({
   },
 });
 
-/** One answer to the sign-up form: its own salt, verifier and token, until one is validated. */
+/**
+ * A sign-up with its own salt, verifier and token. An account may have several until one is
+ * validated.
+ */
 export const Registration = defineEntity({
   name: 'Registration',
   tableName: 'registrations',
@@ -61,10 +66,10 @@ export const Registration = defineEntity({
   },
 });
 
-/** `recovery` is proven by the 24 words. */
+/** How an account logs in: with its password, or for `recovery` with the 24 recovery words. */
 export type CredentialMethod = 'password' | 'recovery';
 
-/** What an account logs in with: hex salt and verifier v = g^x mod N. */
+/** SRP credentials of an account: the salt and the verifier v = g^x mod N, in hex. */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'credentials',
@@ -96,7 +101,7 @@ export const PurgeRun = defineEntity({
     removedAuditTraces: p.integer().default(0),
     removedEmails: p.integer().default(0),
     startedAt: timestamp(),
-    /** Null while it runs, or where the process died. */
+    /** Null while the purge runs, or if its process died. */
     completedAt: timestamp().nullable(),
   },
 });

@@ -3,14 +3,15 @@ import { createdAt, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser } from '../columns/policies.ts';
 
 /**
- * PENDING waits for its signature; DEAD is in the dead-letter queue; ABANDONED will never be signed,
- * and a signed tombstone says so.
+ * State of an audit entry. PENDING: waits for its signature. DEAD: in the dead-letter queue.
+ * ABANDONED: never to be signed, as a signed tombstone records.
  */
 type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
 
 /**
- * One thing that happened. `canonical` is the evidence itself; the other columns find it. The app
- * login may insert and read, never change: only the sealer adds hash, signature and key.
+ * An audited event. `canonical` is the evidence itself; the other columns serve to find it. The app
+ * login may insert and read entries but not change them; only the sealer adds hash, signature and
+ * key.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -39,24 +40,26 @@ export const AuditEntry = defineEntity({
     {
       name: 'audit_entries_sealed',
       expression:
-        "(state = 'SEALED') = (hash is not null and signature is not null and key_id is not null and sealed_at is not null)",
+        "(state = 'SEALED') = (hash is not null and signature is not null " +
+        'and key_id is not null and sealed_at is not null)',
     },
     {
       name: 'audit_entries_erased',
       expression:
-        "(canonical is null) = (erased_at is not null) and (erased_at is null or state in ('SEALED', 'ABANDONED'))",
+        '(canonical is null) = (erased_at is not null) ' +
+        "and (erased_at is null or state in ('SEALED', 'ABANDONED'))",
     },
   ],
   properties: {
     id: p.uuid().primary(),
-    /** Owner of the resource; the nil UUID where it belongs to no user. */
+    /** Owner of the resource; the nil UUID if it belongs to no user. */
     userId: p.uuid(),
     tenantId: p.text(),
     resourceType: p.text(),
     resourceId: p.text(),
     seq: p.bigint('number'),
     action: p.text(),
-    /** Null once erased; hash and signature stay. */
+    /** RFC 8785 text. Null once erased; hash and signature stay. */
     canonical: p.text().nullable(),
     state: p.text().$type<EntryState>().default('PENDING'),
     hash: p.text().nullable(),
@@ -66,13 +69,14 @@ export const AuditEntry = defineEntity({
     sealedAt: timestamp().nullable(),
     erasedAt: timestamp().nullable(),
     attempts: p.integer().default(0),
-    /** Fencing token of the sealer that has the entry, and until when. */
+    /** Fencing token of the sealer that claimed the entry. */
     claimId: p.uuid().nullable(),
+    /** End of the sealer's lease. */
     claimedUntil: timestamp().nullable(),
   },
 });
 
-/** The last `seq` of each resource; locked by every append, so that numbers have no gaps. */
+/** The last `seq` of each resource. Every append locks the row, so that numbers have no gaps. */
 export const AuditSequence = defineEntity({
   name: 'AuditSequence',
   tableName: 'audit_sequences',
@@ -89,7 +93,7 @@ export const AuditSequence = defineEntity({
 
 export type DeadLetterStatus = 'PENDING' | 'RECOVERED' | 'ABANDONED';
 
-/** Entries that could not be sealed for their own sake, and what became of them. */
+/** Entries that could not be sealed because of their own content, and their outcome. */
 export const AuditDeadLetter = defineEntity({
   name: 'AuditDeadLetter',
   tableName: 'audit_dead_letters',
@@ -99,7 +103,8 @@ export const AuditDeadLetter = defineEntity({
     {
       name: 'audit_dead_letters_pending',
       expression:
-        "create index audit_dead_letters_pending on audit_dead_letters (created_at) where status = 'PENDING'",
+        'create index audit_dead_letters_pending on audit_dead_letters (created_at) ' +
+        "where status = 'PENDING'",
     },
   ],
   checks: [
@@ -110,28 +115,30 @@ export const AuditDeadLetter = defineEntity({
     {
       name: 'audit_dead_letters_ended',
       expression:
-        "(status = 'PENDING') = (ended_at is null) and (status = 'ABANDONED') = (tombstone_id is not null)",
+        "(status = 'PENDING') = (ended_at is null) " +
+        "and (status = 'ABANDONED') = (tombstone_id is not null)",
     },
   ],
   properties: {
     entryId: p.uuid().primary(),
-    /** A fault of the signer's protocol; the latest one. */
+    /** The latest fault, by its code in the signer's protocol. */
     reason: p.text(),
     attempts: p.integer(),
     status: p.text().$type<DeadLetterStatus>().default('PENDING'),
     createdAt: createdAt(),
     endedAt: timestamp().nullable(),
-    /** Of an abandoned one: the entry that says so, signed in its place. */
+    /** Id of the signed tombstone entry of an abandoned entry. */
     tombstoneId: p.uuid().nullable(),
-    /** What the operator gave as the reason, and as who it was. */
+    /** Reason that the operator gave. */
     abandonReason: p.text().nullable(),
+    /** Name that the operator gave. */
     abandonedBy: p.text().nullable(),
   },
 });
 
 /**
- * How many entries were ever sealed: the sum over all slots. Each sealing process counts in a slot of
- * its own, so that they do not wait for each other.
+ * The number of entries ever sealed, as the sum over all slots. Each sealing process counts in its
+ * own slot, so that processes do not wait for each other.
  */
 export const AuditTotal = defineEntity({
   name: 'AuditTotal',
@@ -144,7 +151,7 @@ export const AuditTotal = defineEntity({
   },
 });
 
-/** The newest mark that was written to the object store: a single row. */
+/** The newest audit mark written to the object store, as a single row. */
 export const AuditMark = defineEntity({
   name: 'AuditMark',
   tableName: 'audit_marks',
@@ -153,15 +160,15 @@ export const AuditMark = defineEntity({
   checks: [{ name: 'audit_marks_single', expression: 'id = 1' }],
   properties: {
     id: p.integer().primary().autoincrement(false),
-    /** UUIDv7: a later mark has a greater one. */
+    /** UUIDv7, so that a later mark has a greater id. */
     markId: p.uuid(),
     writtenAt: timestamp(),
   },
 });
 
 /**
- * Events that come in numbers (failed logins, reads of proofs), counted a minute; a worker makes one
- * entry of each row.
+ * Counts of frequent events (failed logins, reads of audit proofs) by minute. A worker turns each
+ * row into one audit entry.
  */
 export const AuditTally = defineEntity({
   name: 'AuditTally',
@@ -173,11 +180,11 @@ export const AuditTally = defineEntity({
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),
     action: p.text().primary(),
-    /** '' for strangers. */
+    /** Empty for unauthenticated clients. */
     actorId: p.text().primary(),
     resourceType: p.text().primary(),
     resourceId: p.text().primary(),
-    /** JSON text of what the events have in common. */
+    /** JSON text of the details that the events share. */
     detail: p.text().primary(),
     count: p.integer(),
   },

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser } from '../columns/policies.ts';
 
-/** One login and the refresh tokens that came of it: the `sid` of its access tokens. */
+/** A login session with its refresh tokens. Its id is the `sid` of its access tokens. */
 export const LoginSession = defineEntity({
   name: 'LoginSession',
   tableName: 'login_sessions',
@@ -13,7 +13,8 @@ export const LoginSession = defineEntity({
     {
       name: 'login_sessions_revoked',
       expression:
-        'create index login_sessions_revoked on login_sessions (revoked_at) where revoked_at is not null',
+        'create index login_sessions_revoked on login_sessions (revoked_at) ' +
+        'where revoked_at is not null',
     },
     { name: 'login_sessions_expiry', properties: ['expiresAt'] },
   ],
@@ -24,13 +25,13 @@ export const LoginSession = defineEntity({
     deviceId: p.uuid().nullable(),
     createdAt: createdAt(),
     lastUsedAt: timestamp(),
-    /** When its newest refresh token ends. */
+    /** When the newest refresh token of the session expires. */
     expiresAt: timestamp(),
     revokedAt: timestamp().nullable(),
   },
 });
 
-/** A refresh token, kept as its SHA-256. A used one stays, so that its reuse is seen. */
+/** A refresh token, stored as its SHA-256. A used one stays, so that its reuse is detected. */
 export const RefreshToken = defineEntity({
   name: 'RefreshToken',
   tableName: 'refresh_tokens',
@@ -50,7 +51,7 @@ export const RefreshToken = defineEntity({
   },
 });
 
-/** A user of another issuer: an equal subject of another issuer is another user. */
+/** The internal id of a user of another issuer. Users are identified by issuer and subject. */
 export const Identity = defineEntity({
   name: 'Identity',
   tableName: 'identities',
@@ -65,7 +66,7 @@ export const Identity = defineEntity({
   },
 });
 
-/** An address from which an account logged in: a lock of the account does not hit it. */
+/** A network from which an account logged in. Lockouts of the account do not apply to it. */
 export const KnownAddress = defineEntity({
   name: 'KnownAddress',
   tableName: 'known_addresses',
@@ -73,7 +74,7 @@ export const KnownAddress = defineEntity({
   policies: ownedByService('known_addresses'),
   properties: {
     accountId: p.uuid().primary(),
-    /** HMAC-SHA-256 of the network, hex. */
+    /** HMAC-SHA-256 of the network in hex. */
     addressHash: p.text().primary(),
     lastLoginAt: timestamp(),
   },

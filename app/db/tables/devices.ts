@@ -2,7 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { ownedByUser } from '../columns/policies.ts';
 
-/** A device of a user, under the id that it chose. A revoked one stays, so that it never comes back. */
+/**
+ * A device of a user, under an id of its own choice. Revoked ones stay, so that no id is reused.
+ */
 export const Device = defineEntity({
   name: 'Device',
   tableName: 'devices',
@@ -12,9 +14,9 @@ export const Device = defineEntity({
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),
     deviceId: p.uuid().primary(),
-    /** Name and platform, encrypted by the client, base64. */
+    /** Name and platform in base64, encrypted by the client. */
     encryptedInfo: p.text().nullable(),
-    /** Of that. */
+    /** Version of `encryptedInfo`, for If-Match. */
     version: p.integer().default(1),
     createdAt: createdAt(),
     lastUsedAt: timestamp().nullable(),
@@ -23,7 +25,7 @@ export const Device = defineEntity({
   },
 });
 
-/** The device that a session of another issuer is bound to: those have no row among our own. */
+/** The device to which a session of another issuer is bound; it has no row in login_sessions. */
 export const SessionDevice = defineEntity({
   name: 'SessionDevice',
   tableName: 'session_devices',

@@ -4,7 +4,7 @@ import { ownedByUser, ownedUnder, sharedWithCaller } from '../columns/policies.t
 
 type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
-/** An encrypted file held as evidence, in one or more versions. */
+/** An encrypted file that is kept as evidence, in one or more versions. */
 export const Document = defineEntity({
   name: 'Document',
   tableName: 'documents',
@@ -14,15 +14,17 @@ export const Document = defineEntity({
   properties: {
     id: p.uuid().primary(),
     ...owner(),
-    /** The version that is current: the newest. */
+    /** The current version, which is the newest one. */
     version: p.integer().default(1),
-    /** Counts every change of the document: its ETag. */
+    /** Count of the changes of the document; its ETag. */
     revision: p.integer().default(1),
     createdAt: createdAt(),
   },
 });
 
-/** A file of a document, with its own hash, state and proof. A sealed one never changes. */
+/**
+ * A version of a document: a file with its own hash, status and audit proof. Immutable once sealed.
+ */
 export const DocumentVersion = defineEntity({
   name: 'DocumentVersion',
   tableName: 'document_versions',
@@ -39,7 +41,8 @@ export const DocumentVersion = defineEntity({
     {
       name: 'document_versions_pending',
       expression:
-        "create index document_versions_pending on document_versions (created_at) where status = 'PENDING'",
+        'create index document_versions_pending on document_versions (created_at) ' +
+        "where status = 'PENDING'",
     },
   ],
   checks: [
@@ -57,9 +60,9 @@ export const DocumentVersion = defineEntity({
     storageKey: p.text(),
     objectVersion: p.text(),
     fileSize: p.bigint('number'),
-    /** SHA3-256 of the stored ciphertext, hex. */
+    /** SHA3-256 of the stored ciphertext in hex. */
     fileHash: p.text(),
-    /** base64, opaque to the service. */
+    /** Ciphertext in base64, opaque to the service. */
     encryptedMetadata: p.text(),
     status: p.text().$type<DocumentStatus>().default('PENDING'),
     createdAt: createdAt(),
@@ -70,8 +73,8 @@ export const DocumentVersion = defineEntity({
 });
 
 /**
- * Keyword hashes of documents. A table, because under forced row-level security Postgres does not
- * use a GIN index on an array column.
+ * Keyword hashes of documents. They have a table of their own because Postgres does not use a GIN
+ * index on an array column under forced row-level security.
  */
 export const DocumentKeyword = defineEntity({
   name: 'DocumentKeyword',

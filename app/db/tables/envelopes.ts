@@ -4,7 +4,9 @@ import { ownedByUser } from '../columns/policies.ts';
 
 type EnvelopeKind = 'MASTER' | 'RECOVERY' | 'DEVICE';
 
-/** A user's master key wrapped under a key that only the user has (AES-256-KW, 40 bytes, base64). */
+/**
+ * A user's master key, wrapped under a key that only the user has (AES-256-KW, 40 bytes, base64).
+ */
 export const KeyEnvelope = defineEntity({
   name: 'KeyEnvelope',
   tableName: 'key_envelopes',
@@ -14,12 +16,15 @@ export const KeyEnvelope = defineEntity({
     {
       name: 'key_envelopes_kind',
       expression:
-        'create unique index key_envelopes_kind on key_envelopes (user_id, tenant_id, kind) where device_id is null',
+        'create unique index key_envelopes_kind on key_envelopes (user_id, tenant_id, kind) ' +
+        'where device_id is null',
     },
     {
       name: 'key_envelopes_device',
       expression:
-        'create unique index key_envelopes_device on key_envelopes (user_id, tenant_id, device_id) where device_id is not null',
+        'create unique index key_envelopes_device ' +
+        'on key_envelopes (user_id, tenant_id, device_id) ' +
+        'where device_id is not null',
     },
   ],
   checks: [
@@ -33,7 +38,9 @@ export const KeyEnvelope = defineEntity({
     deviceId: p.uuid().nullable(),
     encryptedEnvelope: p.text(),
     version: p.integer().default(1),
-    /** Of the master envelope: earlier master keys under the present one, base64; null until a rekey. */
+    /**
+     * Earlier master keys under the current one, base64. Only in the MASTER envelope after a rekey.
+     */
     keyring: p.text().nullable(),
     createdAt: createdAt(),
     replacedAt: timestamp().nullable(),

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../columns/columns.ts';
 import { ownedByUser } from '../columns/policies.ts';
 
-/** A request that a client may send again under one key: under way, or done with its answer. */
+/** An Idempotency-Key of a user, with the claim of a running request or the stored response. */
 export const IdempotencyKey = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
@@ -11,17 +11,18 @@ export const IdempotencyKey = defineEntity({
   indexes: [{ name: 'idempotency_keys_age', properties: ['createdAt'] }],
   properties: {
     userId: p.uuid().primary(),
-    /** SHA-256 of tenant and key, hex. */
+    /** SHA-256 of tenant and key in hex. */
     keyHash: p.text().primary(),
     tenantId: p.text(),
-    /** SHA-256 of method, path and body, hex. */
+    /** SHA-256 of method, path and body in hex. */
     requestHash: p.text(),
-    /** The request that has the key, and until when, unless it is done. */
+    /** Fencing token of the request that claimed the key. */
     claimId: p.uuid(),
+    /** End of the claim's lease. */
     claimedUntil: timestamp(),
-    /** Null until done. */
+    /** HTTP status of the response; null until the request is done. */
     status: p.integer().nullable(),
-    /** JSON text. */
+    /** Body of the response as JSON text; null until the request is done. */
     response: p.text().nullable(),
     createdAt: createdAt(),
   },

@@ -2,10 +2,10 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { timestamp } from '../columns/columns.ts';
 import { ownedByService } from '../columns/policies.ts';
 
-/** A key signs while it is ACTIVE; one of each purpose is. */
+/** State of a signing key. Only an ACTIVE key signs; at most one key per purpose is ACTIVE. */
 export type KeyState = 'CREATED' | 'ACTIVE' | 'RETIRED';
 
-/** The registry of public keys: every key the HSM ever signed with, for as long as proofs live. */
+/** The registry of all public keys of the HSM, kept for as long as audit proofs must verify. */
 export const SigningKey = defineEntity({
   name: 'SigningKey',
   tableName: 'signing_keys',
@@ -24,21 +24,22 @@ export const SigningKey = defineEntity({
     {
       name: 'signing_keys_validity',
       expression:
-        "(state = 'RETIRED') = (retired_at is not null) and (state <> 'ACTIVE' or activated_at is not null)",
+        "(state = 'RETIRED') = (retired_at is not null) " +
+        "and (state <> 'ACTIVE' or activated_at is not null)",
     },
   ],
   properties: {
     keyId: p.text().primary(),
     purpose: p.text().$type<'audit' | 'token'>(),
     algorithm: p.text(),
-    /** SubjectPublicKeyInfo DER, base64. */
+    /** SubjectPublicKeyInfo DER in base64. */
     publicKey: p.text(),
     generation: p.integer(),
     state: p.text().$type<KeyState>().default('CREATED'),
     registeredAt: timestamp().defaultRaw('now()'),
     activatedAt: timestamp().nullable(),
     retiredAt: timestamp().nullable(),
-    /** The audit entry that tells of the key, signed by the audit key that was active then. */
+    /** Audit entry that records the key, signed by the audit key that was active then. */
     recordId: p.uuid().nullable(),
   },
 });

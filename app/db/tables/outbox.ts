@@ -3,8 +3,9 @@ import { createdAt, timestamp } from '../columns/columns.ts';
 import { servicePolicy } from '../columns/policies.ts';
 
 /**
- * A side effect promised by a transaction: written with it, done after it at least once, then
- * deleted. The app login may only insert, and only what becomes of stored files.
+ * A side effect of a transaction (transactional outbox): stored with it, carried out at least once
+ * after it commits, then deleted. The app login may only insert, and only messages about stored
+ * files.
  */
 export const OutboxMessage = defineEntity({
   name: 'OutboxMessage',
@@ -29,12 +30,12 @@ export const OutboxMessage = defineEntity({
   properties: {
     id: p.uuid().primary(),
     kind: p.text(),
-    /** Whom it concerns, where that is somebody who may be purged. */
+    /** User whose data the message holds, if a purge of that user must delete it. */
     userId: p.uuid().nullable(),
-    /** JSON text; its form is the kind's. */
+    /** JSON text, whose schema depends on the kind. */
     payload: p.text(),
     attempts: p.integer().default(0),
-    /** Not before this moment: a retry's backoff, or the lease of the worker that has it. */
+    /** Earliest next attempt: the end of a retry's backoff, or of a worker's lease. */
     availableAt: timestamp().defaultRaw('now()'),
     createdAt: createdAt(),
   },

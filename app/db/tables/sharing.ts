@@ -3,7 +3,7 @@ import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { isRecipient, ownedByUser, writtenUnder } from '../columns/policies.ts';
 import { Document } from './documents.ts';
 
-/** The HPKE key pair by which others share with a user: base64, the private key wrapped by the client. */
+/** A user's HPKE key pair for sharing, in base64. The client has wrapped the private key. */
 export const SharingKey = defineEntity({
   name: 'SharingKey',
   tableName: 'sharing_keys',
@@ -20,7 +20,7 @@ export const SharingKey = defineEntity({
   },
 });
 
-/** Whom a sharer's recipient id means: nobody, where the address had no account. */
+/** The user behind a sharer's recipient id; none if the e-mail address had no account. */
 export const ShareRecipient = defineEntity({
   name: 'ShareRecipient',
   tableName: 'share_recipients',
@@ -30,14 +30,14 @@ export const ShareRecipient = defineEntity({
   properties: {
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),
-    /** UUIDv8 of sharer and e-mail address. */
+    /** UUIDv8 derived from sharer and e-mail address. */
     recipientRef: p.uuid().primary(),
     recipientUserId: p.uuid().nullable(),
     createdAt: createdAt(),
   },
 });
 
-/** What an owner lets one other user of the tenant do with a document. */
+/** A share of a document: the permissions of one other user of the tenant. */
 export const DocumentShare = defineEntity({
   name: 'DocumentShare',
   tableName: 'document_shares',
@@ -63,9 +63,9 @@ export const DocumentShare = defineEntity({
     ...owner(),
     document: () => p.manyToOne(Document).mapToPk().deleteRule('cascade').updateRule('no action'),
     recipientRef: p.uuid(),
-    /** Null where nobody can read it. */
+    /** Null if the recipient has no account, so that nobody can use the share. */
     recipientUserId: p.uuid().nullable(),
-    /** The document key under the recipient's public key, base64. */
+    /** The document key, encrypted under the recipient's public key, in base64. */
     wrappedKey: p.text(),
     permissions: p.array().columnType('text[]'),
     expiresAt: timestamp().nullable(),

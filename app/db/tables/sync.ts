@@ -2,7 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { owner, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser, shownToAll } from '../columns/policies.ts';
 
-/** An object that a user's devices share, as it is now. A deleted one stays as its tombstone. */
+/**
+ * The current state of an object that a user's devices share. A deleted one stays as a tombstone.
+ */
 export const SyncObject = defineEntity({
   name: 'SyncObject',
   tableName: 'sync_objects',
@@ -13,20 +15,22 @@ export const SyncObject = defineEntity({
   properties: {
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),
-    /** Chosen by a client. */
+    /** Id chosen by a client. */
     objectId: p.uuid().primary(),
     objectType: p.text().nullable(),
     version: p.integer(),
-    /** RFC 8785 text. */
+    /** RFC 8785 text; null for a tombstone. */
     data: p.text().nullable(),
     deleted: p.boolean().default(false),
-    /** Of its latest change among all changes of the user, in the order of their commits. */
+    /** Sequence number of the object's latest change among the user's changes, in commit order. */
     changeSeq: p.bigint('number'),
     lastModifiedAt: timestamp(),
   },
 });
 
-/** The last `change_seq` of each user in each tenant, locked until a change commits: so readers skip none. */
+/**
+ * The last `change_seq` of each user and tenant. A change locks it until commit: readers skip none.
+ */
 export const SyncCounter = defineEntity({
   name: 'SyncCounter',
   tableName: 'sync_counters',
@@ -40,8 +44,8 @@ export const SyncCounter = defineEntity({
 });
 
 /**
- * The present epoch of all users' changes: a single row. Numbers of changes mean something within an
- * epoch alone, since a restored backup gives them out again.
+ * The current epoch of all users' changes, as a single row. Change numbers are comparable only
+ * within an epoch, since a restored backup assigns them again.
  */
 export const SyncEpoch = defineEntity({
   name: 'SyncEpoch',
@@ -61,7 +65,7 @@ export const SyncEpoch = defineEntity({
 
 export type ConflictType = 'CONCURRENT_MODIFICATION' | 'DELETED_ON_SERVER' | 'VERSION_AHEAD';
 
-/** What became of every write that was understood, in order of their ids. */
+/** The outcome of every valid write, in order of the ids. */
 export const SyncHistory = defineEntity({
   name: 'SyncHistory',
   tableName: 'sync_history',
@@ -72,7 +76,9 @@ export const SyncHistory = defineEntity({
     {
       name: 'sync_history_version',
       expression:
-        "create unique index sync_history_version on sync_history (user_id, tenant_id, object_id, version) where status = 'APPLIED'",
+        'create unique index sync_history_version ' +
+        'on sync_history (user_id, tenant_id, object_id, version) ' +
+        "where status = 'APPLIED'",
     },
   ],
   checks: [
@@ -86,7 +92,7 @@ export const SyncHistory = defineEntity({
     id: p.uuid().primary(),
     ...owner(),
     objectId: p.uuid(),
-    /** The one that it made, or that the client wanted to make. */
+    /** Version that the write created, or would have created. */
     version: p.integer(),
     baseVersion: p.integer().nullable(),
     status: p.text().$type<'APPLIED' | 'CONFLICT'>(),
@@ -94,18 +100,18 @@ export const SyncHistory = defineEntity({
     ruleApplied: p.text().nullable(),
     syncRequestId: p.uuid().nullable(),
     deviceId: p.uuid(),
-    /** By the client's clock. */
+    /** Time of the change by the client's clock. */
     changedAt: timestamp(),
     /**
-     * The leaves that it changed, and objects that it removed or replaced: a JSON array of JSON
-     * Pointers; null for a deletion of all.
+     * JSON array of JSON Pointers: the changed leaves, and removed or replaced objects. Null for a
+     * deletion of the whole object.
      */
     changedFields: p.text().nullable(),
     recordedAt: timestamp().defaultRaw('now()'),
   },
 });
 
-/** The answer to a write under an X-Sync-Request-Id, for the same write sent again. */
+/** The response to a write under an X-Sync-Request-Id, kept for retries of that write. */
 export const SyncRequest = defineEntity({
   name: 'SyncRequest',
   tableName: 'sync_requests',
@@ -116,9 +122,9 @@ export const SyncRequest = defineEntity({
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),
     requestId: p.uuid().primary(),
-    /** SHA-256 of what was asked, hex. */
+    /** SHA-256 of the request in hex. */
     digest: p.text(),
-    /** JSON text. */
+    /** The response as JSON text. */
     answer: p.text(),
     expiresAt: timestamp(),
   },

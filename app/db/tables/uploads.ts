@@ -4,7 +4,7 @@ import { ownedByUser, ownedUnder } from '../columns/policies.ts';
 
 type UploadStatus = 'IN_PROGRESS' | 'COMPLETED' | 'ABORTED' | 'EXPIRED';
 
-/** A multipart upload of one file. */
+/** An upload session: the multipart upload of one file. */
 export const UploadSession = defineEntity({
   name: 'UploadSession',
   tableName: 'upload_sessions',
@@ -16,17 +16,20 @@ export const UploadSession = defineEntity({
     {
       name: 'upload_sessions_open',
       expression:
-        "create index upload_sessions_open on upload_sessions (expires_at) where status = 'IN_PROGRESS'",
+        'create index upload_sessions_open on upload_sessions (expires_at) ' +
+        "where status = 'IN_PROGRESS'",
     },
     {
       name: 'upload_sessions_completed',
       expression:
-        "create index upload_sessions_completed on upload_sessions (completed_at) where status = 'COMPLETED'",
+        'create index upload_sessions_completed on upload_sessions (completed_at) ' +
+        "where status = 'COMPLETED'",
     },
     {
       name: 'upload_sessions_ended',
       expression:
-        "create index upload_sessions_ended on upload_sessions (expires_at) where status in ('ABORTED', 'EXPIRED')",
+        'create index upload_sessions_ended on upload_sessions (expires_at) ' +
+        "where status in ('ABORTED', 'EXPIRED')",
     },
   ],
   checks: [
@@ -42,24 +45,26 @@ export const UploadSession = defineEntity({
     fileSize: p.bigint('number'),
     mimeType: p.text(),
     totalParts: p.integer(),
-    /** `<uuid>/<file name>`: the object's key, and `fileKey` and `storagePath` on the wire. */
+    /** Key of the object, `<uuid>/<file name>`; on the wire `fileKey` and `storagePath`. */
     storageKey: p.text(),
     storageUploadId: p.text(),
     status: p.text().$type<UploadStatus>().default('IN_PROGRESS'),
     createdAt: createdAt(),
     expiresAt: timestamp(),
-    /** The lease of a `complete` under way: the object store is called outside transactions. */
+    /**
+     * End of the lease of a running completion, which calls the object store outside transactions.
+     */
     completingUntil: timestamp().nullable(),
     completedAt: timestamp().nullable(),
     abortedAt: timestamp().nullable(),
-    /** Names the stored bytes; set on completion. */
+    /** Version of the stored bytes; set on completion. */
     objectVersion: p.text().nullable(),
-    /** SHA3-256 of the stored bytes, hex; set once the background hash is done. */
+    /** SHA3-256 of the stored bytes in hex; set once the background hash is done. */
     fileHash: p.text().nullable(),
   },
 });
 
-/** A part that is being received (claimed) or is stored (size, etag and sha256 known). */
+/** A part that is being received (claimed) or is stored (with size, etag and sha256). */
 export const UploadPart = defineEntity({
   name: 'UploadPart',
   tableName: 'upload_parts',
@@ -72,11 +77,12 @@ export const UploadPart = defineEntity({
     ...owner(),
     size: p.bigint('number').nullable(),
     etag: p.text().nullable(),
-    /** SHA-256 of the part, base64. */
+    /** SHA-256 of the part in base64. */
     sha256: p.text().nullable(),
     storedAt: timestamp().nullable(),
-    /** Fencing token of the request that receives the part; it renews its lease while alive. */
+    /** Fencing token of the request that receives the part and renews its lease meanwhile. */
     claimId: p.uuid().nullable(),
+    /** End of that lease. */
     claimedUntil: timestamp().nullable(),
   },
 });

@@ -1,28 +1,55 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors/app-error.ts';
 import { parseIfMatch } from '../../http/answers/precondition.ts';
-import { parseRange, type FileRange } from './range.ts';
 
-/** The request for a file, as far as it says which bytes are wanted. */
+/** The method and headers of a request for a file, which determine the bytes to send. */
 interface FileRequest {
   readonly method?: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What a request wants: nothing it does not have already, all, one range, or what is beyond the end. */
+/** Offsets in bytes, both inclusive and within the file. */
+export interface FileRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * The part of a file to send: nothing because the client has it already, all of it, one range, or
+ * `beyond` for a range past its end.
+ */
 type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
 
 /**
- * The conditions of RFC 9110 §13.2.2, in their order. `etag` is strong.
- * Throws precondition_failed, or invalid_request for entity tags that are none.
+ * Evaluates the conditions of RFC 9110 §13.2.2 in their order. `etag` is strong. Throws
+ * precondition_failed, or invalid_request for malformed entity tags.
  */
 export function evaluate({ method, headers }: FileRequest, etag: string, size: number): Wanted {
   const ifMatch = parseIfMatch(headers['if-match']) ?? '*';
   if (ifMatch !== '*' && !ifMatch.includes(etag)) throw new AppError('precondition_failed');
   const known = parseIfMatch(headers['if-none-match']) ?? [];
   if (known === '*' || known.some((tag) => tag.replace(/^W\//, '') === etag)) return 'nothing';
-  // Ranges are of GET alone (§14.2), and a date tells nothing about the bytes.
+  // Ranges apply only to GET (§14.2). A date in If-Range never matches: only the ETag identifies
+  // the bytes.
   const ifRange = headers['if-range'] ?? etag;
   if (method !== 'GET' || ifRange !== etag) return 'all';
   return parseRange(headers.range, size) ?? 'all';
+}
+
+/**
+ * Parses a Range header for a file of `size` bytes (RFC 9110 §14.2). Returns `beyond` if the range
+ * starts past the end of the file. Returns undefined if the header must be ignored because it is
+ * absent or malformed, or names several ranges or another unit than bytes.
+ */
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): FileRange | 'beyond' | undefined {
+  const [, from = '', to = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '') ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
+  const end = size - 1;
+  const first = from === '' ? Math.max(size - Number(to), 0) : Number(from);
+  const last = from === '' || to === '' ? end : Math.min(Number(to), end);
+  return first > end ? 'beyond' : { first, last };
 }

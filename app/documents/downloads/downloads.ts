@@ -4,28 +4,12 @@ import type { Revocations } from '../../sessions/revocations.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { loadDocument, type VersionRow } from '../records/document-rows.ts';
-import { endWithRight } from './right.ts';
-
-/** The files of documents, for their owners and those they are shared with. */
-export interface Downloads {
-  /** A version, the current one unless another is named. Throws not_found. */
-  find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow>;
-  /**
-   * Opens what is stored of a version, and resolves once the first bytes are there. The stream fails
-   * once the caller may no longer read it.
-   * Throws stored_file_changed when it is not what was hashed, not_found when it was deleted
-   * meanwhile, StorageError, or the reason of `signal`.
-   */
-  open(
-    caller: Caller,
-    file: VersionRow,
-    options: { range: ByteRange | undefined; signal: AbortSignal },
-  ): Promise<Readable>;
-}
+import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
   readonly db: Database;
@@ -34,15 +18,23 @@ interface DownloadsOptions {
   readonly log: Log;
 }
 
-/** Codes that say that the bytes which were hashed are not there. */
+/** Error codes of the object store which mean that the hashed bytes are gone or were replaced. */
 const damages: ReadonlySet<StorageErrorCode> = new Set([
   'object_not_found',
   'version_changed',
   'invalid_range',
 ]);
 
-export function createDownloads({ db, store, revocations, log }: DownloadsOptions): Downloads {
-  function find(caller: Caller, id: string, version: number | undefined): Promise<VersionRow> {
+interface OpenOptions {
+  readonly range: ByteRange | undefined;
+  readonly signal: AbortSignal;
+}
+
+export type Downloads = ReturnType<typeof createDownloads>;
+
+/** Creates the service that sends the files of documents to their owners and recipients. */
+export function createDownloads({ db, store, revocations, log }: DownloadsOptions) {
+  function findVersion(caller: Caller, id: string, version?: number): Promise<VersionRow> {
     return db.asUser(caller, (tx) =>
       version === undefined ? loadDocument(tx, id) : loadVersion(tx, id, version),
     );
@@ -50,15 +42,15 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
 
   async function assertMayRead(caller: Caller, file: VersionRow): Promise<void> {
     if (await revocations.isRevoked(caller.sessionId)) throw new AppError('invalid_token');
-    await find(caller, file.document_id, file.version);
+    await findVersion(caller, file.document_id, file.version);
   }
 
-  /** Never rejects. */
+  /** Returns the error to report when reading the object store failed. Never rejects. */
   async function explain(caller: Caller, file: VersionRow, error: unknown): Promise<unknown> {
     if (!(error instanceof StorageError && damages.has(error.code))) return error;
     const { document_id: documentId, version } = file;
     try {
-      await find(caller, documentId, version);
+      await findVersion(caller, documentId, version);
     } catch (cause) {
       return cause;
     }
@@ -67,8 +59,21 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
   }
 
   return {
-    find,
-    async open(caller, file, { range, signal }) {
+    /** Returns a version, the current one unless `version` is given. Throws not_found. */
+    find: ({ caller }: ServiceRequest, id: string, version: number | undefined) =>
+      findVersion(caller, id, version),
+
+    /**
+     * Opens the stored file of a version, and resolves once the first bytes have arrived. The
+     * stream fails once the caller may no longer read the file. Throws stored_file_changed if the
+     * stored bytes are not those that were hashed, not_found if the document was deleted meanwhile,
+     * StorageError, or the reason of `signal`.
+     */
+    async open(
+      { caller }: ServiceRequest,
+      file: VersionRow,
+      { range, signal }: OpenOptions,
+    ): Promise<Readable> {
       try {
         const { storage_key: key, object_version: ifVersion } = file;
         const { body, size } = await store.get(key, { range, ifVersion, signal });

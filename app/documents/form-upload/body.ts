@@ -5,40 +5,43 @@ import { AppError } from '../../errors/app-error.ts';
 import { limitIdle } from '../../http/requests/idle-clients.ts';
 
 interface FormFile {
-  /** As sent; undefined where none was. */
+  /** The name as sent; undefined if none was sent. */
   readonly fileName: string | undefined;
-  /** In lower case, without parameters. */
+  /** The media type in lower case, without parameters. */
   readonly mimeType: string;
-  /** Ends only once the form has ended as it must; otherwise it throws what the form does. */
+  /** The content. Ends only once the whole form is known to be valid, and throws otherwise. */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
 /** A multipart/form-data body of two parts: the field `document`, then the file `file`. */
 interface Form {
-  /** The text of the field. Rejects with multipart_required, invalid_form, file_too_large or incomplete_body. */
+  /**
+   * The text of the field `document`. Rejects with multipart_required, invalid_form,
+   * file_too_large or incomplete_body.
+   */
   readonly document: Promise<string>;
-  /** Rejects likewise. */
+  /** The file. Rejects with the same errors as `document`. */
   readonly file: Promise<FormFile>;
-  /** Gives the form up: the rest of the body runs off, so that the client hears the answer. */
+  /** Stops parsing, and drains the rest of the body so that the client can read the response. */
   discard(): void;
 }
 
 export interface FormLimits {
-  /** Bytes that the file may have. */
+  /** The maximum size of the file in bytes. */
   readonly maxFileSize: number;
-  /** A client that sends nothing for this long is let go. */
+  /** Milliseconds after which a client that sends nothing is disconnected. */
   readonly idleMs: number;
 }
 
 const maxFieldBytes = 2 ** 20;
-/** Room for the field, the headers of the parts and what is between them. */
+/** Bytes allowed beyond the file: for the field, the headers of the parts and the boundaries. */
 const overheadBytes = maxFieldBytes + 2 ** 16;
 const maxHeaderBytes = 2 ** 13;
-/** A client that goes on sending after it was refused is let go. */
-const runOffBytes = 100 * 2 ** 20;
+/** Bytes that a client may send after its form was refused before it is disconnected. */
+const maxDrainedBytes = 100 * 2 ** 20;
 const plainEncodings: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
 
-/** Begins to read the form; the file is read no faster than it is asked for. */
+/** Starts to read a form. Back-pressure applies: the file is read as fast as it is consumed. */
 export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: FormLimits): Form {
   const document = Promise.withResolvers<string>();
   const file = Promise.withResolvers<FormFile>();
@@ -60,7 +63,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     try {
       yield* body as AsyncIterable<Buffer>;
     } catch {
-      // The form says why.
+      // `end` rejects with the reason.
     }
     await end.promise;
   }
@@ -74,15 +77,16 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     });
     parser.on('file', (name, body, fileName, encoding, mimeType) => {
       body.on('error', () => undefined);
-      if (name !== 'file') return refuse('form', 'must have no fields but document and file');
+      if (name !== 'file') return refuse('form', 'must only have the fields document and file');
       if (expected !== 'file') return refuse('file', 'must come once, after the document');
-      if (!plainEncodings.has(encoding)) return refuse('file', 'must be sent as it is');
+      if (!plainEncodings.has(encoding))
+        return refuse('file', 'must be sent without a transfer encoding');
       expected = 'end';
       stream = body;
       body.once('limit', () => fail(new AppError('file_too_large')));
       file.resolve({ fileName, mimeType, bytes: bytesOf(body) });
     });
-    parser.on('partsLimit', () => refuse('form', 'must have no fields but document and file'));
+    parser.on('partsLimit', () => refuse('form', 'must only have the fields document and file'));
     parser.on('finish', () => {
       if (expected !== 'end') refuse(expected, 'is required');
       else end.resolve();
@@ -91,7 +95,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     request.pipe(parser);
   }
 
-  /** The whole body, whatever its parts. */
+  /** Enforces the limits on size and idle time of the whole body. */
   function watch(): void {
     let room = maxFileSize + overheadBytes;
     const declared = Number(request.headers['content-length'] ?? 0);
@@ -102,7 +106,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     });
     limitIdle(request, idleMs);
     finished(request, { writable: false }, (cause) => {
-      if (cause) fail(new AppError('incomplete_body', { cause }));
+      if (cause !== undefined && cause !== null) fail(new AppError('incomplete_body', { cause }));
     });
   }
 
@@ -120,7 +124,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     file: file.promise,
     discard() {
       fail(new AppError('incomplete_body'));
-      let left = runOffBytes;
+      let left = maxDrainedBytes;
       request.on('data', (chunk: Buffer) => {
         left -= chunk.length;
         if (left < 0) request.destroy();
@@ -130,7 +134,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
   };
 }
 
-/** Throws multipart_required, or invalid_form where no boundary is named. */
+/** Creates the parser. Throws multipart_required, or invalid_form if no boundary is named. */
 function createParser({ headers }: IncomingMessage, maxFileSize: number): BusboyInstance {
   const type = headers['content-type'] ?? '';
   const isForm = /^multipart\/form-data[ \t]*(?:;|$)/i.test(type);

@@ -1,43 +1,42 @@
-import { route, type Route } from '../../http/routing/route.ts';
+import { routeFor } from '../../http/routing/route.ts';
 import { mayWrite } from '../records/access.ts';
 import type { FormUpload } from './form-upload.ts';
 import { UploadForm } from './schema.ts';
 import { DocumentView } from '../records/schema.ts';
 
-interface FormUploadRoutesOptions {
-  readonly formUpload: FormUpload;
-}
+const route = routeFor<{ readonly formUpload: FormUpload }>();
 
-export function createFormUploadRoutes({ formUpload }: FormUploadRoutesOptions): Route[] {
-  return [
-    route({
-      method: 'post',
-      path: '/v1/documents/upload',
-      aliases: ['/api/v1/documents/upload'],
-      tag: 'Documents',
-      summary: 'Makes a document of a form: first the field `document`, then its encrypted file',
-      access: { ...mayWrite, scopes: [...mayWrite.scopes, 'uploads:write'] },
-      streamsForm: UploadForm,
-      status: 201,
-      response: DocumentView,
-      errors: [
-        'multipart_required',
-        'invalid_form',
-        'invalid_json',
-        'validation_failed',
-        'mime_type_not_allowed',
-        'file_too_large',
-        'incomplete_body',
-        'stored_file_not_found',
-        'duplicate_hash',
-        'session_closed',
-        'session_expired',
-        'quota_exceeded',
-        'storage_unavailable',
-        'audit_backlog_full',
-      ],
-      handler: ({ caller, request }) =>
-        formUpload.receive(caller, request.stream, request.serverId),
-    }),
-  ];
-}
+export const formUploadRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/documents/upload',
+    aliases: ['/api/v1/documents/upload'],
+    tag: 'Documents',
+    summary: 'Creates a document from a form: first the field `document`, then its encrypted file',
+    access: { ...mayWrite, scopes: [...mayWrite.scopes, 'uploads:write'] },
+    streamsForm: UploadForm,
+    status: 201,
+    response: DocumentView,
+    errors: [
+      'multipart_required',
+      'invalid_form',
+      'invalid_json',
+      'validation_failed',
+      'mime_type_not_allowed',
+      'file_too_large',
+      'incomplete_body',
+      'stored_file_not_found',
+      'duplicate_hash',
+      'session_closed',
+      'session_expired',
+      'quota_exceeded',
+      'storage_unavailable',
+      'audit_backlog_full',
+    ],
+    audit: {
+      actions: ['upload.created', 'upload.completed', 'document.created', 'upload.aborted'],
+      note: 'the last one only if the form fails',
+    },
+    handler: ({ formUpload }, { request, http }) => formUpload.receive(request, http.stream),
+  }),
+];

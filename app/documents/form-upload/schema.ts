@@ -5,26 +5,26 @@ import { parseInput } from '../../http/bodies/validation.ts';
 import { CreateUpload } from '../../uploads/sessions/schema.ts';
 import { CreateDocument } from '../records/schema.ts';
 
-/** The field `document`, as JSON. */
+/** The JSON of the field `document`. */
 const FormDocument = CreateDocument.omit({ storagePath: true });
 const FormFile = CreateUpload.pick({ fileName: true, mimeType: true });
 
 const DocumentField = z.strictObject({ document: FormDocument });
 const FileField = z.strictObject({ file: FormFile });
 
-/** Both fields, for the documentation. */
+/** The fields of the form, for the OpenAPI document. */
 export const UploadForm = z.strictObject({
   document: FormDocument,
   file: z.string().meta({ format: 'binary' }),
 });
 
-/** Throws invalid_json or validation_failed. */
+/** Parses the field `document`. Throws invalid_json or validation_failed. */
 export function parseDocumentField(text: string): z.output<typeof FormDocument> {
   const fields = { document: parseJson(text) };
   return (parseInput(DocumentField, fields, 'body') as z.output<typeof DocumentField>).document;
 }
 
-/** Throws validation_failed. */
+/** Parses the name and media type of the file. Throws validation_failed. */
 export function parseFileField(
   file: Readonly<Record<keyof z.input<typeof FormFile>, string | undefined>>,
 ): z.output<typeof FormFile> {
@@ -36,7 +36,7 @@ function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const details = [{ path: 'document', message: 'is no JSON' }];
+    const details = [{ path: 'document', message: 'must be JSON' }];
     throw new AppError('invalid_json', { details, cause });
   }
   assertSafeText(value, 'document');

@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
-import type { Database } from '../../db/database.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { Tx } from '../../db/database.ts';
 import { assertIfMatch, type IfMatch } from '../../http/answers/precondition.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { Act, Acted } from '../../trail/act.ts';
 import {
   assertPending,
   changeCurrent,
@@ -15,52 +14,44 @@ import { replaceKeywords } from '../records/keyword-rows.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { ReplaceMetadata } from '../records/schema.ts';
 
-/** Whoever replaces metadata says of which state of the document. */
-interface ReplacementRequest {
+/** New metadata, and the revision of the document that it is meant to replace. */
+interface Replacement extends z.output<typeof ReplaceMetadata> {
   readonly ifMatch: IfMatch | undefined;
-  readonly requestId: string;
 }
 
-export interface DocumentMetadata {
-  /**
-   * Replaces the metadata of the current version, and the keywords of the document where any are
-   * given. Throws not_found, document_sealed, document_expired, precondition_required or
-   * precondition_failed.
-   */
-  replace(
-    caller: Caller,
-    id: string,
-    input: z.output<typeof ReplaceMetadata>,
-    request: ReplacementRequest,
-  ): Promise<RevisedDocument>;
-}
+export type DocumentMetadata = ReturnType<typeof createDocumentMetadata>;
 
-interface MetadataOptions {
-  readonly db: Database;
-  readonly audit: AuditTrail;
-}
-
-export function createDocumentMetadata({ db, audit }: MetadataOptions): DocumentMetadata {
+/** Creates the service that changes the metadata of documents. */
+export function createDocumentMetadata({ act }: { readonly act: Act }) {
   return {
-    async replace(caller, id, { encryptedMetadata, keywordDeterministic }, request) {
-      audit.assertWritable();
-      return db.asUser(caller, async (tx) => {
-        const row = await lockDocument(tx, id);
-        // Before the precondition, which matters only where all else is well (RFC 9110 §13.2.1).
-        assertPending(row);
-        assertIfMatch(request.ifMatch, row.revision);
-        const changed = await changeCurrent(tx, row, { encrypted_metadata: encryptedMetadata });
-        if (keywordDeterministic !== undefined) {
-          await replaceKeywords(tx, row, keywordDeterministic);
-        }
-        await audit.append(tx, {
-          action: 'document.metadata_changed',
-          ...byOwner(caller, request.requestId),
-          resource: { type: 'document', id },
-          data: { version: row.version, metadataHash: hashMetadata(encryptedMetadata) },
-        });
-        return toRevised(changed);
-      });
-    },
+    /**
+     * Replaces the metadata of the current version, and the keywords of the document if any are
+     * given. Throws not_found, document_sealed, document_expired, precondition_required or
+     * precondition_failed.
+     */
+    replace: (
+      request: ServiceRequest,
+      id: string,
+      replacement: Replacement,
+    ): Promise<RevisedDocument> => act(request, (tx) => replaceMetadata(tx, id, replacement)),
   };
+}
+
+async function replaceMetadata(
+  tx: Tx,
+  id: string,
+  { encryptedMetadata, keywordDeterministic, ifMatch }: Replacement,
+): Promise<Acted<RevisedDocument>> {
+  const row = await lockDocument(tx, id);
+  // The precondition is evaluated only if all other checks pass (RFC 9110 §13.2.1).
+  assertPending(row);
+  assertIfMatch(ifMatch, row.revision);
+  const changed = await changeCurrent(tx, row, { encrypted_metadata: encryptedMetadata });
+  if (keywordDeterministic !== undefined) await replaceKeywords(tx, row, keywordDeterministic);
+  const event = {
+    action: 'document.metadata_changed',
+    resource: { type: 'document', id },
+    data: { version: row.version, metadataHash: hashMetadata(encryptedMetadata) },
+  } as const;
+  return { answer: toRevised(changed), events: [event] };
 }

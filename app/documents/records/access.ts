@@ -1,5 +1,5 @@
 const withoutTenant = 'user_context_missing';
 
-/** Who may read documents: their own, and those shared with them. */
+/** Access to read documents: the caller's own, and those shared with the caller. */
 export const mayRead = { scopes: ['documents:read'], withoutTenant } as const;
 export const mayWrite = { scopes: ['documents:write'], withoutTenant } as const;

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { DocumentView } from './schema.ts';
 
@@ -13,13 +14,13 @@ export type DocumentRow = VersionRow & {
   readonly document_created_at: Date;
 };
 
-/** A document as it is shown, and the number of its changes so far. */
+/** A document as the API returns it, and the number of its latest change. */
 export interface RevisedDocument {
   readonly document: z.input<typeof DocumentView>;
   readonly revision: number;
 }
 
-/** Documents in their current versions. */
+/** Selects documents together with their current versions. */
 export function selectDocuments(tx: Tx) {
   return tx
     .selectFrom('documents')
@@ -32,28 +33,29 @@ export function selectDocuments(tx: Tx) {
     .select(['documents.revision', 'documents.created_at as document_created_at']);
 }
 
-/** Throws not_found. */
+/** Loads a document in its current version. Throws not_found. */
 export async function loadDocument(tx: Tx, id: string): Promise<DocumentRow> {
   const row = await selectDocuments(tx).where('documents.id', '=', id).executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
 }
 
-/** The document, locked until the transaction ends. Throws not_found. */
+/** Locks a document until the transaction ends, and returns it. Throws not_found. */
 export async function lockDocument(tx: Tx, id: string): Promise<DocumentRow> {
-  // First the lock, then what it protects: a join would hold on to the version it waited with.
+  takesLock(tx, 'document');
+  // The lock comes before the read: a join would return the version from before the wait.
   const locked = await tx
     .selectFrom('documents')
     .select('id')
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  // Readers of a shared document see it and cannot lock it.
+  // Recipients of a shared document can see its row but not lock it.
   if (locked === undefined) throw new AppError('not_found');
   return loadDocument(tx, id);
 }
 
-/** Throws document_sealed, with the proof of it, or document_expired. */
+/** Throws document_sealed, with the id of the proof, or document_expired. */
 export function assertPending({ status, proof_id: proofId }: VersionRow): void {
   if (status === 'SEALED') {
     throw new AppError('document_sealed', { members: { proofId: proofId ?? '' } });
@@ -61,7 +63,7 @@ export function assertPending({ status, proof_id: proofId }: VersionRow): void {
   if (status === 'EXPIRED') throw new AppError('document_expired');
 }
 
-/** Changes the current version of a locked document. Answers the document as it is then. */
+/** Changes the current version of a locked document. Returns the changed document. */
 export async function changeCurrent(
   tx: Tx,
   row: DocumentRow,
@@ -76,7 +78,7 @@ export async function changeCurrent(
   return revise(tx, { ...row, ...change });
 }
 
-/** Counts a change of a locked document, and makes the row's version the current one. */
+/** Makes the row's version the current one of a locked document, and increments its revision. */
 export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
   const revision = row.revision + 1;
   await tx

@@ -1,20 +1,21 @@
-import type { Database, Tx } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import { unlessAborted } from '../../http/requests/hang-up.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import type { VersionRow } from './document-rows.ts';
 
 /**
- * The completed upload at a path, hashed: of a large one that may take minutes, and goes on when
- * `hangUp` ends the wait. Throws stored_file_not_found.
+ * Returns the completed upload at a path, with its hash. Hashing a large file may take minutes; it
+ * continues even if the client hangs up and the wait ends with client_gone. Throws
+ * stored_file_not_found.
  */
 export async function findFile(
   uploads: Uploads,
-  caller: Caller,
+  { caller, hangUp }: ServiceRequest,
   storagePath: string,
-  hangUp?: AbortSignal,
 ): Promise<CompletedFile> {
   const hashed = uploads.findCompleted(caller, storagePath);
   const file = await (hangUp === undefined ? hashed : unlessAborted(hashed, hangUp));
@@ -22,26 +23,28 @@ export async function findFile(
   return file;
 }
 
-/** One version a file, and none of a file that is going. Throws stored_file_not_found. */
+/**
+ * Inserts a version of a document. Throws stored_file_not_found if another version has the file
+ * already, or if the file has been removed.
+ */
 export async function insertVersion(tx: Tx, uploads: Uploads, row: VersionRow): Promise<void> {
-  const isThere = await uploads.hold(tx, row.storage_key);
+  const isHeld = await uploads.hold(tx, row.storage_key);
   const taken = await tx
     .selectFrom('document_versions')
     .select('document_id')
     .where('storage_key', '=', row.storage_key)
     .executeTakeFirst();
-  if (!isThere || taken !== undefined) throw new AppError('stored_file_not_found');
+  if (!isHeld || taken !== undefined) throw new AppError('stored_file_not_found');
   await tx.insertInto('document_versions').values(row).execute();
 }
 
-/** A transaction of the caller's that inserts a version. Throws duplicate_hash. */
-export async function claimingFile<T>(
-  db: Database,
-  caller: Caller,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
+/**
+ * Runs a transaction that inserts a version. Throws duplicate_hash if the owner already has a
+ * version with the hash of its file.
+ */
+export async function refusingDuplicates<T>(insertsVersion: () => Promise<T>): Promise<T> {
   try {
-    return await db.asUser(caller, work);
+    return await insertsVersion();
   } catch (error) {
     throw violatesUnique(error, 'document_versions_hash')
       ? new AppError('duplicate_hash', { cause: error })
@@ -49,24 +52,31 @@ export async function claimingFile<T>(
   }
 }
 
-/** A version as it begins: pending. */
+interface NewVersion {
+  readonly documentId: string;
+  readonly version: number;
+  readonly encryptedMetadata: string;
+  readonly createdAt: Date;
+}
+
+/** Returns the row of a new version, which is pending. */
 export function versionOf(
   file: CompletedFile,
   caller: Caller,
-  what: { documentId: string; version: number; encryptedMetadata: string; createdAt: Date },
+  { documentId, version, encryptedMetadata, createdAt }: NewVersion,
 ): VersionRow {
   return {
-    document_id: what.documentId,
-    version: what.version,
+    document_id: documentId,
+    version,
     user_id: caller.userId,
     tenant_id: caller.tenantId,
     storage_key: file.storageKey,
     object_version: file.objectVersion,
     file_size: file.fileSize,
     file_hash: file.fileHash,
-    encrypted_metadata: what.encryptedMetadata,
+    encrypted_metadata: encryptedMetadata,
     status: 'PENDING',
-    created_at: what.createdAt,
+    created_at: createdAt,
     sealed_at: null,
     proof_id: null,
   };

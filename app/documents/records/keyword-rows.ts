@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import type { VersionRow } from './document-rows.ts';
 
-/** Names a document by the hashes of its keywords, each once. */
+/** Inserts the keyword hashes of a document, without duplicates. */
 export async function insertKeywords(
   tx: Tx,
   { document_id, user_id, tenant_id }: VersionRow,

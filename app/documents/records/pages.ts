@@ -1,33 +1,37 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
-import { takePage } from '../../http/answers/page-room.ts';
+import { cutPage } from '../../http/answers/page.ts';
 import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
 
 type Listed = z.input<typeof DocumentList>[number];
 
-/** `cursor` is the last id of the page, and undefined after the last page. */
+/** A page of documents. `cursor` is its last id, or undefined for the last page. */
 export interface DocumentsPage {
   readonly documents: Listed[];
   readonly cursor: string | undefined;
 }
 
 /**
- * The documents of these ids, newest first, as far as they fit into a page. `ids` are in that order, and
- * one more than `limit` where the list goes on.
+ * Loads a page of documents, newest first. `ids` must be in that order, and one more than `limit`
+ * if the list continues.
  */
 export async function loadPage(
   tx: Tx,
   ids: readonly string[],
   limit: number,
 ): Promise<DocumentsPage> {
-  const page = takePage(ids, limit, await loadSizes(tx, ids));
+  const sizes = await loadSizes(tx, ids);
+  const { rows: page, cursor } = cutPage(ids, {
+    limit,
+    cursorOf: (id) => id,
+    bytesOf: (id) => sizes.get(id) ?? 0,
+  });
   const rows = await selectDocuments(tx)
     .where(sql<boolean>`documents.id = any (${page}::uuid[])`)
     .orderBy('documents.id', 'desc')
     .execute();
-  const cursor = page.length < ids.length ? page.at(-1) : undefined;
   return { documents: rows.map(toListed), cursor };
 }
 

@@ -1,42 +1,41 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Proofs } from '../../audit/proofs/proofs.ts';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
+import type { Proofs } from '../../audit/proofs/proofs.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
-import { assertPending, changeCurrent, lockDocument } from '../records/document-rows.ts';
+import type { Act } from '../../trail/act.ts';
+import {
+  assertPending,
+  changeCurrent,
+  lockDocument,
+  type DocumentRow,
+} from '../records/document-rows.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { Certified } from '../records/schema.ts';
 
-/** How long a caller waits for the HSM before being told to ask for the proof later. */
+/** Milliseconds for which a caller waits for the signature; afterwards it must poll the proof. */
 const signatureWaitMs = 5_000;
-
-export interface Certification {
-  /**
-   * Seals the current version: what is stored now is what was hashed, and the entry that says so
-   * is signed. Throws not_found, document_sealed, document_expired or stored_file_changed; with the
-   * HSM away signer_unavailable, the version being sealed and its proof on the way (`proofId`).
-   */
-  certify(caller: Caller, id: string, requestId: string): Promise<z.input<typeof Certified>>;
-}
 
 interface CertificationOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly proofs: Proofs;
   readonly store: ObjectStore;
   readonly clock: Clock;
 }
 
-export function createCertification(options: CertificationOptions): Certification {
-  const { db, audit, proofs, store, clock } = options;
+export type Certification = ReturnType<typeof createCertification>;
 
-  /** Answers the current version, of which what is stored is what was hashed. */
-  async function checkStoredFile(caller: Caller, id: string): Promise<number> {
+/** Creates the service that seals documents. */
+export function createCertification({ db, act, proofs, store, clock }: CertificationOptions) {
+  /**
+   * Checks that the stored file of the current version is still the one that was hashed. Returns
+   * the number of the version.
+   */
+  async function checkStoredFile({ caller }: ServiceRequest, id: string): Promise<number> {
     const row = await db.asUser(caller, (tx) => lockDocument(tx, id));
     assertPending(row);
     const stored = await store.stat(row.storage_key);
@@ -46,48 +45,53 @@ export function createCertification(options: CertificationOptions): Certificatio
     return row.version;
   }
 
-  /** Undefined where another version has become current since. */
-  function seal(caller: Caller, id: string, version: number, requestId: string) {
-    return db.asUser(caller, async (tx) => {
+  /** Seals a version. Returns undefined if another version has become the current one. */
+  function seal(request: ServiceRequest, id: string, version: number) {
+    return act(request, async (tx) => {
       const row = await lockDocument(tx, id);
-      if (row.version !== version) return undefined;
+      if (row.version !== version) return { answer: undefined, events: [] };
       assertPending(row);
       const proofId = uuidv7();
       const sealedAt = clock();
       await changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
-      await audit.append(
-        tx,
-        {
-          action: 'document.sealed',
-          ...byOwner(caller, requestId),
-          resource: { type: 'document', id },
-          data: {
-            fileHash: row.file_hash,
-            size: row.file_size,
-            metadataHash: hashMetadata(row.encrypted_metadata),
-          },
-        },
-        proofId,
-      );
-      return { sealedAt, proofId };
+      return { answer: { sealedAt, proofId }, events: [sealedEvent(row, proofId)] };
     });
   }
 
-  async function sealCurrent(caller: Caller, id: string, requestId: string) {
+  async function sealCurrent(request: ServiceRequest, id: string) {
     for (;;) {
-      const version = await checkStoredFile(caller, id);
-      const sealed = await seal(caller, id, version, requestId);
+      const version = await checkStoredFile(request, id);
+      const sealed = await seal(request, id, version);
       if (sealed !== undefined) return sealed;
     }
   }
 
   return {
-    async certify(caller, id, requestId) {
-      audit.assertWritable();
-      const { sealedAt, proofId } = await sealCurrent(caller, id, requestId);
-      const proof = await proofs.waitFor(caller, proofId, signatureWaitMs);
+    /**
+     * Seals the current version: checks that its stored file is still the one that was hashed,
+     * appends an audit entry, and waits for the signature. Throws not_found, document_sealed,
+     * document_expired or stored_file_changed. Throws signer_unavailable if the signature takes too
+     * long: the version is sealed nevertheless, and its proof (`proofId`) follows.
+     */
+    async certify(request: ServiceRequest, id: string): Promise<z.input<typeof Certified>> {
+      act.assertWritable();
+      const { sealedAt, proofId } = await sealCurrent(request, id);
+      const proof = await proofs.waitFor(request.caller, proofId, signatureWaitMs);
       if (proof === undefined) throw new AppError('signer_unavailable', { members: { proofId } });
       return { id, status: 'SEALED', sealedAt, proofId, proof };
     },
   };
+}
+
+function sealedEvent(row: DocumentRow, proofId: string) {
+  return {
+    action: 'document.sealed',
+    entryId: proofId,
+    resource: { type: 'document', id: row.document_id },
+    data: {
+      fileHash: row.file_hash,
+      size: row.file_size,
+      metadataHash: hashMetadata(row.encrypted_metadata),
+    },
+  } as const;
 }

@@ -1,18 +1,10 @@
 import type { AuditProof } from '../../proof/proof.ts';
-import type { ProofReads } from '../../audit/proofs/proof-reads.ts';
+import type { ProofReads } from '../../audit/proof-reads.ts';
 import type { Proofs } from '../../audit/proofs/proofs.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { loadDocument, ownerOf } from '../records/document-rows.ts';
-
-export interface DocumentProofs {
-  /**
-   * The proofs of the sealed versions, oldest first, for whoever may read the document. One that
-   * waits for its signature is left out. Throws not_found, and where there is none yet what
-   * Proofs.get throws of the newest version's.
-   */
-  list(caller: Caller, id: string): Promise<AuditProof[]>;
-}
 
 interface DocumentProofsOptions {
   readonly db: Database;
@@ -20,12 +12,13 @@ interface DocumentProofsOptions {
   readonly proofReads: ProofReads;
 }
 
-export function createDocumentProofs(options: DocumentProofsOptions): DocumentProofs {
-  const { db, proofs, proofReads } = options;
+export type DocumentProofs = ReturnType<typeof createDocumentProofs>;
 
+/** Creates the service that returns the proofs of documents. */
+export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsOptions) {
   async function read(caller: Caller, id: string): Promise<AuditProof[]> {
     const { owner, proofIds } = await db.asUser(caller, (tx) => loadProofIds(tx, id));
-    // The entries are the owner's, and their proofs everyone's who may read the document.
+    // The entries belong to the owner; everyone who may read the document may read their proofs.
     const reader = { ...caller, ...owner };
     const found = await proofs.list(reader, proofIds);
     const newestId = proofIds.at(-1);
@@ -33,7 +26,15 @@ export function createDocumentProofs(options: DocumentProofsOptions): DocumentPr
     return [await proofs.get(reader, newestId)];
   }
 
-  return { list: (caller, id) => proofReads.record(caller, read(caller, id)) };
+  return {
+    /**
+     * Returns the proofs of the sealed versions, oldest first, to everyone who may read the
+     * document. Leaves out versions that wait for their signature. Throws not_found, and the errors
+     * of `Proofs.get` for the newest version while no version has a proof yet.
+     */
+    list: (request: ServiceRequest, id: string): Promise<AuditProof[]> =>
+      proofReads.record(request.caller, read(request.caller, id)),
+  };
 }
 
 async function loadProofIds(tx: Tx, id: string) {

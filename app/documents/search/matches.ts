@@ -2,24 +2,24 @@ import { sql, type RawBuilder } from 'kysely';
 import { MAX } from 'uuid';
 
 export interface Wanted {
-  /** Keyword hashes that a document must have. */
+  /** Keyword hashes which a document must all have. */
   readonly all: readonly string[];
-  /** Keyword hashes of which it must have one, unless empty. */
+  /** Keyword hashes of which a document must have at least one, unless the list is empty. */
   readonly any: readonly string[];
 }
 
 interface Page {
   readonly limit: number;
-  /** Ids below this one. */
+  /** The last id of the previous page; only lower ids match. */
   readonly cursor?: string | undefined;
 }
 
 type Matches = RawBuilder<{ document_id: string }>;
 
 /**
- * The ids of a user's documents with these keywords, newest first. The statements say step by step
- * how the index is read: Postgres expects one document of any keyword of a user, and would compare
- * the lists of two keywords each with each.
+ * Selects the ids of a user's documents with these keywords, newest first. The statements prescribe
+ * how the index is read, since the planner of Postgres would pick a nested loop over the documents
+ * of two keywords: it expects a single document for each keyword of a user.
  */
 export function selectMatches(
   userId: string,
@@ -35,7 +35,7 @@ export function selectMatches(
     : selectIntersection(userId, groups, { limit, cursor });
 }
 
-/** Documents with one of the keywords: the newest of each, merged. */
+/** Selects documents with at least one of the keywords: merges the newest of each keyword. */
 function selectUnion(userId: string, hashes: readonly string[], page: Required<Page>): Matches {
   return sql`
     select distinct newest.document_id
@@ -50,9 +50,10 @@ function selectUnion(userId: string, hashes: readonly string[], page: Required<P
 }
 
 /**
- * Documents with a keyword of every group. The groups take turns: each is asked for its newest
- * document not above the one before's, and what all of them name in a row is a match. So a rare
- * keyword makes the others skip, and no more is read than a page needs.
+ * Selects documents with a keyword of every group. The groups take turns: each looks up its newest
+ * document whose id is not above the one that the previous group found. A document that all groups
+ * find in a row is a match. A rare keyword thus lets the others skip documents, and no more index
+ * entries are read than a page needs.
  */
 function selectIntersection(
   userId: string,

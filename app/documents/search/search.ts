@@ -1,23 +1,22 @@
 import type { Database } from '../../db/database.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { loadPage, type DocumentsPage } from '../records/pages.ts';
 import { selectMatches, type Wanted } from './matches.ts';
 
-export interface DocumentSearch {
-  /**
-   * The caller's own documents with these keywords, newest first; `cursor` is the last id of the page
-   * before.
-   */
-  find(
-    caller: Caller,
-    wanted: Wanted,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<DocumentsPage>;
-}
+export type DocumentSearch = ReturnType<typeof createDocumentSearch>;
 
-export function createDocumentSearch({ db }: { readonly db: Database }): DocumentSearch {
+/** Creates the service that finds documents by the hashes of their keywords. */
+export function createDocumentSearch({ db }: { readonly db: Database }) {
   return {
-    find: (caller, wanted, { limit, cursor }) =>
+    /**
+     * Lists the caller's own documents that have these keywords, newest first; `cursor` is the last
+     * id of the previous page.
+     */
+    find: (
+      { caller }: ServiceRequest,
+      wanted: Wanted,
+      { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+    ): Promise<DocumentsPage> =>
       db.asUser(caller, async (tx) => {
         const page = { limit: limit + 1, cursor };
         const matches = await selectMatches(caller.userId, wanted, page).execute(tx);

@@ -1,99 +1,73 @@
 import type { z } from 'zod';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { cutPage } from '../../http/answers/page.ts';
 import type { Caller } from '../../http/requests/caller.ts';
-import type { Idempotency } from '../../http/routing/idempotency.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { Act } from '../../trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
-import { claimingFile, findFile, insertVersion, versionOf } from '../records/file-claim.ts';
+import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';
 import type { AddVersion, VersionView } from '../records/schema.ts';
 
 type View = z.input<typeof VersionView>;
 
-/** So that whatever lists or removes all versions of a document stays small. */
+/** Bounds the work of every action that lists or removes all versions of a document. */
 const maxVersions = 1000;
-
-interface AdditionRequest {
-  readonly requestId: string;
-  /** Ends the wait for the hash of the file. */
-  readonly hangUp: AbortSignal;
-  readonly idempotency: Idempotency<View> | undefined;
-}
-
-/** The files of documents. The newest is current; none ever changes another. */
-export interface DocumentVersions {
-  /**
-   * Makes a completed upload the current version, whatever became of those before, with their
-   * metadata unless it has its own. Throws not_found, stored_file_not_found, duplicate_hash or
-   * too_many_versions.
-   */
-  add(
-    caller: Caller,
-    id: string,
-    input: z.output<typeof AddVersion>,
-    request: AdditionRequest,
-  ): Promise<View>;
-  /**
-   * Newest first; `cursor` is the last number of the page before, and undefined after the last
-   * page. Throws not_found.
-   */
-  list(
-    caller: Caller,
-    id: string,
-    page: { limit: number; cursor?: number | undefined },
-  ): Promise<{ versions: View[]; cursor: number | undefined }>;
-}
 
 interface VersionsOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly uploads: Uploads;
   readonly clock: Clock;
 }
 
-export function createDocumentVersions(options: VersionsOptions): DocumentVersions {
-  const { db, audit, uploads, clock } = options;
+interface Addition {
+  readonly file: CompletedFile;
+  readonly id: string;
+  readonly metadata: string | undefined;
+  readonly createdAt: Date;
+}
 
-  async function insert(
-    tx: Tx,
-    caller: Caller,
-    { file, id, metadata }: { file: CompletedFile; id: string; metadata: string | undefined },
-    { requestId, idempotency }: AdditionRequest,
-  ): Promise<View> {
-    const current = await lockDocument(tx, id);
-    if (current.version >= maxVersions) throw new AppError('too_many_versions');
-    const added = versionOf(file, caller, {
-      documentId: id,
-      version: current.version + 1,
-      encryptedMetadata: metadata ?? current.encrypted_metadata,
-      createdAt: clock(),
-    });
-    await insertVersion(tx, uploads, added);
-    await revise(tx, { ...current, version: added.version });
-    const view = toView(added);
-    await idempotency?.keep(tx, view);
-    await audit.append(tx, {
-      action: 'document.version_added',
-      ...byOwner(caller, requestId),
-      resource: { type: 'document', id },
-      data: { version: added.version, fileHash: added.file_hash, size: added.file_size },
-    });
-    return view;
-  }
+export type DocumentVersions = ReturnType<typeof createDocumentVersions>;
 
+/** Creates the service that adds and lists versions. The newest version is the current one. */
+export function createDocumentVersions({ db, act, uploads, clock }: VersionsOptions) {
   return {
-    async add(caller, id, { storagePath, encryptedMetadata: metadata }, request) {
-      audit.assertWritable();
-      // Whose document it is comes before whose file.
+    /**
+     * Makes a completed upload the current version, whatever the status of the previous one, whose
+     * metadata it takes over unless new metadata is given. Throws not_found,
+     * stored_file_not_found, duplicate_hash or too_many_versions.
+     */
+    async add(
+      request: ServiceRequest,
+      id: string,
+      { storagePath, encryptedMetadata: metadata }: z.output<typeof AddVersion>,
+    ): Promise<View> {
+      const { caller } = request;
+      act.assertWritable();
+      // A missing document is reported before a missing file.
       await db.asUser(caller, (tx) => lockDocument(tx, id));
-      const file = await findFile(uploads, caller, storagePath, request.hangUp);
-      return claimingFile(db, caller, (tx) => insert(tx, caller, { file, id, metadata }, request));
+      const file = await findFile(uploads, request, storagePath);
+      return refusingDuplicates(() =>
+        act(request, async (tx) => {
+          const addition = { file, id, metadata, createdAt: clock() };
+          const added = await insertNext(tx, uploads, caller, addition);
+          return { answer: toView(added), events: [addedEvent(added)] };
+        }),
+      );
     },
 
-    list: (caller, id, { limit, cursor }) =>
+    /**
+     * Lists the versions, newest first. `cursor` is the last version number of the previous page;
+     * the returned one is undefined after the last page. Throws not_found.
+     */
+    list: (
+      { caller }: ServiceRequest,
+      id: string,
+      { limit, cursor }: { readonly limit: number; readonly cursor?: number | undefined },
+    ) =>
       db.asUser(caller, async (tx) => {
         await loadDocument(tx, id);
         let query = tx
@@ -103,11 +77,37 @@ export function createDocumentVersions(options: VersionsOptions): DocumentVersio
           .orderBy('version', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('version', '<', cursor);
-        const rows = await query.execute();
-        const versions = rows.slice(0, limit).map(toView);
-        return { versions, cursor: rows.length > limit ? versions.at(-1)?.version : undefined };
+        const page = cutPage(await query.execute(), { limit, cursorOf: (row) => row.version });
+        return { versions: page.rows.map(toView), cursor: page.cursor };
       }),
   };
+}
+
+async function insertNext(
+  tx: Tx,
+  uploads: Uploads,
+  caller: Caller,
+  { file, id, metadata, createdAt }: Addition,
+): Promise<VersionRow> {
+  const current = await lockDocument(tx, id);
+  if (current.version >= maxVersions) throw new AppError('too_many_versions');
+  const added = versionOf(file, caller, {
+    documentId: id,
+    version: current.version + 1,
+    encryptedMetadata: metadata ?? current.encrypted_metadata,
+    createdAt,
+  });
+  await insertVersion(tx, uploads, added);
+  await revise(tx, { ...current, version: added.version });
+  return added;
+}
+
+function addedEvent(added: VersionRow) {
+  return {
+    action: 'document.version_added',
+    resource: { type: 'document', id: added.document_id },
+    data: { version: added.version, fileHash: added.file_hash, size: added.file_size },
+  } as const;
 }
 
 function toView(row: VersionRow): View {

@@ -32,7 +32,7 @@ const readableHeaders = [
 ].join(', ');
 const preflightSeconds = '600';
 
-/** Lets pages of these origins call the API with a token; cookies are never part of it. */
+/** Allows pages of these origins to call the API with a token. Cookies are never allowed. */
 export function cors(origins: readonly string[]) {
   return async function allowOrigins(ctx: Context, next: Next): Promise<void> {
     ctx.vary('Origin');

@@ -1,8 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { AppError } from '../../errors/app-error.ts';
 
-/** The contract's error body. */
-export function errorBody(error: AppError, { path, id }: { path: string; id: string }): object {
+/** Returns the response body of an error, as the contract defines it. */
+export function errorBody(
+  error: AppError,
+  { path, id }: { readonly path: string; readonly id: string },
+): object {
   return {
     statusCode: error.status,
     message: error.message,

@@ -5,34 +5,34 @@ import { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
 import { idleMs } from '../requests/idle-clients.ts';
 
-/** Who reads a stream of events. */
+/** The client that reads a stream of events. */
 export interface Listener {
-  /** Aborted once the connection is over, whoever ended it. */
+  /** Aborted once the connection has closed, whichever side closed it. */
   readonly gone: AbortSignal;
-  /** Breaks the connection off. */
+  /** Destroys the connection. */
   cut(): void;
 }
 
-/** Server-sent events, as long as there are any. */
+/** A stream of server-sent events. */
 export interface EventStream {
   /**
-   * Texts of whole events; the next one is asked for when the listener has taken those before. What
-   * it throws is answered as an error. Not called for HEAD.
+   * Opens the stream of texts of whole events, each of which is requested once the client has taken
+   * those before. An error that it throws becomes an error response. Not called for HEAD.
    */
   readonly open: (listener: Listener) => Promise<AsyncIterable<string>>;
 }
 
-/** The response of a route that answers events instead of JSON. */
+/** The response schema of a route that sends events instead of JSON. */
 export const EventStream = z.custom<EventStream>();
 
 const headers = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
-  // Reverse proxies must not wait for the end of it.
+  // Tells reverse proxies not to buffer the stream.
   'X-Accel-Buffering': 'no',
 };
 
-/** Answers with back-pressure from the client. */
+/** Sends a stream of events, with back-pressure from the client. */
 export async function sendEvents(
   ctx: Context,
   { open }: EventStream,
@@ -50,7 +50,7 @@ export async function sendEvents(
   const events = await open({ gone: gone.signal, cut: () => void res.destroy() });
   res.setTimeout(limitMs, () => res.destroy());
   ctx.set(headers);
-  // Koa would take a client that leaves for a failure.
+  // Koa would report a client that disconnects as a failure.
   ctx.respond = false;
   pipeline(Readable.from(events, { highWaterMark: 1 }), res).catch((error: unknown) => {
     if (!gone.signal.aborted) ctx.app.emit('error', error, ctx);

@@ -3,8 +3,9 @@ import type { Reply } from '../requests/request.ts';
 type Parameter = string | number | Date | undefined;
 
 /**
- * Tells where a list goes on, if it does: the same question from `cursor` on (RFC 8288).
- * @param path of the list, from the root.
+ * Sets the Link header (RFC 8288) to the next page, which is the same query from `cursor` on. Does
+ * nothing without a cursor.
+ * @param path absolute path of the list.
  */
 export function linkNextPage(
   reply: Reply,

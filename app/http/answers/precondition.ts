@@ -1,7 +1,7 @@
 import { AppError } from '../../errors/app-error.ts';
 import type { Reply } from '../requests/request.ts';
 
-/** The states in which a change is wanted (If-Match, RFC 9110 §13.1.1): any, or those of these tags. */
+/** A parsed If-Match header (RFC 9110 §13.1.1): any state, or the states with these entity tags. */
 export type IfMatch = '*' | readonly string[];
 
 const entityTag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
@@ -9,12 +9,12 @@ const entityTags = new RegExp(
   `^[ \\t,]*(?:${entityTag}(?:[ \\t]*,[ \\t,]*${entityTag})*[ \\t,]*)?$`,
 );
 
-/** The entity tag of something that counts its changes. */
+/** Returns the entity tag of a resource that counts its changes. */
 export function etagOf(version: number): string {
   return `"${version}"`;
 }
 
-/** The answer, sent with its version as the entity tag. */
+/** Resolves with the result, and sets its version as the ETag of the response. */
 export async function withETag<Answer extends { readonly version: number }>(
   reply: Reply,
   answer: Promise<Answer>,
@@ -24,7 +24,9 @@ export async function withETag<Answer extends { readonly version: number }>(
   return answer;
 }
 
-/** Undefined without the header. Throws invalid_request where it is no list of entity tags. */
+/**
+ * Parses an If-Match header, if there is one. Throws invalid_request unless it lists entity tags.
+ */
 export function parseIfMatch(header: string | undefined): IfMatch | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return '*';
@@ -33,8 +35,9 @@ export function parseIfMatch(header: string | undefined): IfMatch | undefined {
 }
 
 /**
- * The last check before a change, of what is locked. A weak tag matches nothing. Throws
- * precondition_required where no state is named, and precondition_failed where it is another.
+ * Checks If-Match against the version of a locked row, right before its change. A weak tag matches
+ * nothing. Throws precondition_required without If-Match, and precondition_failed if the version is
+ * another one.
  */
 export function assertIfMatch(ifMatch: IfMatch | undefined, version: number): void {
   if (ifMatch === undefined) throw new AppError('precondition_required');

@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa';
 import type { ProxyTrust } from '../requests/client-address.ts';
 
-/** What every answer carries. */
+/** Headers of every response. */
 export const securityHeaderValues = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -9,7 +9,9 @@ export const securityHeaderValues = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** The headers every answer carries; a page that needs another policy sets its own afterwards. */
+/**
+ * Sets the security headers of every response. Pages that need another policy override it later.
+ */
 export function securityHeaders(trust: ProxyTrust) {
   return async function setSecurityHeaders(ctx: Context, next: Next): Promise<void> {
     ctx.set(securityHeaderValues);

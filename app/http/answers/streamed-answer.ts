@@ -4,30 +4,33 @@ import { z } from 'zod';
 import { untilHangUp } from '../requests/hang-up.ts';
 import { idleMs } from '../requests/idle-clients.ts';
 
-/** Bytes that a client may save. */
+/** A body of bytes that a client may save as a file. */
 interface StreamedBody {
-  /** The client's own, of any characters but control characters. */
+  /** File name that a client chose, with any characters except control characters. */
   readonly fileName: string;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
   /**
-   * Resolves once the first bytes are there, and is not called for HEAD. The stream fails unless it
-   * is whole: the connection is broken then, so that no client takes what it has for the rest.
+   * Opens the stream, and resolves once its first bytes are there. Not called for HEAD. The stream
+   * must fail unless it is complete: the connection is then destroyed, so that no client takes a
+   * truncated body for the whole.
    */
   readonly open: (hangUp: AbortSignal) => Promise<Readable>;
 }
 
-/** Without a body it is 304. */
+/** A response of bytes. It has no body if its status is 304. */
 export interface StreamedAnswer {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: StreamedBody;
 }
 
-/** The response of a route that answers bytes instead of JSON. */
+/** The response schema of a route that sends bytes instead of JSON. */
 export const StreamedAnswer = z.custom<StreamedAnswer>();
 
-/** Answers with back-pressure from the client; Koa destroys the stream when the client hangs up. */
+/**
+ * Sends bytes, with back-pressure from the client. Koa destroys the stream if the client hangs up.
+ */
 export async function sendStream(
   ctx: Context,
   { status, headers, body }: StreamedAnswer,
@@ -45,7 +48,7 @@ export async function sendStream(
   ctx.body = stream;
 }
 
-/** A name for clients that do not know RFC 8187, without what they misread. */
+/** Returns an ASCII name for clients without RFC 8187, without characters that they misread. */
 function toAscii(fileName: string): string {
   return fileName.replace(/[^\x20-\x7e]|["%\\]/gu, '_');
 }

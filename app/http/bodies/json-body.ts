@@ -9,13 +9,13 @@ import { assertSafeText, unusableJson } from './safe-text.ts';
 const maxBytes = 2 ** 20;
 const deadlineMs = 30_000;
 
-/** What is smaller is read and parsed sooner than it would get its turn. */
+/** Size from which a body waits for its turn; a smaller one is parsed in less time than a wait. */
 const largeBytes = 2 ** 14;
-/** Of one client. The others are not read meanwhile, and so take up no memory. */
+/** Large bodies of one client that are read at once. The others stay unread and use no memory. */
 const largeAtOnce = 4;
 
 interface BodyOptions {
-  /** A name that an object has twice is refused. */
+  /** Refuses a body in which an object has a name twice. */
   readonly uniqueNames?: boolean | undefined;
 }
 
@@ -29,7 +29,10 @@ type ReadJsonBody = (
   options?: BodyOptions,
 ) => Promise<unknown>;
 
-/** Large bodies wait for those before them, so that however many one client sends, the others are answered. */
+/**
+ * Creates a reader of JSON bodies. Large bodies of a client wait for its earlier ones, so that one
+ * client cannot keep the others from a response.
+ */
 export function createJsonBodies(): ReadJsonBody {
   const reading = createKeyedTurns(largeAtOnce);
   const parsing = createTurns(1);
@@ -37,7 +40,7 @@ export function createJsonBodies(): ReadJsonBody {
   async function readLarge(request: IncomingMessage, options?: BodyOptions): Promise<unknown> {
     const bytes = await readBytes(request);
     return parsing.take(async () => {
-      // What else has come in is seen to between one and the next.
+      // Lets other pending requests run between two large bodies.
       await setImmediate();
       return parseJson(bytes, options);
     });
@@ -45,7 +48,7 @@ export function createJsonBodies(): ReadJsonBody {
 
   return async function readJsonBody(request, client, options) {
     assertJsonType(request);
-    // One of unknown length has no such header.
+    // A body of unknown length has no such header and counts as large.
     const isSmall = Number(request.headers['content-length']) <= largeBytes;
     if (isSmall) return parseJson(await readBytes(request), options);
     return reading.take(client, () => readLarge(request, options));

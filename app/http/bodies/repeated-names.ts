@@ -1,7 +1,7 @@
 /**
- * Whether an object of a JSON text has two members of one name: JSON.parse takes the last, others the
- * first, so that what one of them checked is not what the other reads.
- * @param value what JSON.parse made of the text, not nested deeper than a call stack
+ * Tells whether an object in a JSON text has two members of the same name. JSON.parse takes the
+ * last one, other parsers the first, so that one parser may check what another one does not read.
+ * @param value the result of JSON.parse for the text, whose nesting must fit on the call stack
  */
 export function hasRepeatedNames(text: string, value: unknown): boolean {
   return countNames(text) !== countMembers(value);
@@ -10,7 +10,10 @@ export function hasRepeatedNames(text: string, value: unknown): boolean {
 const [backslash, quote] = [0x5c, 0x22];
 const space = /\s*/y;
 
-/** The strings of a JSON text that a colon follows. By hand: a match object for each would hold everybody up. */
+/**
+ * Counts the strings of a JSON text that are followed by a colon. Scans by hand, since a match
+ * object for each string would block the event loop.
+ */
 function countNames(text: string): number {
   let names = 0;
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {

@@ -5,15 +5,15 @@ const maxDepth = 64;
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Refuses what Postgres and canonical JSON cannot hold or what surprises JavaScript: NUL and lone
- * surrogates in any string or key, a `__proto__` key, nesting deeper than 64. Throws invalid_json,
- * with the reason under `path`.
+ * Throws invalid_json, with the reason under `path`, for values that Postgres or canonical JSON
+ * cannot hold or that are dangerous in JavaScript: NUL or lone surrogates in any string or key, a
+ * `__proto__` key, or nesting deeper than 64.
  */
 export function assertSafeText(value: unknown, path = ''): void {
   const assertSafe = (text: string) => {
     if (!isSafeString(text)) throw unusableJson('has NUL or a lone surrogate in a string', path);
   };
-  // A mebibyte holds half a million values: what is made for each of them holds everybody up.
+  // 1 MiB holds up to half a million values: allocating for each would block the event loop.
   function assertAll(value: unknown, depth: number): void {
     if (typeof value === 'string') return assertSafe(value);
     if (typeof value !== 'object' || value === null) return;
@@ -31,7 +31,7 @@ export function assertSafeText(value: unknown, path = ''): void {
   assertAll(value, 0);
 }
 
-/** Of JSON that is well formed: what in it is not taken. */
+/** Returns the error for well-formed JSON that the service does not accept. */
 export function unusableJson(message: string, path = ''): AppError {
   return new AppError('invalid_json', { details: [{ path, message }] });
 }

@@ -1,16 +1,15 @@
 import { z } from 'zod';
 
-/** Schemas of the wire forms that every feature shares (contract, "Common"). */
-
+/** A UUID of any version, converted to lower case. */
 export const Uuid = z.guid().overwrite((id) => id.toLowerCase());
 
-/** ISO 8601 UTC with milliseconds. */
+/** A date, written as ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z
   .date()
   .transform((date) => date.toISOString())
   .pipe(z.iso.datetime({ precision: 3 }));
 
-/** Standard base64 with padding, canonical, of at most `maxBytes` decoded bytes. */
+/** Accepts canonical base64 with padding, of at most `maxBytes` decoded bytes. */
 export function Base64(maxBytes: number) {
   return z
     .base64()
@@ -19,18 +18,18 @@ export function Base64(maxBytes: number) {
     .refine((text) => Buffer.byteLength(text, 'base64') <= maxBytes, 'too long');
 }
 
-/** False where unused trailing bits are set, so that one byte string has one text. */
+/** Returns false if unused trailing bits are set, so that each byte string has only one text. */
 function isCanonicalBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }
 
-/** 64 lowercase hex digits of a 256-bit digest. */
+/** A 256-bit digest in lowercase hex. */
 export const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase hex digits');
 
-/** Of a key in the HSM: the first 16 bytes of the SHA-256 of its SPKI DER. */
+/** Id of a key in the HSM: the first 16 bytes of the SHA-256 of its SPKI DER, in hex. */
 export const KeyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits');
 
-/** Hex of either case and any length up to `maxDigits`; refinements see nothing else. */
+/** Accepts up to `maxDigits` hex digits of either case. Refinements run only on such text. */
 export function Hex(maxDigits: number) {
   return z
     .string()
@@ -39,16 +38,16 @@ export function Hex(maxDigits: number) {
     .regex(/^[0-9a-fA-F]+$/, { error: 'must be hexadecimal', abort: true });
 }
 
-/** A moment that a client names. */
+/** A moment that a client sends, in ISO 8601. */
 export const Moment = z.iso.datetime().transform((text) => new Date(text));
 
-/** `true` or `false` of a query, false unless given. */
+/** A query parameter `true` or `false`; false by default. */
 export const Flag = z
   .enum(['true', 'false'])
   .default('false')
   .transform((value) => value === 'true');
 
-/** `?limit=`: 1 to 1000, 100 unless given. */
+/** The query parameter `limit`, from 1 to 1000; 100 by default. */
 export const Limit = z
   .string()
   .regex(/^[0-9]{1,4}$/, 'must be an integer from 1 to 1000')

@@ -3,16 +3,17 @@ import type { Route } from '../routing/route.ts';
 
 const heading = `# Who may call what
 
-Made from the routes by \`npm run openapi\`; a test keeps it true. A token needs one of the roles, where
-roles are named, and all of the scopes. \`reauth\` is a fresh \`X-Reauth-Token\` beside the token;
-\`internal key\` is an \`X-Internal-Api-Key\` with the admin right, \`recovery token\` that of a login by the
-recovery words, which needs nothing beside it.
+Generated from the routes by \`npm run openapi\`; a test fails when it drifts. A token needs one of
+the listed roles, if any are listed, and all of the listed scopes. \`reauth\` is a fresh
+\`X-Reauth-Token\` in addition to the token. \`internal key\` is an \`X-Internal-Api-Key\` with the
+admin right. \`recovery token\` is the token of a login with the recovery words, which needs no
+\`X-Reauth-Token\`.
 
 | Method | Path | Caller | Roles (one of) | Scopes (all of) |
 | --- | --- | --- | --- | --- |
 `;
 
-/** The Markdown table of all routes and what they ask of a caller. */
+/** Returns the Markdown table of all routes and the rights that they require. */
 export function describeAccess(routes: readonly Route[]): string {
   const rows = routes.flatMap(({ method, path, aliases = [], access }) =>
     [path, ...aliases].map((name) => row([method.toUpperCase(), `\`${name}\``, ...cells(access)])),

@@ -15,10 +15,16 @@ const page = `<!doctype html>
 
 const start = `SwaggerUIBundle({ url: 'docs/openapi.json', dom_id: '#explorer' });`;
 
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
 
-/** The interactive explorer at /api/docs, mounted in development only. */
+/** Serves the interactive API explorer at /api/docs. Mounted in development only. */
 export function explorer(openApi: object) {
   return async function serveExplorer(ctx: Context, next: Next): Promise<void> {
     const file = /^\/api\/docs(?:\/([\w.-]*))?$/.exec(ctx.path)?.[1];

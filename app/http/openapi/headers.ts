@@ -7,26 +7,27 @@ import { StreamedAnswer } from '../answers/streamed-answer.ts';
 
 const idempotencyKey = IdempotencyKey.optional().meta({
   description:
-    'The same request under the same key within 24 hours is answered again, not done again.',
+    'The same request under the same key within 24 hours gets the stored response, ' +
+    'without being carried out again.',
 });
 
 const ifMatch = z.string().optional().meta({
-  description: 'The ETag of the state that is to change. Needed wherever there is one already.',
+  description: 'The ETag of the state to change. Required if the resource already exists.',
 });
 
 const contentDigest = z.string().optional().meta({
-  description: 'RFC 9530; the `sha-256` of the body is compared.',
+  description: 'The digest of the body (RFC 9530); only `sha-256` is verified.',
 });
 
 const replayed = z.literal('true').optional().meta({
-  description: 'The answer was given before, to the same request under the same key.',
+  description: 'The response was stored by an earlier request with the same Idempotency-Key.',
 });
 
 const link = z.string().optional().meta({
-  description: 'The next page, as `<…>; rel="next"`; absent after the last one.',
+  description: 'The URL of the next page, as `<…>; rel="next"`; absent on the last page.',
 });
 
-/** What a request may say in headers beside who calls. */
+/** Returns the headers of a request, except those that authenticate the caller. */
 export function requestHeaders(route: Route): { header?: z.ZodObject } {
   if (route.response === StreamedAnswer) return { header: RangeHeaders };
   if (route.response === EventStream) return { header: EventHeaders };
@@ -38,7 +39,7 @@ export function requestHeaders(route: Route): { header?: z.ZodObject } {
   return Object.keys(header).length === 0 ? {} : { header: z.object(header) };
 }
 
-/** What a JSON answer says in headers. */
+/** Returns the headers of a JSON response. */
 export function answerHeaders(route: Route): { headers?: z.ZodObject } {
   const isPaged = route.query instanceof z.ZodObject && 'cursor' in route.query.shape;
   const headers = {

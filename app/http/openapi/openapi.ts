@@ -23,7 +23,11 @@ const ErrorBody = z
     requestId: z.string(),
     details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })
-  .meta({ id: 'Error', description: 'The body of every error. `code` is stable.' });
+  .meta({
+    id: 'Error',
+    description:
+      'The body of every error response. `code` is stable; branch on it, not on `message`.',
+  });
 
 interface ApiInfo {
   readonly title: string;
@@ -31,7 +35,7 @@ interface ApiInfo {
   readonly description: string;
 }
 
-/** The OpenAPI 3.1 document of the routes, a pure function of their definitions. */
+/** Creates the OpenAPI 3.1 document of the routes. */
 export function createOpenApi(routes: readonly Route[], info: ApiInfo) {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
@@ -74,7 +78,7 @@ function operation(route: Route, path: string): ZodOpenApiOperationObject {
   };
 }
 
-/** GET without its bytes. Other routes have it too, where it is of no use. */
+/** Describes HEAD for routes that stream bytes. The router supports HEAD for every GET route. */
 function headOperation(route: Route, path: string): ZodOpenApiOperationObject {
   return {
     ...operation(route, path),
@@ -83,7 +87,7 @@ function headOperation(route: Route, path: string): ZodOpenApiOperationObject {
   };
 }
 
-/** The ways in, one of which is enough. */
+/** Returns the alternative ways to authenticate. */
 function security(access: Access): Record<string, string[]>[] {
   if (access === 'public') return [];
   if (access === 'internal') return [{ internalKey: [] }];
@@ -129,7 +133,7 @@ function success(route: Route) {
   return { [String(route.status)]: { description, ...answerHeaders(route), ...content } };
 }
 
-/** Codes that the guards answer. */
+/** Returns the error codes of the guards. */
 function accessCodes(access: Access): ErrorCode[] {
   if (access === 'public') return [];
   if (access === 'internal') return ['invalid_api_key', 'access_denied'];
@@ -156,10 +160,11 @@ const tokenCodes = [
   'jwks_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Codes by status: the route's own and those that guards and validation may give on any route. */
+/** Describes the error codes by status: the route's own, and those of guards and validation. */
 function failures(route: Route) {
   const codes = new Set<ErrorCode>(route.errors);
-  if (route.params ?? route.query ?? route.body) codes.add('validation_failed');
+  const hasInput = (route.params ?? route.query ?? route.body) !== undefined;
+  if (hasInput) codes.add('validation_failed');
   if (route.body !== undefined) {
     for (const code of ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const) {
       codes.add(code);
@@ -174,10 +179,12 @@ function failures(route: Route) {
     forbidden.has(code) ? 403 : describeError(code).status,
   );
   return Object.fromEntries(
-    [...byStatus].map(([status, of]) => [
+    [...byStatus].map(([status, statusCodes]) => [
       String(status),
       {
-        description: of.map((code) => `\`${code}\`: ${describeError(code).message}`).join('\n\n'),
+        description: statusCodes
+          .map((code) => `\`${code}\`: ${describeError(code).message}`)
+          .join('\n\n'),
         content: { 'application/json': { schema: ErrorBody } },
       },
     ]),

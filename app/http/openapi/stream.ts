@@ -2,13 +2,19 @@ import { z } from 'zod';
 
 const binary = { type: 'string', format: 'binary' } as const;
 
-/** Bytes in either direction. */
+/** Content of requests and responses that consist of bytes. */
 export const octets = { 'application/octet-stream': { schema: binary } };
 
-/** What a request for bytes may ask beside its path. */
+/** Headers of a request for bytes. */
 export const RangeHeaders = z.object({
-  Range: z.string().optional().meta({ description: 'One range of bytes; several give the whole.' }),
-  'If-Range': z.string().optional().meta({ description: 'The ETag that the range is of.' }),
+  Range: z
+    .string()
+    .optional()
+    .meta({ description: 'One range of bytes; several ranges get the whole file.' }),
+  'If-Range': z
+    .string()
+    .optional()
+    .meta({ description: 'The ETag of the file of which the range is requested.' }),
   'If-Match': z.string().optional(),
   'If-None-Match': z.string().optional(),
 });
@@ -20,30 +26,33 @@ const headers = z.object({
 
 const contentRange = headers.extend({ 'Content-Range': z.string() });
 
-/** The answers of a route that streams bytes. */
+/** Describes the responses of a route that streams bytes. */
 export function streamedResponses(description: string) {
   return {
     '200': { description, headers, content: octets },
-    '206': { description: 'The range asked for', headers: contentRange, content: octets },
-    '304': { description: 'What the client has is still what is there', headers },
+    '206': { description: 'The requested range', headers: contentRange, content: octets },
+    '304': { description: 'Not modified: the copy of the client is current', headers },
   };
 }
 
-/** Its answers to HEAD: the headers of the whole. */
+/** Describes the responses to HEAD of a route that streams bytes: the headers of the whole file. */
 export function headResponses(description: string) {
   return {
-    '200': { description: `${description}: its headers alone`, headers },
-    '304': { description: 'What the client has is still what is there', headers },
+    '200': { description: `${description}: only the headers`, headers },
+    '304': { description: 'Not modified: the copy of the client is current', headers },
   };
 }
 
-/** What a request for events may ask beside its path. */
+/** Headers of a request for events. */
 export const EventHeaders = z.object({
   'X-Device-Id': z.string(),
-  'Last-Event-ID': z.string().optional().meta({ description: 'The id of the last event read.' }),
+  'Last-Event-ID': z
+    .string()
+    .optional()
+    .meta({ description: 'The id of the last event that the client read.' }),
 });
 
-/** The answer of a route that streams events. */
+/** Describes the response of a route that streams events. */
 export function eventResponses(description: string) {
   return {
     '200': { description, content: { 'text/event-stream': { schema: { type: 'string' } } } },

@@ -1,57 +1,60 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
 
-/** What a verified access token says about who is calling. */
+/** The caller of a route, as a verified access token describes it. */
 export interface Caller {
-  /** Internal user id (UUID), whoever issued the token. */
+  /** Internal user id (UUID), also for tokens of other issuers. */
   readonly userId: string;
   readonly tenantId: string;
   readonly plan: string;
   readonly roles: readonly string[];
   readonly scopes: readonly string[];
-  /** The token's `sid`: one login. Other issuers may not name one. */
+  /** The login session: the token's `sid`. Tokens of other issuers may have none. */
   readonly sessionId: string | undefined;
   /** The token's `iss`. */
   readonly issuer: string;
-  /** From when on the token is no longer good. */
+  /** When the token expires. */
   readonly expiresAt: Date;
 }
 
-/** A caller whose token may name no tenant, as those of other issuers may. */
+/** A caller whose token may name no tenant. Only tokens of other issuers may lack it. */
 export type Identified = Omit<Caller, 'tenantId'> & { readonly tenantId: string | undefined };
 
-/** Who holds an internal API key with the admin right. */
+/** A caller with an internal API key that has the admin right. */
 export interface InternalCaller {
   /** The key's name. */
   readonly internalKey: string;
 }
 
-/** A token with one of `roles` (if named) and all of `scopes`. */
+/** Requires a token with one of `roles`, if given, and all of `scopes`. */
 export interface TokenAccess {
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
-  /** Needs a fresh X-Reauth-Token beside. */
+  /** Also requires a fresh X-Reauth-Token. */
   readonly reauth?: true;
-  /** An internal API key does as well, where the listener takes one. */
+  /** Alternatively accepts an internal API key, on listeners that accept one. */
   readonly orInternal?: true;
-  /** The token of a recovery login does as well, and needs no X-Reauth-Token. */
+  /** Alternatively accepts the token of a recovery login, without X-Reauth-Token. */
   readonly orRecovery?: true;
-  /** In development, where the setting allows it, callers without a token are one fixed user. */
+  /**
+   * Treats callers without a token as one fixed user. Only in development, if the setting is on.
+   */
   readonly orDeveloper?: true;
-  /** The answer to a valid token without a tenant; invalid_token unless named. */
+  /** Error code for a valid token without a tenant; invalid_token by default. */
   readonly withoutTenant?: ErrorCode;
 }
 
-/** Who may call a route: everyone, holders of an internal API key, or of a token. */
+/** Access to a route: for everyone, holders of an internal API key, or holders of a token. */
 export type Access = 'public' | 'internal' | TokenAccess;
 
-/** All that the token of a recovery login is good for; it has no role. */
+/** The only scope of the token of a recovery login, which has no role. */
 export const recoveryScope = 'recovery';
 
-/** Whether the caller comes by a recovery login. */
+/** Tells whether the caller uses the token of a recovery login. */
 export function isRecovery({ roles, scopes }: Identified): boolean {
   return roles.length === 0 && scopes.length === 1 && scopes[0] === recoveryScope;
 }
 
+/** Tells whether the roles and scopes of a caller's token grant access. */
 export function mayAccess(caller: Identified, access: TokenAccess): boolean {
   if (access.orRecovery === true && isRecovery(caller)) return true;
   const hasRole = access.roles === undefined || access.roles.some((r) => caller.roles.includes(r));

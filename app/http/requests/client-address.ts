@@ -2,13 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 export interface ProxyTrust {
-  /** The rightmost hop of X-Forwarded-For that is no trusted proxy; the socket's peer otherwise. */
+  /** Returns the rightmost untrusted hop of X-Forwarded-For, or else the peer of the socket. */
   clientAddress(request: IncomingMessage): string;
-  /** Whether the client's hop was https, as far as a trusted proxy says so. */
+  /** Tells whether a trusted proxy says that the client used https. */
   isSecure(request: IncomingMessage): boolean;
 }
 
-/** @param cidrs networks of trusted proxies; with none, forwarding headers are ignored. */
+/**
+ * Creates the rules for forwarding headers.
+ * @param cidrs networks of trusted proxies; without any, forwarding headers are ignored.
+ */
 export function createProxyTrust(cidrs: readonly string[]): ProxyTrust {
   const trusted = new BlockList();
   for (const cidr of cidrs) {
@@ -38,7 +41,7 @@ export function createProxyTrust(cidrs: readonly string[]): ProxyTrust {
   };
 }
 
-/** IPv4 in IPv6 clothing (`::ffff:10.0.0.1`) is IPv4. */
+/** Converts an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) to IPv4. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors/app-error.ts';
 
 /**
- * Does work that may last minutes for a request that has been read. `hangUp` is aborted with
- * client_gone when the connection ends before the work does.
+ * Runs work that may take minutes, for a request whose body has been read. Aborts `hangUp` with
+ * client_gone if the connection closes before the work ends.
  */
 export async function untilHangUp<T>(
   { socket }: IncomingMessage,
@@ -13,7 +13,7 @@ export async function untilHangUp<T>(
   const abort = () => hangUp.abort(new AppError('client_gone'));
   socket.once('close', abort);
   if (socket.destroyed) abort();
-  // Who waits for us sends nothing meanwhile: a limit on idle clients would end the connection.
+  // A waiting client sends nothing: the limit on idle clients would close its connection.
   socket.setTimeout(0);
   try {
     return await work(hangUp.signal);
@@ -22,7 +22,7 @@ export async function untilHangUp<T>(
   }
 }
 
-/** What `promise` resolves to. Throws the signal's reason where it is aborted before. */
+/** Resolves as `promise` does, or rejects with the signal's reason if it is aborted before. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = new Promise<never>((_resolve, reject) => {
     const abort = () => reject(signal.reason as Error);

@@ -7,7 +7,7 @@ import { pathOf } from './well-formed.ts';
 
 const acceptedId = /^[\w.-]{1,128}$/;
 
-/** First of all middleware: names the request, echoes its id, and logs one line when it ends. */
+/** Gives the request its id, sends it back, and logs one line at the end. Must be mounted first. */
 export function requestContext(trust: ProxyTrust, log: Log) {
   return async function nameRequest(ctx: Context, next: Next): Promise<void> {
     const startedAt = performance.now();

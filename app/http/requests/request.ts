@@ -1,33 +1,54 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Tx } from '../../db/database.ts';
+import type { Caller } from './caller.ts';
 
-/** What handlers may know of the HTTP request beyond their parsed input. */
+/** The HTTP request as handlers see it, beyond their parsed input. */
 export interface RequestInfo {
-  /** The client's X-Request-Id or ours; for logs and answers. */
+  /** The client's X-Request-Id, or the server's id when it sent none; for logs and responses. */
   readonly id: string;
-  /** Always ours (UUID); the only one that enters audit entries. */
+  /** The server's own id of the request (UUID), the only one that enters audit entries. */
   readonly serverId: string;
-  /** The path asked for; the whole request target where that is no URL. */
+  /** The requested path, or the whole request target where it is no valid URL. */
   readonly path: string;
-  /** The client's address behind the trusted proxies. */
+  /** The client's network address behind the trusted proxies. */
   readonly clientAddress: string;
   readonly headers: IncomingHttpHeaders;
   /** The raw body, for routes that stream it. */
   readonly stream: IncomingMessage;
 }
 
-/** Where a request came from, for limits and entries. */
+/** The origin of a request, for rate limits and audit entries. */
 export interface Origin {
-  readonly address: string;
+  /** The client's network address behind the trusted proxies. */
+  readonly clientAddress: string;
+  /** The server's own id of the request (UUID). */
   readonly requestId: string;
 }
 
-export function originOf({ clientAddress, serverId }: RequestInfo): Origin {
-  return { address: clientAddress, requestId: serverId };
+/** Keeps the response of a request that carries an Idempotency-Key. */
+export interface Idempotency {
+  /**
+   * Keeps the response body in the transaction of the action: both are stored or neither. Throws
+   * idempotency_in_progress if another request has taken over the key meanwhile.
+   */
+  keep(tx: Tx, answer: unknown): Promise<void>;
 }
 
-/** What handlers may set on the answer beyond its body. */
+/** A request as services take it, always as their first argument. */
+export interface ServiceRequest<C = Caller> extends Origin {
+  readonly caller: C;
+  /** Present on idempotent routes when the request carries an Idempotency-Key. */
+  readonly idempotency?: Idempotency | undefined;
+  /**
+   * Aborted with client_gone when the client hangs up. Present on routes that may take minutes
+   * (`waitsLong`).
+   */
+  readonly hangUp?: AbortSignal | undefined;
+}
+
+/** Sets parts of the response beyond its body. */
 export interface Reply {
   set(name: string, value: string): void;
-  /** Another status than the route's own. */
+  /** Sets another status than the route's own. */
   status(code: number): void;
 }

@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
 
-/** Undefined for a request target that is neither a path nor a URL: Koa's own `ctx.path` throws. */
+/** Returns the path, or undefined for a malformed request target, for which `ctx.path` throws. */
 export function pathOf(ctx: Context): string | undefined {
   try {
     return ctx.path;
@@ -10,7 +10,7 @@ export function pathOf(ctx: Context): string | undefined {
   }
 }
 
-/** Refuses what RFC 9112 §3.2 forbids and Node lets through to here. */
+/** Refuses requests that RFC 9112 §3.2 forbids but Node accepts. Throws invalid_request. */
 export async function requireWellFormed(ctx: Context, next: Next): Promise<void> {
   const hosts = ctx.req.headersDistinct['host']?.length ?? 0;
   const hasHost = hosts === 1 || (hosts === 0 && ctx.req.httpVersion === '1.0');

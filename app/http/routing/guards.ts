@@ -10,22 +10,28 @@ import {
   type TokenAccess,
 } from '../requests/caller.ts';
 
-/** What tells who calls. */
+/** The checks that identify and admit the caller of a request. */
 export interface Guards {
-  /** Throws invalid_token, token_expired, invalid_issuer and their like. */
+  /**
+   * Returns the user of an access token. Throws invalid_token, token_expired, invalid_issuer or a
+   * similar code.
+   */
   authenticate(token: string): Promise<Identified>;
-  /** Throws reauth_required, reauth_expired or reauth_invalid. */
+  /**
+   * Checks the caller's reauthentication token. Throws reauth_required, reauth_expired or
+   * reauth_invalid.
+   */
   verifyReauth(token: string | undefined, caller: Caller): Promise<void>;
   /**
-   * Throws invalid_api_key, or access_denied for a key without the admin right. Left out, the
-   * listener takes no internal keys.
+   * Returns the holder of an internal API key. Throws invalid_api_key, or access_denied for a key
+   * without the admin right. If absent, the listener accepts no internal API keys.
    */
   readonly admitInternal?: (key: string | undefined) => Promise<InternalCaller>;
-  /** Who callers without a token are, on routes that allow it. Left out, nobody. */
+  /** The caller of requests without a token on routes that allow it. If absent, none may. */
   readonly developer?: Caller;
 }
 
-/** Who is calling, as `access` asks; undefined on public routes. Throws where it is not granted. */
+/** Returns the caller of a request; undefined on public routes. Throws if access is denied. */
 export async function admit(
   headers: IncomingHttpHeaders,
   access: Access,

@@ -4,18 +4,9 @@ import { canonicalText } from '../../json/canonical-text.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
-import type { Reply, RequestInfo } from '../requests/request.ts';
+import type { Idempotency, Reply, RequestInfo } from '../requests/request.ts';
 
-/** What a handler does about the Idempotency-Key of its request; undefined without one. */
-export interface Idempotency<Answer> {
-  /**
-   * Keeps the answer in the transaction of the action that it tells of, for whoever sends the request
-   * again: both happen or neither. Throws idempotency_in_progress if another request has the key by now.
-   */
-  keep(tx: Tx, answer: Answer): Promise<void>;
-}
-
-/** `body` is JSON text. */
+/** A response that is kept for replay. `body` is JSON text. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: string;
@@ -23,21 +14,22 @@ export interface KeptAnswer {
 
 /** The right to act under a key, held by one request at a time across all replicas. */
 export interface KeyClaim {
-  /** Throws idempotency_in_progress when the claim was lost. */
+  /** Stores the response. Throws idempotency_in_progress if the claim was lost. */
   keep(tx: Tx, answer: KeptAnswer): Promise<void>;
-  /** Gives the key up, so that it can be used again at once; a kept answer stays. */
+  /** Releases the key, so that it can be used again at once. A kept response stays. */
   release(): Promise<void>;
 }
 
 export interface IdempotencyKeys {
   /**
-   * Claims a key of the owner's for one request, or answers what was kept under it.
-   * Throws idempotency_key_reused for another request, idempotency_in_progress during this one.
+   * Claims a key of an owner for one request, or resolves with the response kept under it. Throws
+   * idempotency_key_reused if the key was used for another request, and idempotency_in_progress
+   * while the same request is being processed.
    */
   claim(owner: Owner, key: string, requestHash: string): Promise<KeyClaim | KeptAnswer>;
 }
 
-/** In answers and documentation. */
+/** The header that marks a replayed response. */
 export const replayedHeader = 'Idempotency-Replayed';
 
 export const IdempotencyKey = z
@@ -56,24 +48,24 @@ interface KeyedRequest {
 
 interface KeyedRoute {
   readonly method: string;
-  /** Without aliases: they are the same request. */
+  /** The main path. Aliases are not told apart from it. */
   readonly path: string;
   readonly status: number;
   readonly response: z.ZodType | undefined;
 }
 
 /**
- * Acts, unless the caller has sent the same request under the same key within 24 hours and it
- * succeeded: then its answer is given again. A request that fails may be sent again.
+ * Performs a request, unless the caller has sent it under the same key within 24 hours and it
+ * succeeded: then returns the kept response. A request that failed may be sent again.
  */
-export async function answerOnce<Answer>(
+export async function answerOnce(
   raw: KeyedRequest,
   route: KeyedRoute,
-  act: (idempotency?: Idempotency<Answer>) => Promise<unknown>,
+  perform: (idempotency?: Idempotency) => Promise<unknown>,
 ): Promise<unknown> {
   const { caller, reply } = raw;
   const key = parseKey(raw.request.headers['idempotency-key']);
-  if (key === undefined || caller === undefined || !('userId' in caller)) return act();
+  if (key === undefined || caller === undefined || !('userId' in caller)) return perform();
   const claim = await raw.idempotencyKeys.claim(caller, key, hashRequest(raw, route));
   if (!('keep' in claim)) {
     reply.status(claim.status);
@@ -82,17 +74,18 @@ export async function answerOnce<Answer>(
   }
   let isKept = false;
   try {
-    const answer = await act({
+    const answer = await perform({
       async keep(tx, answer) {
         const body = JSON.stringify(route.response?.parse(answer) ?? null);
         await claim.keep(tx, { status: route.status, body });
         isKept = true;
       },
     });
-    if (!isKept) throw new TypeError(`${route.path} is idempotent and keeps no answer`);
+    if (!isKept)
+      throw new TypeError(`${route.path} is idempotent, but its handler kept no response`);
     return answer;
   } catch (error) {
-    // The lease ends by itself.
+    // If that fails too, the lease expires by itself.
     await claim.release().catch(() => undefined);
     throw error;
   }
@@ -106,7 +99,7 @@ function parseKey(header: string | string[] | undefined): string | undefined {
   throw new AppError('validation_failed', { details });
 }
 
-/** Two bodies are one if they are the same JSON, however written. */
+/** Hashes a request. Bodies of equal JSON have equal hashes, however they are written. */
 function hashRequest({ params, query, body }: KeyedRequest, { method, path }: KeyedRoute): string {
   const text = canonicalText([method, path, params, query, body ?? null]);
   return createHash('sha256').update(text).digest('hex');

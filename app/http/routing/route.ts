@@ -1,16 +1,18 @@
 import type { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
-import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
-import { answerOnce, type Idempotency, type IdempotencyKeys } from './idempotency.ts';
-import type { Reply, RequestInfo } from '../requests/request.ts';
+import type { AuditAction } from '../../trail/event.ts';
 import { parseInput } from '../bodies/validation.ts';
+import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
+import { untilHangUp } from '../requests/hang-up.ts';
+import type { Idempotency, Reply, RequestInfo, ServiceRequest } from '../requests/request.ts';
+import { answerOnce, type IdempotencyKeys } from './idempotency.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;
 type Answer<R> = R extends Schema ? z.input<R> : void;
 
-/** Whom the guards let through to a route of this access. */
+/** The caller that the guards admit to a route with this access. */
 type Admitted<A extends Access> = A extends 'public'
   ? undefined
   : A extends 'internal'
@@ -19,57 +21,68 @@ type Admitted<A extends Access> = A extends 'public'
       ? Caller | InternalCaller
       : Caller;
 
-/** What a handler is given: typed by the route's own schemas. */
-interface Input<A extends Access, P, Q, B, R> {
-  readonly caller: Admitted<A>;
+/** The input of a handler, typed by the route's own schemas. */
+export interface Input<A extends Access = Access, P = undefined, Q = undefined, B = undefined> {
+  /** The request as services take it. */
+  readonly request: ServiceRequest<Admitted<A>>;
   readonly params: Output<P>;
   readonly query: Output<Q>;
   readonly body: Output<B>;
-  readonly request: RequestInfo;
+  /** The HTTP request: its headers, and its body where the handler streams it. */
+  readonly http: RequestInfo;
   readonly reply: Reply;
-  /** On idempotent routes, when the request has a key. */
-  readonly idempotency: Idempotency<Answer<R>> | undefined;
 }
 
-interface RouteOptions<A extends Access, P, Q, B, R extends Schema | undefined> {
+/** The audit entries that a route appends, for docs/audit-actions.md. */
+interface LeavesEntries {
+  readonly actions: readonly AuditAction[];
+  /** When entries are appended, or why there are none. */
+  readonly note?: string;
+}
+
+interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefined> {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
-  /** Other paths that answer alike. */
+  /** Other paths of the same route. */
   readonly aliases?: readonly string[];
   readonly tag: string;
   readonly summary: string;
   readonly access: A;
   readonly params?: P;
   readonly query?: Q;
-  /** JSON body. Left out, no body is read. */
+  /** The schema of the JSON body. If absent, no body is read. */
   readonly body?: B;
-  /** Without a body the schema sees undefined. */
+  /** A request may have no body, which its schema sees as undefined. */
   readonly isBodyOptional?: true;
-  /** An object of the body that has a name twice is refused; else its last member counts. */
+  /** Refuses bodies in which an object has a name twice; otherwise the last member counts. */
   readonly uniqueNames?: true;
-  /** The handler reads the raw body itself; documented as application/octet-stream. */
+  /** The handler reads the raw body itself. Documented as application/octet-stream. */
   readonly streamsBody?: boolean;
-  /** The fields of a multipart/form-data body that the handler reads itself; for the documentation. */
+  /** Documents the fields of a multipart/form-data body that the handler reads itself. */
   readonly streamsForm?: Schema;
-  /** Refuses a JSON body before its schema is looked at. Throws AppError. */
+  /** Checks a JSON body before its schema does. Throws AppError. */
   readonly guardBody?: (body: unknown) => void;
   /**
-   * Takes an Idempotency-Key: the handler keeps its answer in the transaction of what it does. For
-   * callers with a token.
+   * Accepts an Idempotency-Key from callers with an access token: the service keeps the response in
+   * the transaction of its action (`act`).
    */
   readonly idempotent?: true;
+  /** The service may take minutes: `request.hangUp` tells it that the client has gone. */
+  readonly waitsLong?: true;
   readonly status: number;
-  /** JSON, StreamedAnswer or EventStream. */
+  /** The schema of the JSON response, or StreamedAnswer or EventStream. */
   readonly response: R;
-  /** The answer carries a secret, token or key: Cache-Control: no-store. */
+  /** Sends Cache-Control: no-store, since the response contains a secret, token or key. */
   readonly noStore?: boolean;
-  /** The answer carries an ETag; for the documentation. */
+  /** Documents that the response has an ETag. */
   readonly hasETag?: true;
-  /** Codes this route may answer beyond those every route may. */
+  /** The error codes of this route, beyond those of every route. */
   readonly errors: readonly ErrorCode[];
-  /** Codes of another status that it answers with 403. */
+  /** Error codes that this route sends with 403 instead of their usual status. */
   readonly forbids?: readonly ErrorCode[];
-  readonly handler: (input: Input<A, P, Q, B, R>) => Promise<Answer<R>>;
+  /** Stated on every route except GET, which changes nothing. */
+  readonly audit?: LeavesEntries;
+  readonly handler: (services: S, input: Input<A, P, Q, B>) => Promise<Answer<R>>;
 }
 
 /** The raw, untyped request as the router hands it over. */
@@ -83,9 +96,10 @@ interface RawRequest {
   readonly idempotencyKeys: IdempotencyKeys;
 }
 
-/** A route ready to be mounted and documented; its types are spent. */
-export interface Route extends Omit<
+/** A route of the API: its definition, and the handler behind it. `S` are the services it needs. */
+export interface Route<S = never> extends Omit<
   RouteOptions<
+    S,
     Access,
     Schema | undefined,
     Schema | undefined,
@@ -94,42 +108,61 @@ export interface Route extends Omit<
   >,
   'handler'
 > {
-  /** Answers the JSON value of the response, or undefined for an empty one. */
-  handle(raw: RawRequest): Promise<unknown>;
+  /** Resolves with the JSON value of the response, or undefined for an empty one. */
+  readonly handle: (services: S, raw: RawRequest) => Promise<unknown>;
 }
 
 /**
- * Ties a path to its schemas, access, handler and documentation: the one definition from which
- * validation, types and OpenAPI come.
+ * Returns the function that defines the routes of a feature. `S` are the services that their
+ * handlers need; the definitions do not depend on them.
  */
-export function route<
-  A extends Access,
-  R extends Schema | undefined,
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
->(options: RouteOptions<A, P, Q, B, R>): Route {
-  const { handler, ...definition } = options;
-  return {
-    ...definition,
-    async handle(raw) {
+export function routeFor<S>() {
+  /**
+   * Defines a route: its path, schemas, access, handler and documentation. Validation, types and
+   * the OpenAPI document are derived from this one definition.
+   */
+  return function route<
+    A extends Access,
+    R extends Schema | undefined,
+    P extends Schema | undefined = undefined,
+    Q extends Schema | undefined = undefined,
+    B extends Schema | undefined = undefined,
+  >(options: RouteOptions<S, A, P, Q, B, R>): Route<S> {
+    const { handler, ...definition } = options;
+
+    async function handle(services: S, raw: RawRequest): Promise<unknown> {
       if (options.access !== 'public' && raw.caller === undefined) {
         throw new AppError('invalid_token');
       }
       options.guardBody?.(raw.body);
       const input = {
-        caller: raw.caller as Admitted<A>,
         params: parseInput(options.params, raw.params, 'path') as Output<P>,
         query: parseInput(options.query, raw.query, 'query') as Output<Q>,
         body: parseInput(options.body, raw.body, 'body') as Output<B>,
-        request: raw.request,
+        http: raw.request,
         reply: raw.reply,
       };
-      const answer = async (idempotency?: Idempotency<Answer<R>>) => {
-        const result = await handler({ ...input, idempotency });
-        return options.response?.parse(result);
+      const perform = async (idempotency?: Idempotency, hangUp?: AbortSignal) => {
+        const request = { ...toServiceRequest<Admitted<A>>(raw), idempotency, hangUp };
+        return options.response?.parse(await handler(services, { ...input, request }));
       };
-      return options.idempotent === true ? answerOnce(raw, options, answer) : answer();
-    },
+      const performAttended = (idempotency?: Idempotency) =>
+        options.waitsLong === true
+          ? untilHangUp(raw.request.stream, (hangUp) => perform(idempotency, hangUp))
+          : perform(idempotency);
+      return options.idempotent === true
+        ? answerOnce(raw, options, performAttended)
+        : performAttended();
+    }
+
+    return { ...definition, handle };
+  };
+}
+
+function toServiceRequest<C>({ caller, request }: RawRequest): ServiceRequest<C> {
+  return {
+    caller: caller as C,
+    requestId: request.serverId,
+    clientAddress: request.clientAddress,
   };
 }

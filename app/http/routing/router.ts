@@ -13,29 +13,39 @@ import type { Route } from './route.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
 import { sendStream, StreamedAnswer } from '../answers/streamed-answer.ts';
 
-/** Mounts the routes: guard, then body, then the route's own validation and handler. */
-export function createRouter(
-  routes: readonly Route[],
-  guards: Guards,
-  idempotencyKeys: IdempotencyKeys,
+/**
+ * Creates the router of these routes. Each request passes the guards, then its body is read, then
+ * the route validates its input and handles it.
+ */
+export function createRouter<S>(
+  routes: readonly Route<S>[],
+  services: S,
+  { guards, idempotencyKeys }: RouterOptions,
 ): Router {
   const router = new Router({ strict: true, sensitive: true });
   const readJsonBody = createJsonBodies();
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, { guards, idempotencyKeys, readJsonBody }));
+      router[route.method](path, serve(route, services, { guards, idempotencyKeys, readJsonBody }));
     }
   }
   return router;
 }
 
-interface Serving {
+interface RouterOptions {
   readonly guards: Guards;
   readonly idempotencyKeys: IdempotencyKeys;
+}
+
+interface Serving extends RouterOptions {
   readonly readJsonBody: ReturnType<typeof createJsonBodies>;
 }
 
-function serve(route: Route, { guards, idempotencyKeys, readJsonBody }: Serving) {
+function serve<S>(
+  route: Route<S>,
+  services: S,
+  { guards, idempotencyKeys, readJsonBody }: Serving,
+) {
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
@@ -44,7 +54,7 @@ function serve(route: Route, { guards, idempotencyKeys, readJsonBody }: Serving)
       ? await readJsonBody(ctx.req, clientOf(caller, request), route)
       : undefined;
     ctx.status = route.status;
-    const result = await route.handle({
+    const result = await route.handle(services, {
       params: ctx.params,
       query: { ...ctx.query },
       body,
@@ -65,19 +75,22 @@ function serve(route: Route, { guards, idempotencyKeys, readJsonBody }: Serving)
   };
 }
 
-/** Whose bodies wait for each other. */
+/** Returns the client by which large bodies queue: a user, or a client address. */
 function clientOf(caller: Caller | InternalCaller | undefined, { clientAddress }: RequestInfo) {
   return caller !== undefined && 'userId' in caller ? `user ${caller.userId}` : clientAddress;
 }
 
-function takesBody(route: Route, { headers }: IncomingMessage): boolean {
+function takesBody(
+  route: Pick<Route, 'body' | 'isBodyOptional'>,
+  { headers }: IncomingMessage,
+): boolean {
   if (route.body === undefined) return false;
   const isSent =
     headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
   return isSent || route.isBodyOptional !== true;
 }
 
-/** Percent-encoded NUL or broken UTF-8 in the path or query is malformed, whatever the route. */
+/** Throws invalid_request for percent-encoded NUL or broken UTF-8 in the path or query. */
 function assertSafeUrl(ctx: Context): void {
   let decoded: string;
   try {

@@ -4,10 +4,10 @@ import type { Log } from '../../telemetry/log.ts';
 import { errorBody } from '../answers/error-body.ts';
 import { requestInfo } from '../requests/request-context.ts';
 
-/** The API's word for another module's error; undefined where it is nobody's. */
+/** Converts an error of another module to an AppError; returns undefined for unknown errors. */
 type Translate = (error: unknown) => AppError | undefined;
 
-/** Turns whatever is thrown below, and answers nobody gave, into the contract's error body. */
+/** Converts errors of the later middleware, and missing responses, to the contract's error body. */
 export function errorBoundary(log: Log, translate: Translate) {
   return async function renderErrors(ctx: Context, next: Next): Promise<void> {
     try {
@@ -20,7 +20,9 @@ export function errorBoundary(log: Log, translate: Translate) {
   };
 }
 
-/** A method that no route has is answered 501 by the router, with an empty Allow where nothing is. */
+/**
+ * Returns the error for a method without a route; the router's Allow is empty for unknown paths.
+ */
 function refuseMethod(ctx: Context): AppError {
   if (ctx.response.get('Allow') !== '') return new AppError('method_not_allowed');
   ctx.remove('Allow');
@@ -57,7 +59,7 @@ const tokenErrors: ReadonlySet<string> = new Set([
   'invalid_audience',
 ]);
 
-/** RFC 6750 §3.1 knows one error for every token problem; the login's own codes go as they are. */
+/** Returns the WWW-Authenticate header. RFC 6750 §3.1 has one error code for all token problems. */
 function challenge(error: AppError): string {
   const name = tokenErrors.has(error.code) ? 'invalid_token' : error.code;
   return `Bearer error="${name}", error_description="${error.message}"`;

@@ -6,14 +6,16 @@ import type { ErrorCode } from '../../errors/error-codes.ts';
 import { errorBody } from '../answers/error-body.ts';
 import { securityHeaderValues } from '../answers/security-headers.ts';
 
-/** Node's and its parser's words for what is no request; anything else is malformed. */
+/** Our codes for errors of Node and its parser. Other errors become invalid_request. */
 const codes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_INVALID_EOF_STATE: 'incomplete_body',
 };
 
-/** Answers what never became a request, by hand since Koa does not see it, and ends the connection. */
+/**
+ * Responds to bytes that are not a valid request, which Koa never sees, and closes the connection.
+ */
 export function refuse({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
   const error = new AppError(codes[code] ?? 'invalid_request');
   const id = randomUUID();

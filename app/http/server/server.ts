@@ -6,14 +6,8 @@ import { refuse } from './refusal.ts';
 
 const lingerMs = 500;
 
-interface HttpServer {
-  readonly port: number;
-  /** Takes no new connection, lets every request under way finish, and resolves then. */
-  drain(limitSeconds: number): Promise<void>;
-}
-
-/** Listens; rejects with the system's error (EADDRINUSE) when the address is taken. */
-export async function listen(app: Koa, host: string, port: number): Promise<HttpServer> {
+/** Starts the server. Rejects with the system's error, such as EADDRINUSE if the port is taken. */
+export async function listen(app: Koa, host: string, port: number) {
   const handle = app.callback();
   const open = new Set<ServerResponse>();
   let draining = false;
@@ -25,16 +19,16 @@ export async function listen(app: Koa, host: string, port: number): Promise<Http
   };
   const server = createServer(
     {
-      // Uploads may take long: their idle limit replaces the limit on whole requests.
+      // Uploads may take long, so an idle limit replaces the limit on whole requests.
       requestTimeout: 0,
       headersTimeout: 30_000,
       keepAliveTimeout: 65_000,
-      // Refused by us, with the body of every other error.
+      // requireWellFormed refuses it, with the usual error body.
       requireHostHeader: false,
     },
     serve,
   );
-  // An expectation that we do not know is ignored (RFC 9110 §10.1.1).
+  // Unknown expectations are ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
     const isAnswering = [...open].some(
@@ -52,12 +46,16 @@ export async function listen(app: Koa, host: string, port: number): Promise<Http
   });
   return {
     port: (server.address() as AddressInfo).port,
-    async drain(limitSeconds) {
+    /**
+     * Stops accepting connections and resolves once all requests under way are finished, or are cut
+     * off after `limitSeconds`.
+     */
+    async drain(limitSeconds: number): Promise<void> {
       draining = true;
       for (const response of open) {
         if (!response.headersSent) response.setHeader('Connection', 'close');
       }
-      // A request already on its way over an idle connection is answered, and told to go elsewhere.
+      // A request already in transit on an idle connection still gets a response, with `close`.
       await setTimeout(lingerMs);
       await closeWithin(server, limitSeconds);
     },

@@ -1,101 +1,91 @@
-import { sql } from 'kysely';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
-import { endSessions } from '../../sessions/login-sessions.ts';
-import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
+import { forgetAddressesOf } from '../../auth/login/known-addresses.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import type { Documents } from '../../documents/documents.ts';
+import { takesLock } from '../../db/lock-order.ts';
+import { removeUnsealed } from '../../documents/unsealed.ts';
+import { lockEnvelope } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { noticeExpiry } from '../../outbox/mail.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { Sharing } from '../../sharing/sharing.ts';
-import { removeKeys, removeSynchronised } from './rows.ts';
+import { removeWaitingMails } from '../../outbox/waiting.ts';
+import { endSessions } from '../../sessions/login-sessions.ts';
+import type { Revocations } from '../../sessions/revocations.ts';
+import { removeSharing } from '../../sharing/removal.ts';
+import type { Act, Acted } from '../../trail/act.ts';
+import type { AuditTrail } from '../../trail/trail.ts';
+import type { Uploads } from '../../uploads/uploads.ts';
+import { removeRows } from '../owned-rows.ts';
 
-/** The end of an account. Its sealed documents, entries and proofs stay as they are. */
-export interface Closure {
-  /**
-   * In one transaction the address is forgotten and may be registered anew, sessions are revoked,
-   * and credentials, envelopes, uploads and unsealed documents are gone, with what is stored of
-   * them to follow, and all that was shared by the user or with them. Whatever runs at the same time: what is committed before is removed here, an
-   * upload that is not a document by then never becomes one, and no part, completion or seal finds
-   * its row. Only a request already let in can add an upload session, an envelope, a share or a
-   * login afterwards: `sweep` ends it. Throws access_denied for users of other issuers, and invalid_token
-   * for an account that is closed already.
-   */
-  close(caller: Caller, requestId: string): Promise<void>;
-  /** Removes what was added to a closed account after all; later again, if there was something. */
-  sweep(owner: Owner): Promise<void>;
-}
-
-/** Longer than any request that creates something lasts. */
+/** Milliseconds until the sweep: longer than any request that adds something takes. */
 const sweepAfterMs = 300_000;
 
 interface ClosureOptions {
-  /** Our own. */
+  /** The vault's own issuer. */
   readonly issuer: string;
   readonly db: Database;
+  readonly act: Act;
   readonly audit: AuditTrail;
   readonly outbox: Outbox;
-  readonly documents: Documents;
-  readonly sharing: Sharing;
+  readonly uploads: Uploads;
   readonly revocations: Revocations;
   readonly clock: Clock;
 }
 
-export function createClosure(options: ClosureOptions): Closure {
-  const { issuer, db, audit, outbox, documents, sharing, revocations, clock } = options;
+export type Closure = ReturnType<typeof createClosure>;
 
-  /** Answers how many rows of each kind there were. */
-  async function removeAll(tx: Tx, owner: Owner) {
-    const shared = await sharing.removeAll(tx, owner);
-    const removed = await documents.removeUnsealed(tx, owner);
-    return { ...removed, ...shared, ...(await removeSynchronised(tx, owner)) };
-  }
+/** Creates the service that closes accounts. Sealed documents, entries and proofs are kept. */
+export function createClosure(options: ClosureOptions) {
+  const { issuer, db, act, audit, outbox, uploads, revocations, clock } = options;
 
-  function sweepLater(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
-    const notBefore = new Date(clock().getTime() + sweepAfterMs);
-    return outbox.addAll(tx, 'account.sweep', [{ userId, tenantId }], notBefore);
+  async function closeAccount(tx: Tx, { caller }: ServiceRequest, now: Date): Promise<Acted<void>> {
+    const email = await forgetEmail(tx, caller, now);
+    if (email === undefined) throw new AppError('invalid_token');
+    const keys = await removeKeys(tx, caller);
+    await endLogins(tx, caller);
+    // This process refuses this login session at once. Other processes refuse it, and all
+    // processes refuse the account's other sessions, within 5 s.
+    if (caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
+    await removeWaitingMails(tx, [caller.userId], email);
+    const removed = { ...keys, ...(await removeData(tx, uploads, caller)) };
+    await outbox.add(tx, 'email', {
+      to: email,
+      template: 'account-closed',
+      values: {},
+      expiresAt: noticeExpiry(now),
+    });
+    await sweepLater(tx, outbox, caller, now);
+    const closed = {
+      action: 'account.closed',
+      resource: { type: 'account', id: caller.userId },
+      data: removed,
+    } as const;
+    return { answer: undefined, events: [closed] };
   }
 
   return {
-    async close(caller, requestId) {
-      if (caller.issuer !== issuer) throw new AppError('access_denied');
-      audit.assertWritable();
-      await db.asService(async (tx) => {
-        const email = await forgetAddress(tx, caller, clock());
-        if (email === undefined) throw new AppError('invalid_token');
-        const keys = await removeKeys(tx, caller);
-        await endLogins(tx, caller);
-        // Here at once; its other sessions, and other processes, follow within 5 s.
-        if (caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
-        await removeMails(tx, caller, email);
-        const removed = { ...keys, ...(await removeAll(tx, caller)) };
-        await outbox.add(tx, 'email', {
-          to: email,
-          template: 'account-closed',
-          values: {},
-          expiresAt: noticeExpiry(clock()),
-        });
-        await sweepLater(tx, caller);
-        await audit.append(tx, {
-          action: 'account.closed',
-          ...byOwner(caller, requestId),
-          resource: { type: 'account', id: caller.userId },
-          data: removed,
-        });
-      });
+    /**
+     * Closes the caller's account in one transaction: the e-mail address is forgotten and may be
+     * registered anew, sessions are revoked, and credentials, envelopes, uploads, unsealed documents
+     * and shares are removed; their stored objects follow. Everything that was committed before is
+     * removed here. Only a request that was admitted before can still add an upload session, an
+     * envelope, a share or a login: `sweep` removes these. Throws access_denied for users of other
+     * issuers, and invalid_token where the account is closed already.
+     */
+    async close(request: ServiceRequest): Promise<void> {
+      if (request.caller.issuer !== issuer) throw new AppError('access_denied');
+      await act.asService(request, (tx) => closeAccount(tx, request, clock()));
     },
 
-    sweep: (owner) =>
+    /** Removes what was still added to a closed account. Sweeps again later if it found any. */
+    sweep: (owner: Owner): Promise<void> =>
       db.asService(async (tx) => {
         if (!(await isClosed(tx, owner))) return;
         const keys = await removeKeys(tx, owner);
         const sessions = await endLogins(tx, owner);
-        const removed = { sessions, ...keys, ...(await removeAll(tx, owner)) };
+        const removed = { sessions, ...keys, ...(await removeData(tx, uploads, owner)) };
         if (Object.values(removed).every((count) => count === 0)) return;
-        await sweepLater(tx, owner);
+        await sweepLater(tx, outbox, owner, clock());
         await audit.append(tx, {
           action: 'account.swept',
           actor: { type: 'system', id: null },
@@ -108,12 +98,33 @@ export function createClosure(options: ClosureOptions): Closure {
   };
 }
 
-/** Closes the account and answers the address it had; undefined unless it was active. */
-async function forgetAddress(
+/** Removes the keys of a user and the devices that they are for, before sessions are locked. */
+async function removeKeys(tx: Tx, owner: Owner) {
+  await lockEnvelope(tx, owner, { kind: 'MASTER' });
+  const { key_envelopes: envelopes = 0, devices = 0 } = await removeRows(tx, owner, 'keys');
+  return { envelopes, devices };
+}
+
+/** Removes the data of a user: shares, unsealed documents, uploads and synchronised objects. */
+async function removeData(tx: Tx, uploads: Uploads, owner: Owner) {
+  const shared = await removeSharing(tx, owner);
+  const removed = await removeUnsealed(tx, uploads, owner);
+  const { sync_objects: syncObjects = 0 } = await removeRows(tx, owner, 'data');
+  return { ...removed, ...shared, syncObjects };
+}
+
+function sweepLater(tx: Tx, outbox: Outbox, { userId, tenantId }: Owner, now: Date): Promise<void> {
+  const notBefore = new Date(now.getTime() + sweepAfterMs);
+  return outbox.addAll(tx, 'account.sweep', [{ userId, tenantId }], notBefore);
+}
+
+/** Closes an account and returns its e-mail address; undefined unless it was active. */
+async function forgetEmail(
   tx: Tx,
   { userId, tenantId }: Owner,
   now: Date,
 ): Promise<string | undefined> {
+  takesLock(tx, 'account');
   const account = await tx
     .selectFrom('accounts')
     .select('email')
@@ -141,19 +152,10 @@ async function isClosed(tx: Tx, { userId }: Owner): Promise<boolean> {
   return account !== undefined;
 }
 
-/** Leaves nothing to log in with, and no session that goes on. Answers how many did. */
+/** Removes everything to log in with, and ends all sessions. Resolves with their number. */
 async function endLogins(tx: Tx, { userId }: Owner): Promise<number> {
   await tx.deleteFrom('credentials').where('account_id', '=', userId).execute();
   await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
-  await tx.deleteFrom('known_addresses').where('account_id', '=', userId).execute();
+  await forgetAddressesOf(tx, [userId]);
   return endSessions(tx, userId);
-}
-
-/** Those not sent yet. One that is being sent just now may still arrive. */
-async function removeMails(tx: Tx, { userId }: Owner, email: string): Promise<void> {
-  await tx
-    .deleteFrom('outbox')
-    .where('kind', '=', 'email')
-    .where(sql<boolean>`(user_id = ${userId} or payload::json ->> 'to' = ${email})`)
-    .execute();
 }

@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
-import type { AuditAction, AuditEvent } from '../../trail/event.ts';
+import type { EventData } from '../../trail/event.ts';
 import type { AuditTrail } from '../../trail/trail.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Database, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Role, Scope } from '../../accounts/rights.ts';
@@ -19,24 +20,13 @@ interface Grant extends Rights {
 }
 
 interface Revocation extends Rights {
-  /** Ends every session of the account: what it was revoked, it loses at once. */
+  /** Ends every login session of the account, so that it loses the rights at once. */
   readonly sessions: boolean;
 }
 
-/** What changed, in words; empty where all was so already. */
-type Changes = AuditEvent['data'];
-
-/**
- * What the operator of the vault changes about accounts: each change and its entry are one
- * transaction, and doing it again changes nothing. Access tokens show it when they are next
- * refreshed.
- */
-export interface Grants {
-  /** Throws user_not_found, or where the tenant cannot change an error that says why. */
-  grant(email: string, grant: Grant): Promise<Changes>;
-  /** Throws user_not_found. */
-  revoke(email: string, revocation: Revocation): Promise<Changes>;
-}
+/** The changes as entries record them; empty where nothing changed. */
+type Granted = EventData<'account.granted'>;
+type Revoked = EventData<'account.revoked'>;
 
 interface GrantsOptions {
   readonly db: Database;
@@ -48,77 +38,113 @@ type Account = Pick<
   'id' | 'tenant_id' | 'plan' | 'roles' | 'scopes'
 >;
 
-export function createGrants({ db, audit }: GrantsOptions): Grants {
-  function change(
-    email: string,
-    action: Extract<AuditAction, 'account.granted' | 'account.revoked'>,
-    work: (tx: Tx, account: Account) => Promise<Changes>,
-  ): Promise<Changes> {
-    return db.asService(async (tx) => {
-      const account = await holdAccount(tx, email);
-      const changes = await work(tx, account);
-      if (Object.keys(changes).length === 0) return changes;
-      const tenantId = String(changes['tenant'] ?? account.tenant_id);
-      await audit.append(tx, {
-        action,
-        actor: { type: 'system', id: 'cli' },
-        owner: { userId: account.id, tenantId },
-        resource: { type: 'account', id: account.id },
-        requestId: null,
-        data: changes,
-      });
-      return changes;
-    });
-  }
+export type Grants = ReturnType<typeof createGrants>;
 
+/**
+ * Creates the service by which the vault's operator changes accounts. Each change and its entry are
+ * one transaction; repeating it changes nothing. Access tokens show a change when they are next
+ * refreshed.
+ */
+export function createGrants({ db, audit }: GrantsOptions) {
   return {
-    grant: (email, { roles, scopes, tenant, plan }) =>
-      change(email, 'account.granted', async (tx, account) => {
-        const newRoles = roles.filter((role) => !account.roles.includes(role));
-        const newScopes = scopes.filter((scope) => !account.scopes.includes(scope));
-        await tx
-          .updateTable('accounts')
-          .set({
-            roles: [...account.roles, ...newRoles],
-            scopes: [...account.scopes, ...newScopes],
-            plan: plan ?? account.plan,
-          })
-          .where('id', '=', account.id)
-          .execute();
-        const moves = tenant !== undefined && tenant !== account.tenant_id;
-        if (moves) await moveToTenant(tx, account.id, tenant);
-        return {
-          ...named('roles', newRoles),
-          ...named('scopes', newScopes),
-          ...(plan === undefined || plan === account.plan ? {} : { plan }),
-          ...(moves ? { tenant, previousTenant: account.tenant_id } : {}),
-        };
+    /** Grants rights. Throws user_not_found, or an error that says why the tenant cannot change. */
+    grant: (email: string, grant: Grant): Promise<Granted> =>
+      db.asService(async (tx) => {
+        const account = await lockAccount(tx, email);
+        const changes = await grantTo(tx, account, grant);
+        const tenantId = changes.tenant ?? account.tenant_id;
+        if (isChange(changes)) {
+          await audit.append(tx, {
+            ...circumstances(account, tenantId),
+            action: 'account.granted',
+            data: changes,
+          });
+        }
+        return changes;
       }),
 
-    revoke: (email, { roles, scopes, sessions }) =>
-      change(email, 'account.revoked', async (tx, account) => {
-        const oldRoles = roles.filter((role) => account.roles.includes(role));
-        const oldScopes = scopes.filter((scope) => account.scopes.includes(scope));
-        await tx
-          .updateTable('accounts')
-          .set({
-            roles: without(account.roles, oldRoles),
-            scopes: without(account.scopes, oldScopes),
-          })
-          .where('id', '=', account.id)
-          .execute();
-        const ended = sessions ? await endSessions(tx, account.id) : 0;
-        return {
-          ...named('roles', oldRoles),
-          ...named('scopes', oldScopes),
-          ...(ended === 0 ? {} : { sessions: ended }),
-        };
+    /** Revokes rights. Throws user_not_found. */
+    revoke: (email: string, revocation: Revocation): Promise<Revoked> =>
+      db.asService(async (tx) => {
+        const account = await lockAccount(tx, email);
+        const changes = await revokeFrom(tx, account, revocation);
+        if (isChange(changes)) {
+          await audit.append(tx, {
+            ...circumstances(account, account.tenant_id),
+            action: 'account.revoked',
+            data: changes,
+          });
+        }
+        return changes;
       }),
   };
 }
 
-/** Locked until the transaction ends. Throws user_not_found. */
-async function holdAccount(tx: Tx, email: string): Promise<Account> {
+function isChange(changes: Granted | Revoked): boolean {
+  return Object.keys(changes).length > 0;
+}
+
+function circumstances({ id }: Account, tenantId: string) {
+  return {
+    actor: { type: 'system', id: 'cli' },
+    owner: { userId: id, tenantId },
+    resource: { type: 'account', id },
+    requestId: null,
+  } as const;
+}
+
+async function grantTo(
+  tx: Tx,
+  account: Account,
+  { roles, scopes, tenant, plan }: Grant,
+): Promise<Granted> {
+  const newRoles = roles.filter((role) => !account.roles.includes(role));
+  const newScopes = scopes.filter((scope) => !account.scopes.includes(scope));
+  await tx
+    .updateTable('accounts')
+    .set({
+      roles: [...account.roles, ...newRoles],
+      scopes: [...account.scopes, ...newScopes],
+      plan: plan ?? account.plan,
+    })
+    .where('id', '=', account.id)
+    .execute();
+  const moves = tenant !== undefined && tenant !== account.tenant_id;
+  if (moves) await moveToTenant(tx, account.id, tenant);
+  return {
+    ...(newRoles.length === 0 ? {} : { roles: newRoles.join(' ') }),
+    ...(newScopes.length === 0 ? {} : { scopes: newScopes.join(' ') }),
+    ...(plan === undefined || plan === account.plan ? {} : { plan }),
+    ...(moves ? { tenant, previousTenant: account.tenant_id } : {}),
+  };
+}
+
+async function revokeFrom(
+  tx: Tx,
+  account: Account,
+  { roles, scopes, sessions }: Revocation,
+): Promise<Revoked> {
+  const oldRoles = roles.filter((role) => account.roles.includes(role));
+  const oldScopes = scopes.filter((scope) => account.scopes.includes(scope));
+  await tx
+    .updateTable('accounts')
+    .set({
+      roles: without(account.roles, oldRoles),
+      scopes: without(account.scopes, oldScopes),
+    })
+    .where('id', '=', account.id)
+    .execute();
+  const ended = sessions ? await endSessions(tx, account.id) : 0;
+  return {
+    ...(oldRoles.length === 0 ? {} : { roles: oldRoles.join(' ') }),
+    ...(oldScopes.length === 0 ? {} : { scopes: oldScopes.join(' ') }),
+    ...(ended === 0 ? {} : { sessions: ended }),
+  };
+}
+
+/** Locks an active account until the transaction ends. Throws user_not_found. */
+async function lockAccount(tx: Tx, email: string): Promise<Account> {
+  takesLock(tx, 'account');
   const account = await tx
     .selectFrom('accounts')
     .select(['id', 'tenant_id', 'plan', 'roles', 'scopes'])
@@ -128,11 +154,6 @@ async function holdAccount(tx: Tx, email: string): Promise<Account> {
     .executeTakeFirst();
   if (account === undefined) throw new AppError('user_not_found');
   return account;
-}
-
-/** Names separated by spaces, as in OAuth; nothing where there are none. */
-function named(what: string, names: readonly string[]): Changes {
-  return names.length === 0 ? {} : { [what]: names.join(' ') };
 }
 
 function without(all: readonly string[], some: readonly string[]): string[] {

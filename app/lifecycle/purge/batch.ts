@@ -1,26 +1,28 @@
 import { countTraces, eraseTraces } from '../../audit/entries/erasure.ts';
+import { forgetAddressesOf } from '../../auth/login/known-addresses.ts';
 import type { Tx } from '../../db/database.ts';
+import { countWaitingMails, removeWaitingMails } from '../../outbox/waiting.ts';
 import { batchSize, findRemovable, selectExpired, type Place } from './expired-accounts.ts';
 
 export interface PurgeCounts {
   readonly purgedAccounts: number;
-  /** Entries whose text was erased. */
+  /** The number of entries whose text was erased. */
   readonly removedAuditTraces: number;
-  /** Unsent. */
+  /** The number of e-mails that had not been sent. */
   readonly removedEmails: number;
 }
 
 interface PurgedBatch {
   readonly counts: PurgeCounts;
-  /** The last account looked at; undefined when no more can follow. */
+  /** The last account of the batch; undefined after the last batch. */
   readonly next: Place | undefined;
 }
 
 const none: PurgeCounts = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
 
 /**
- * Removes the next expired accounts after a place and all that is kept of them. Accounts that
- * somebody else has locked are passed over: they are being validated, registered again or purged.
+ * Removes the next expired accounts after a place, with everything stored about them. Skips accounts
+ * that another transaction has locked: they are being validated, registered again or purged.
  */
 export async function purgeBatch(tx: Tx, after: Place, now: Date): Promise<PurgedBatch> {
   const locked = await selectExpired(tx, after, now).forUpdate().skipLocked().execute();
@@ -45,31 +47,21 @@ function idsOf(accounts: readonly Place[]): string[] {
 
 async function remove(tx: Tx, ids: readonly string[], now: Date): Promise<PurgeCounts> {
   const removedAuditTraces = await eraseTraces(tx, ids, now);
-  const emails = await tx
-    .deleteFrom('outbox')
-    .where('user_id', 'in', ids)
-    .where('kind', '=', 'email')
-    .executeTakeFirst();
-  await tx.deleteFrom('known_addresses').where('account_id', 'in', ids).execute();
-  // Their registrations go with them.
+  const removedEmails = await removeWaitingMails(tx, ids);
+  await forgetAddressesOf(tx, ids);
+  // The foreign key removes their registrations too.
   await tx.deleteFrom('accounts').where('id', 'in', ids).execute();
   return {
     purgedAccounts: ids.length,
     removedAuditTraces,
-    removedEmails: Number(emails.numDeletedRows),
+    removedEmails,
   };
 }
 
 async function preview(tx: Tx, ids: readonly string[]): Promise<PurgeCounts> {
-  const { count } = await tx
-    .selectFrom('outbox')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('user_id', 'in', ids)
-    .where('kind', '=', 'email')
-    .executeTakeFirstOrThrow();
   return {
     purgedAccounts: ids.length,
     removedAuditTraces: await countTraces(tx, ids),
-    removedEmails: count,
+    removedEmails: await countWaitingMails(tx, ids),
   };
 }

@@ -3,13 +3,13 @@ import { NIL } from 'uuid';
 import { findUnsealed } from '../../audit/entries/erasure.ts';
 import type { Tx } from '../../db/database.ts';
 
-/** How far a walk over the accounts, oldest first, has come. */
+/** A place in the list of accounts by creation time, oldest first. */
 export interface Place {
   readonly createdAt: Date;
   readonly id: string;
 }
 
-/** Before every account. */
+/** The place before every account. */
 export const start: Place = {
   createdAt: new Date(0),
   id: NIL,
@@ -17,13 +17,13 @@ export const start: Place = {
 
 export const batchSize = 200;
 
-/** Of `accounts`. A value of its own for each row: a join would read every registration each time. */
+/** When the last token of a row of `accounts` expires. A join would read every registration. */
 const lastTokenEnds = sql<Date>`coalesce(
   (select max(expires_at) from registrations where account_id = accounts.id),
   accounts.created_at
 )`;
 
-/** Accounts never validated of which every token has ended by `now`: the next ones after a place. */
+/** Selects the next accounts after a place that were never validated and have no valid token. */
 export function selectExpired(tx: Tx, after: Place, now: Date) {
   return tx
     .selectFrom('accounts')
@@ -39,8 +39,8 @@ export function selectExpired(tx: Tx, after: Place, now: Date) {
 }
 
 /**
- * Those of the accounts that may be removed, once the caller has locked them: none was registered
- * again just before, and each of their entries is sealed.
+ * Returns those of these accounts, which the caller has locked, that may be removed: they were not
+ * registered again just before, and all of their entries are sealed.
  */
 export async function findRemovable(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function findRemovable(
   return rows.map(({ id }) => id).filter((id) => !unsealed.has(id));
 }
 
-/** How many accounts were never validated, how many of them may be no more, and since when. */
+/** Counts the accounts that are not validated, and those of them that have no valid token. */
 export async function countPending(tx: Tx, now: Date) {
   const { rows } = await sql<{ pending: number; expired: number; oldest: Date | null }>`
     select count(*) as pending, count(*) filter (where ended_at <= ${now}) as expired,

@@ -4,12 +4,15 @@ import { removeExpired } from '../../sessions/login-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
+import type { InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { countPending, start, type Place } from './expired-accounts.ts';
 import { previewBatch, purgeBatch, type PurgeCounts } from './batch.ts';
 import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from './runs.ts';
 
-interface PurgeRequest {
-  /** Counts only. */
+interface Run {
+  readonly id: string;
+  /** Counts without removing anything. */
   readonly dryRun: boolean;
   /** The name of the internal API key. */
   readonly requestedBy: string;
@@ -17,24 +20,13 @@ interface PurgeRequest {
 }
 
 interface PurgeStatus {
-  /** Never validated so far. */
+  /** The number of accounts that are not validated. */
   readonly pendingAccounts: number;
-  /** Those of them whose tokens have all ended. */
+  /** The number of those whose tokens have all expired. */
   readonly expiredAccounts: number;
-  /** When the last token of the longest expired one ended. */
+  /** When the last token of the longest expired account expired. */
   readonly oldestExpiredAt: Date | null;
   readonly lastRun: PurgeRecord | null;
-}
-
-export interface Purge {
-  /**
-   * Removes every account that was never validated and whose tokens have ended, in batches that
-   * each happen or do not. Several runs at once share the work; what one leaves, the next removes.
-   * An account with an entry that is not sealed waits for a later run. Removes login sessions that
-   * ended long ago, too. Throws shutting_down between batches, and audit_backlog_full.
-   */
-  run(request: PurgeRequest): Promise<PurgeRecord & { readonly completedAt: Date }>;
-  status(): Promise<PurgeStatus>;
 }
 
 interface PurgeOptions {
@@ -44,40 +36,48 @@ interface PurgeOptions {
   readonly isDraining: () => boolean;
 }
 
-export function createPurge({ db, audit, clock, isDraining }: PurgeOptions): Purge {
-  /** Answers where it came to; undefined at the end. */
-  async function runBatch(
-    tx: Tx,
-    { dryRun, requestedBy, requestId }: PurgeRequest,
-    { runId, after }: { runId: string; after: Place },
-  ): Promise<Place | undefined> {
-    const work = dryRun ? previewBatch : purgeBatch;
+export type Purge = ReturnType<typeof createPurge>;
+
+/** Creates the service that purges accounts which were never validated. */
+export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
+  /** Resolves with the place after which the next batch begins; undefined after the last batch. */
+  async function runBatch(tx: Tx, run: Run, after: Place): Promise<Place | undefined> {
+    const work = run.dryRun ? previewBatch : purgeBatch;
     const { counts, next } = await work(tx, after, clock());
-    if (counts.purgedAccounts > 0) await addToRun(tx, runId, counts);
-    if (counts.purgedAccounts > 0 && !dryRun) {
-      await audit.append(tx, purged(runId, counts, { requestedBy, requestId }));
-    }
+    if (counts.purgedAccounts > 0) await addToRun(tx, run.id, counts);
+    if (counts.purgedAccounts > 0 && !run.dryRun) await audit.append(tx, purged(run, counts));
     return next;
   }
 
   return {
-    async run(request) {
-      if (!request.dryRun) audit.assertWritable();
-      const runId = await db.asService((tx) => beginRun(tx, { ...request, now: clock() }));
+    /**
+     * Removes every account that was never validated and whose tokens have expired, in batches that
+     * are each one transaction. Concurrent runs share the work; the next run removes what one
+     * leaves. An account with an unsealed entry waits for a later run. Also removes login sessions
+     * that ended long ago. Throws shutting_down between batches, and audit_backlog_full.
+     */
+    async run(
+      { caller, requestId }: ServiceRequest<InternalCaller>,
+      { dryRun }: { readonly dryRun: boolean },
+    ): Promise<PurgeRecord & { readonly completedAt: Date }> {
+      if (!dryRun) audit.assertWritable();
+      const cause = { dryRun, requestedBy: caller.internalKey, requestId };
+      const id = await db.asService((tx) => beginRun(tx, { ...cause, now: clock() }));
       let place: Place | undefined = start;
       while (place !== undefined) {
         if (isDraining()) throw new AppError('shutting_down');
         const after: Place = place;
-        place = await db.asService((tx) => runBatch(tx, request, { runId, after }));
+        place = await db.asService((tx) => runBatch(tx, { id, ...cause }, after));
       }
       return db.asService(async (tx) => {
         const now = clock();
-        if (!request.dryRun) await removeExpired(tx, now);
-        return completeRun(tx, runId, now);
+        if (!dryRun) await removeExpired(tx, now);
+        return completeRun(tx, id, now);
       });
     },
 
-    status: () =>
+    /** Returns what a purge would find, and what the last one did. */
+    status: (): Promise<PurgeStatus> =>
       db.asService(async (tx) => {
         const { pending, expired, oldest } = await countPending(tx, clock());
         return {
@@ -90,17 +90,13 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions): Pur
   };
 }
 
-function purged(
-  runId: string,
-  counts: PurgeCounts,
-  { requestedBy, requestId }: Pick<PurgeRequest, 'requestedBy' | 'requestId'>,
-) {
+function purged({ id, requestedBy, requestId }: Run, counts: PurgeCounts) {
   return {
     action: 'account.purged',
     actor: { type: 'system', id: requestedBy },
     owner: nobody,
-    resource: { type: 'purge', id: runId },
+    resource: { type: 'purge', id },
     requestId,
-    data: { ...counts },
+    data: counts,
   } as const;
 }

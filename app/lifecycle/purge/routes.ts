@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { route, type Route } from '../../http/routing/route.ts';
+import { routeFor } from '../../http/routing/route.ts';
 import { Flag, Timestamp } from '../../http/bodies/wire.ts';
 import type { Purge } from './purge.ts';
 
@@ -29,46 +29,41 @@ const PurgeStatus = z.strictObject({
       id: z.guid(),
       requestedBy: z.string().meta({ description: 'The name of the internal API key.' }),
       ...counts,
-      completedAt: Timestamp.nullable().meta({ description: 'Null where it was cut off.' }),
+      completedAt: Timestamp.nullable().meta({
+        description: 'Null while the run lasts, or if it was interrupted.',
+      }),
     })
     .nullable(),
 });
 
-export function createPurgeRoutes({ purge }: { readonly purge: Purge }): Route[] {
-  return [
-    route({
-      method: 'post',
-      path: '/v1/auth/purge/expired',
-      tag,
-      summary: 'Removes the accounts that were never validated in time',
-      access,
-      query: PurgeQuery,
-      status: 200,
-      response: PurgeReport,
-      errors: ['audit_backlog_full', 'shutting_down'],
-      handler: async ({ caller, query, request }) => {
-        const {
-          id: _id,
-          requestedBy: _by,
-          ...report
-        } = await purge.run({
-          dryRun: query.dryRun,
-          requestedBy: caller.internalKey,
-          requestId: request.serverId,
-        });
-        return report;
-      },
-    }),
-    route({
-      method: 'get',
-      path: '/v1/auth/purge/status',
-      tag,
-      summary: 'What a purge would find, and what the last one did',
-      access,
-      status: 200,
-      response: PurgeStatus,
-      errors: [],
-      handler: () => purge.status(),
-    }),
-  ];
-}
+const route = routeFor<{ readonly purge: Purge }>();
+
+export const purgeRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/auth/purge/expired',
+    tag,
+    summary: 'Removes the accounts that were never validated in time',
+    access,
+    query: PurgeQuery,
+    status: 200,
+    response: PurgeReport,
+    errors: ['audit_backlog_full', 'shutting_down'],
+    audit: { actions: ['account.purged'], note: 'for each batch' },
+    handler: async ({ purge }, { request, query }) => {
+      const { id: _id, requestedBy: _by, ...report } = await purge.run(request, query);
+      return report;
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/v1/auth/purge/status',
+    tag,
+    summary: 'Returns what a purge would find, and what the last one did',
+    access,
+    status: 200,
+    response: PurgeStatus,
+    errors: [],
+    handler: ({ purge }) => purge.status(),
+  }),
+];

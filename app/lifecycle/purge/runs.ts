@@ -3,14 +3,14 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../../db/database.ts';
 import type { PurgeCounts } from './batch.ts';
 
-/** What is known of one run of the purge. */
+/** The record of one run of the purge. */
 export interface PurgeRecord extends PurgeCounts {
   readonly id: string;
   /** The name of the internal API key. */
   readonly requestedBy: string;
   readonly dryRun: boolean;
   readonly startedAt: Date;
-  /** Null while it runs, and for good where it was cut off. */
+  /** Null while the run lasts, or if it was interrupted. */
   readonly completedAt: Date | null;
 }
 
@@ -25,10 +25,14 @@ const columns = [
   'completed_at as completedAt',
 ] as const;
 
-/** Answers the run's id. */
+/** Records the beginning of a run. Resolves with its id. */
 export async function beginRun(
   tx: Tx,
-  { requestedBy, dryRun, now }: { requestedBy: string; dryRun: boolean; now: Date },
+  {
+    requestedBy,
+    dryRun,
+    now,
+  }: { readonly requestedBy: string; readonly dryRun: boolean; readonly now: Date },
 ): Promise<string> {
   const id = uuidv7();
   await tx
@@ -65,6 +69,6 @@ export async function completeRun(
 }
 
 export function findLastRun(tx: Tx): Promise<PurgeRecord | undefined> {
-  // Ids are in the order of time.
+  // Ids sort by time.
   return tx.selectFrom('purge_runs').select(columns).orderBy('id', 'desc').executeTakeFirst();
 }

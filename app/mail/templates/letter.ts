@@ -6,13 +6,16 @@ export interface Letter {
   readonly html: string;
 }
 
-/** A piece of a letter, shown alike in text and in HTML. */
+/** A block of a letter, with the same content in plain text and in HTML. */
 export type Block =
   | { readonly paragraph: string }
   | { readonly name: string; readonly value: string; readonly size: 'large' | 'normal' }
   | { readonly link: string };
 
-/** No image, script, style sheet or colour: nothing is loaded, and dark mode needs no help. */
+/**
+ * Renders a letter as plain text and HTML. It has no images, scripts, style sheets or colours, so
+ * that nothing is loaded and dark mode works.
+ */
 export function letter(subject: string, blocks: readonly Block[]): Letter {
   return {
     subject,
@@ -26,7 +29,7 @@ function blockText(block: Block): string {
   return 'link' in block ? block.link : `${block.name}: ${block.value}`;
 }
 
-/** Short lines, so that the text travels as it is and not as quoted-printable. */
+/** Wraps text to short lines, so that it is sent as it is and not as quoted-printable. */
 function wrap(text: string): string {
   return text.replace(/(.{1,72})(?:\s+|$)/g, '$1\n').trimEnd();
 }

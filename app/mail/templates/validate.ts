@@ -7,29 +7,30 @@ interface ValidatePlace {
 }
 
 /**
- * The token in a link is in its fragment, which browsers send to no server: opening the link proves
- * nothing to anyone before the front end has compared the fingerprints.
+ * Renders the letter that validates an e-mail address. The link has the token in its fragment,
+ * which browsers never send to a server: opening the link validates nothing until the front end has
+ * compared the fingerprints.
  */
 export function validate(mail: ValidateMail, { service, validateUrl }: ValidatePlace): Letter {
   const { token, fingerprint } = mail.values;
   const link: Block[] =
     validateUrl === undefined
-      ? [{ paragraph: 'Only if it is the same, give your client this token:' }]
+      ? [{ paragraph: 'Only if both are equal, enter this token in your client:' }]
       : [
-          { paragraph: 'Only if it is the same, open this link:' },
+          { paragraph: 'Only if both are equal, open this link:' },
           { link: `${validateUrl}#token=${token}` },
-          { paragraph: 'or give your client this token:' },
+          { paragraph: 'or enter this token in your client:' },
         ];
   return letter('Confirm your e-mail address', [
-    { paragraph: `Someone, hopefully you, registered with this address at ${service}.` },
+    { paragraph: `Someone registered at ${service} with this e-mail address.` },
     { paragraph: 'Your client shows a fingerprint. Compare it with this one:' },
     { name: 'Fingerprint', value: fingerprint, size: 'large' },
     ...link,
     { name: 'Token', value: token, size: 'normal' },
     {
       paragraph:
-        `It is valid ${validity(mail)} and works once. If the fingerprints differ, or if this ` +
-        'was not you, do nothing: without the token no account comes into being.',
+        `The token is valid ${validity(mail)} and can be used once. If the fingerprints differ, ` +
+        'or if you did not register, ignore this e-mail: without the token no account is created.',
     },
   ]);
 }

@@ -6,44 +6,45 @@ interface KnownKey {
   readonly state: KeyState;
 }
 
-/** What database, token and object store know. */
+/** The knowledge of database, token and object store, each of which may be a restored backup. */
 interface Backups {
   readonly database: {
-    /** The newest mark that was written, or noMark. */
+    /** The id of the newest high-water mark that was written, or noMark. */
     readonly newestMark: string;
     readonly sealed: number;
-    /** Whether the newest entry of the object store's mark is there and sealed. */
+    /** Whether the newest entry that the object store's high-water mark names is there, sealed. */
     readonly hasNewestEntry: boolean;
     readonly keyIds: ReadonlySet<string>;
   };
   readonly token: {
     readonly keyIds: ReadonlySet<string>;
-    /** Those that it should hold, as the database says. */
+    /** The keys of the database, which the token should hold unless they are retired. */
     readonly expected: readonly KnownKey[];
   };
   readonly objectStore: {
-    /** The newest that a key of ours signed. */
+    /** The newest high-water mark that one of the vault's own keys signed. */
     readonly mark: Mark | undefined;
-    /** Ids of later ones that none of ours signed, the newest first. */
+    /** The ids of later ones that no key of the vault signed, newest first. */
     readonly strange: readonly string[];
   };
 }
 
 export interface Comparison {
-  /** The newest mark of all, by which this state is accepted. */
+  /** The id of the newest high-water mark of all, by which an operator accepts this state. */
   readonly markId: string;
-  /** What one of the three lacks and another knows of, a sentence each; empty where they fit. */
+  /** What one of the three lacks and another knows of, one phrase each; empty if they fit. */
   readonly losses: readonly string[];
-  /** Retired keys that the token holds no more, as it need not. */
+  /** The ids of retired keys that the token no longer holds, which is no loss. */
   readonly destroyedKeys: readonly string[];
 }
 
-/** Whether none of the three is older than what the others know. */
+/** Finds out whether one of the three is older than what the others know. */
 export function compareBackups(backups: Backups): Comparison {
   const { database, token, objectStore } = backups;
   const { mark, strange } = objectStore;
   const ourNewest = [database.newestMark, mark?.id ?? noMark].sort().at(-1) ?? noMark;
-  // A vault that has marks of its own needs nobody else's to be explained.
+  // Marks of unknown keys matter only if there are none of the vault's own.
+  // They may then be its own ones, with their keys lost.
   const unexplained = ourNewest === noMark ? strange : [];
   const missing = token.expected.filter(({ keyId }) => !token.keyIds.has(keyId));
   return {
@@ -89,12 +90,16 @@ function lossesOfToken(
 
 function lossesOfStore({ database: { newestMark }, objectStore: { mark } }: Backups): string[] {
   if (newestMark <= (mark?.id ?? noMark)) return [];
-  const newest = mark === undefined ? 'none of ours' : `${mark.id} of ${mark.writtenAt} at most`;
+  const newest =
+    mark === undefined ? 'none of this vault' : `${mark.id} of ${mark.writtenAt} at most`;
   return [`the object store lacks the mark ${newestMark} and has ${newest}`];
 }
 
 function describeStrange(count: number, newest: string): string {
-  return `the database and the token lack the key of all ${count} marks in the object store, of which ${newest} is the newest`;
+  return (
+    `the database and the token lack the key of all ${count} marks in the object store, ` +
+    `of which ${newest} is the newest`
+  );
 }
 
 function isRetired({ state }: KnownKey): boolean {

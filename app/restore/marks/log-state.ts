@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import type { LogState } from './mark.ts';
 
-/** How many entries were ever sealed. */
+/** Returns how many entries were ever sealed. */
 export async function countSealed(tx: Tx): Promise<number> {
   const { sealed } = await tx
     .selectFrom('audit_totals')
@@ -19,7 +19,7 @@ export async function isSealed(tx: Tx, entryId: string): Promise<boolean> {
   return entry?.state === 'SEALED';
 }
 
-/** Of every key that was registered. */
+/** Lists the ids of all registered keys. */
 export async function listKeyIds(tx: Tx): Promise<string[]> {
   const keys = await tx
     .selectFrom('signing_keys')
@@ -30,7 +30,7 @@ export async function listKeyIds(tx: Tx): Promise<string[]> {
   return keys.map((key) => key.key_id);
 }
 
-/** What a mark says. */
+/** Reads the state of the log that a high-water mark records. */
 export async function readLogState(tx: Tx): Promise<LogState> {
   const newest = await tx
     .selectFrom('audit_entries')

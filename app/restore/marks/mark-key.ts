@@ -1,14 +1,14 @@
-/** What the keys of all marks begin with. */
+/** The prefix of the object keys of all high-water marks. */
 export const markPrefix = 'marks/';
 
 const form = /^marks\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
-/** Where a mark is in the object store. */
+/** Returns the object key of a high-water mark. */
 export function markKey(markId: string): string {
   return `${markPrefix}${markId}.json`;
 }
 
-/** Undefined for the key of anything else. */
+/** Returns the id of the high-water mark at an object key; undefined for any other object. */
 export function markIdOf(key: string): string | undefined {
   return form.exec(key)?.[1];
 }

@@ -6,25 +6,20 @@ import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 import { markIdOf, markKey, markPrefix } from './mark-key.ts';
 
-/** More than the proof of the largest entry. */
+/** More than the audit proof of the largest entry takes. */
 const maxBytes = 256 * 1024;
 
-/** The marks in the object store, each an object with a proof. All methods throw StorageError. */
-export interface MarkObjects {
-  /** Every id that is there, the newest first. */
-  list(): Promise<string[]>;
-  /** Undefined where there is none, or something that is no proof. */
-  read(markId: string): Promise<AuditProof | undefined>;
-  /** Resolves only once it is durable. */
-  write(proof: AuditProof): Promise<void>;
-  /** A missing one is no error. */
-  remove(markId: string): Promise<void>;
-}
+export type MarkObjects = ReturnType<typeof createMarkObjects>;
 
-export function createMarkObjects(store: ObjectStore): MarkObjects {
+/**
+ * Creates the access to the high-water marks in the object store, each an object with an audit
+ * proof. All methods throw StorageError.
+ */
+export function createMarkObjects(store: ObjectStore) {
   return {
-    async list() {
-      const ids = [];
+    /** Lists the ids of all that are stored, newest first. */
+    async list(): Promise<string[]> {
+      const ids: string[] = [];
       for await (const { key } of store.listObjects(markPrefix)) {
         const id = markIdOf(key);
         if (id !== undefined) ids.push(id);
@@ -32,7 +27,8 @@ export function createMarkObjects(store: ObjectStore): MarkObjects {
       return ids.toSorted().toReversed();
     },
 
-    async read(markId) {
+    /** Reads one; returns undefined if there is none, or something that is no audit proof. */
+    async read(markId: string): Promise<AuditProof | undefined> {
       try {
         const { size, body } = await store.get(markKey(markId));
         if (size > maxBytes) {
@@ -46,7 +42,8 @@ export function createMarkObjects(store: ObjectStore): MarkObjects {
       }
     },
 
-    async write(proof) {
+    /** Writes one; resolves once it is durable. */
+    async write(proof: AuditProof): Promise<void> {
       const key = markKey(proof.id);
       const bytes = Buffer.from(JSON.stringify(proof));
       const uploadId = await store.createMultipart(key);
@@ -60,7 +57,8 @@ export function createMarkObjects(store: ObjectStore): MarkObjects {
       }
     },
 
-    remove: (markId) => store.delete(markKey(markId)),
+    /** Removes one; succeeds if it is missing. */
+    remove: (markId: string): Promise<void> => store.delete(markKey(markId)),
   };
 }
 

@@ -2,27 +2,28 @@ import { sql } from 'kysely';
 import type { Database } from '../../db/database.ts';
 import { noMark } from './mark.ts';
 
-/** The one row by which replicas write marks in turn, and by which a lost object store is noticed. */
-export interface MarkRecord {
-  /** The newest mark that was written, or noMark. */
-  newest(): Promise<string>;
-  /** Answers it to the one whose turn it is; undefined if another's was so many seconds ago or less. */
-  take(spacingSeconds: number): Promise<string | undefined>;
-  /** The mark is in the object store. One that is older than the newest changes nothing. */
-  written(markId: string): Promise<void>;
-}
+export type MarkRecord = ReturnType<typeof createMarkRecord>;
 
-export function createMarkRecord(db: Database): MarkRecord {
+/**
+ * Creates the access to the one row by which replicas take turns to write high-water marks, and by
+ * which a lost object store is noticed.
+ */
+export function createMarkRecord(db: Database) {
   return {
-    newest: () =>
+    /** Returns the id of the newest high-water mark that was written, or noMark. */
+    newest: (): Promise<string> =>
       db.asService(async (tx) => {
         const row = await tx.selectFrom('audit_marks').select('mark_id').executeTakeFirst();
         return row?.mark_id ?? noMark;
       }),
 
-    take: (spacingSeconds) =>
+    /**
+     * Takes the turn to write the next high-water mark. Returns the id of the newest one, or
+     * undefined if a replica took the turn less than `spacingSeconds` ago.
+     */
+    take: (spacingSeconds: number): Promise<string | undefined> =>
       db.asService(async (tx) => {
-        const { rows } = await sql<{ mark_id: string }>`
+        const { rows } = await sql<{ readonly mark_id: string }>`
           insert into audit_marks (id, mark_id, written_at) values (1, ${noMark}::uuid, now())
           on conflict (id) do update set written_at = excluded.written_at
           where audit_marks.written_at <= now() - make_interval(secs => ${spacingSeconds})
@@ -30,7 +31,11 @@ export function createMarkRecord(db: Database): MarkRecord {
         return rows[0]?.mark_id;
       }),
 
-    written: (markId) =>
+    /**
+     * Records that a high-water mark is in the object store. One that is older than the newest
+     * changes nothing.
+     */
+    written: (markId: string): Promise<void> =>
       db.asService(async (tx) => {
         await tx
           .updateTable('audit_marks')

@@ -6,24 +6,27 @@ import { nobody, type AuditAction } from '../../trail/event.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
 import { KeyId } from '../../http/bodies/wire.ts';
 
-/** What the log was at a moment. */
+/** The state of the audit log at one moment. */
 export interface LogState {
   /** How many entries were ever sealed. */
   readonly sealed: number;
-  /** The newest of them; null before the first. */
+  /** The newest sealed entry; null before the first. */
   readonly newestEntryId: string | null;
-  /** Every key that was registered. */
+  /** The ids of all registered keys. */
   readonly keyIds: readonly string[];
 }
 
-/** A state of the log that the vault signed and put beside its objects: a later log has all of it. */
+/**
+ * A high-water mark: a signed record, in the object store, of how far the log had come. A later
+ * state of the log contains all of it.
+ */
 export interface Mark extends LogState {
-  /** UUIDv7: a later mark has a greater one. */
+  /** UUIDv7; a later high-water mark has a greater id. */
   readonly id: string;
   readonly writtenAt: string;
 }
 
-/** Less than every mark's. */
+/** Stands for no high-water mark; less than the id of any. */
 export const noMark = NIL;
 
 const action = 'vault.marked' satisfies AuditAction;
@@ -46,15 +49,17 @@ const MarkEntry = z
   })
   .transform(({ id, timestamp, data }): Mark => ({ id, writtenAt: timestamp, ...data }));
 
-/** The id of a mark that is later than `floor`, whatever the clock says. */
+/**
+ * Returns an id for a new high-water mark that is greater than `floor`, whatever the clock says.
+ */
 export function createMarkId(floor: string, now: Date): string {
   const floorMs = Number.parseInt(floor.replaceAll('-', '').slice(0, 12), 16);
   return uuidv7({ msecs: Math.max(now.getTime(), floorMs + 1) });
 }
 
 /**
- * The text of a mark: an audit entry of a resource of its own, which is not in the log. So the audit
- * key signs it as it signs every entry, and it is verified as they are.
+ * Returns the text of a high-water mark: an audit entry of a resource of its own, which is not in
+ * the log. So the audit key signs it, and proofs of it verify, as those of other entries.
  */
 export function createMarkText(id: string, { keyIds, ...state }: LogState, at: Date): string {
   const entry: AuditEntry = {
@@ -74,7 +79,7 @@ export function createMarkText(id: string, { keyIds, ...state }: LogState, at: D
   return canonicalText(entry);
 }
 
-/** Undefined for the text of any other entry. */
+/** Parses the text of a high-water mark; returns undefined for any other entry. */
 export function parseMarkText(text: string): Mark | undefined {
   return MarkEntry.safeParse(JSON.parse(text)).data;
 }

@@ -4,17 +4,20 @@ import { parseMarkText, type Mark } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 
 export interface FoundMarks {
-  /** The newest that a key of ours signed. */
+  /** The newest high-water mark that one of the vault's own keys signed. */
   readonly mark: Mark | undefined;
-  /** It and those before it, the newest first. */
+  /** The ids of `mark` and of those before it, newest first. */
   readonly ids: readonly string[];
-  /** Those after it: whoever may write to the object store can put such ones there. */
+  /**
+   * The ids of those after it, newest first, which no key of the vault signed: everyone who may
+   * write to the object store can put such ones there.
+   */
   readonly strange: readonly string[];
 }
 
 const readAtOnce = 16;
 
-/** Passes over what no key of `keys` signed. Throws StorageError. */
+/** Finds the newest high-water mark that one of `keys` signed. Throws StorageError. */
 export async function findNewestMark(
   objects: MarkObjects,
   keys: ReadonlyMap<string, RegisteredKey>,
@@ -31,7 +34,7 @@ export async function findNewestMark(
   return { mark: undefined, ids: [], strange: ids };
 }
 
-/** Undefined unless it is a mark, of that id, that one of the keys signed. */
+/** Returns undefined unless there is a high-water mark of that id that one of the keys signed. */
 async function readMark(
   objects: MarkObjects,
   keys: ReadonlyMap<string, RegisteredKey>,

@@ -31,8 +31,8 @@ async function publish(from: string, to: string): Promise<void> {
 }
 
 /**
- * Turns an upload's directory into the object, without copying a byte, or finds that this was done before.
- * Throws upload_not_found, part_mismatch, key_in_use.
+ * Renames an upload's directory to the object's, without copying a byte. Idempotent for the same
+ * parts. Throws upload_not_found, part_mismatch or key_in_use.
  */
 export async function completeUpload(
   upload: string,
@@ -46,9 +46,10 @@ export async function completeUpload(
   } catch (error) {
     if (!hasErrno(error, 'ENOENT')) throw error;
   }
-  // Another caller may have completed with other parts in between: what is published decides.
+  // A concurrent call may have completed the upload with other parts: the published manifest
+  // decides.
   const published = await findJson<Manifest>(join(object, manifestName));
-  if (!published) throw new StorageError('upload_not_found');
+  if (published === undefined) throw new StorageError('upload_not_found');
   if (published.version !== versionOf(parts)) throw new StorageError('part_mismatch');
   await removeUnlisted(object, published);
   return { version: published.version };

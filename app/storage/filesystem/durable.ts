@@ -1,7 +1,7 @@
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Makes what was created, renamed or removed in the directory survive a power cut. */
+/** Syncs a directory, so that names created, renamed or removed in it survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -11,7 +11,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Writes a file that is there in full once this resolves. Its name in the directory is the caller's to sync. */
+/** Writes and syncs a file. The caller must still sync the directory that holds its name. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const file = await open(path, 'w', 0o600);
   try {
@@ -22,7 +22,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Renames atomically; resolves once both directories know. */
+/** Renames atomically, and resolves once both parent directories are synced. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncDirectory(dirname(to));

@@ -24,19 +24,19 @@ import { createStoreIdentity } from './store-identity.ts';
 import { writePart } from './write-part.ts';
 
 export interface FilesystemConfig {
-  /** Several processes of one machine may share it. */
-  directory: string;
+  /** Root directory of the store. Several processes of one machine may share it. */
+  readonly directory: string;
 }
 
 export interface FilesystemOptions {
   /**
-   * Asked where no store is in the directory: whether this is its first start. It must not be if there are objects
-   * already, as then a volume is not mounted. Unless given, a store is made.
+   * Decides whether to create a store in a directory that has none; by default one is created. It
+   * must resolve with false if objects were stored before: then a volume is not mounted.
    */
-  mayCreate?: (() => Promise<boolean>) | undefined;
+  readonly mayCreate?: (() => Promise<boolean>) | undefined;
 }
 
-/** Codes that something is not there. */
+/** Error codes that say that something is missing or was replaced. */
 const absences = new Set<StorageErrorCode>([
   'upload_not_found',
   'object_not_found',
@@ -44,7 +44,7 @@ const absences = new Set<StorageErrorCode>([
   'version_changed',
 ]);
 
-/** Objects in a directory. What is acknowledged survives a crash of the process and a power cut. */
+/** Stores objects in a directory. Acknowledged writes survive a process crash and a power cut. */
 export async function createFilesystemStore(
   { directory }: FilesystemConfig,
   { mayCreate = async () => true }: FilesystemOptions = {},
@@ -52,7 +52,7 @@ export async function createFilesystemStore(
   const layout = createLayout(directory);
   const identity = createStoreIdentity(layout, mayCreate);
 
-  /** What a missing file means, `missing`, it only means in a store that is there itself. */
+  /** Converts an error; ENOENT means `missing` only if the store itself is present. */
   async function explain(error: unknown, missing: StorageErrorCode): Promise<StorageError> {
     const failure = toStorageError(error, missing);
     if (absences.has(failure.code)) await identity.assertPresent();
@@ -65,7 +65,7 @@ export async function createFilesystemStore(
     });
   }
 
-  /** An upload that is there after all was away for a moment, with its store. */
+  /** Converts an error of an upload; if its record exists after all, the store was briefly away. */
   async function explainUpload(error: unknown, directory: string): Promise<StorageError> {
     const failure = await explain(error, 'upload_not_found');
     if (failure.code !== 'upload_not_found') return failure;
@@ -100,11 +100,11 @@ export async function createFilesystemStore(
   async function get(key: string, options: GetOptions = {}): Promise<OpenObject> {
     options.signal?.throwIfAborted();
     const manifest = await findManifest(key);
-    if (!manifest) throw new StorageError('object_not_found');
+    if (manifest === undefined) throw new StorageError('object_not_found');
     return readParts(layout.objectDirectory(key), manifest, options, explain);
   }
 
-  /** What was not there may be, where the store itself was away and has come back since. */
+  /** Looks again for something missing, in case the store was away at the first attempt. */
   async function lookAgain<T>(look: () => Promise<T>): Promise<T> {
     await identity.assertPresent();
     const found = await look();
@@ -125,7 +125,9 @@ export async function createFilesystemStore(
     if ((await attempt()) === undefined) await lookAgain(attempt);
   }
 
-  /** A list is whole only if the store was there until its end. */
+  /**
+   * Yields the items. Throws at the end unless the store is still present: a list must be complete.
+   */
   async function* listed<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
     yield* items;
     await identity.assertPresent();
@@ -166,7 +168,7 @@ export async function createFilesystemStore(
 
     async stat(key) {
       const manifest = await findManifest(key);
-      if (!manifest) return undefined;
+      if (manifest === undefined) return undefined;
       const path = layout.objectDirectory(key);
       const size = await inStore(storedSize(path, manifest), 'object_not_found');
       if (size !== manifest.size) await identity.assertPresent();

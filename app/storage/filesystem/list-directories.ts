@@ -4,11 +4,11 @@ import type { ListedObject, OpenUpload } from '../interface/object-store.ts';
 import { toStorageError } from './file-error.ts';
 import { findJson, manifestName, uploadName, type Manifest } from './manifest.ts';
 
-/** `upload.json`. */
+/** Content of `upload.json`. */
 export interface UploadRecord {
-  key: string;
-  uploadId: string;
-  createdAt: string;
+  readonly key: string;
+  readonly uploadId: string;
+  readonly createdAt: string;
 }
 
 const pageLength = 1_000;
@@ -17,7 +17,7 @@ async function* readEach<T>(parent: string, file: string): AsyncGenerator<T> {
   try {
     for await (const { name } of await opendir(parent, { bufferSize: pageLength })) {
       const found = await findJson<T>(join(parent, name, file));
-      if (found) yield found;
+      if (found !== undefined) yield found;
     }
   } catch (error) {
     throw toStorageError(error, 'storage_unavailable');
@@ -30,7 +30,7 @@ export async function* listUploads(uploads: string): AsyncGenerator<OpenUpload> 
   }
 }
 
-/** Names on disk say nothing of keys, so every object is looked at. */
+/** Lists the objects under a key prefix. Reads every manifest, since names on disk are digests. */
 export async function* listObjects(objects: string, prefix: string): AsyncGenerator<ListedObject> {
   for await (const { key, size, createdAt } of readEach<Manifest>(objects, manifestName)) {
     if (key.startsWith(prefix)) yield { key, size, createdAt: new Date(createdAt) };

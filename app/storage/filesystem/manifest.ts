@@ -9,16 +9,16 @@ export const manifestName = 'manifest.json';
 export const uploadName = 'upload.json';
 
 interface PartFile {
-  file: string;
-  size: number;
+  readonly file: string;
+  readonly size: number;
 }
 
 export interface Manifest {
-  key: string;
-  version: string;
-  size: number;
-  createdAt: string;
-  parts: PartFile[];
+  readonly key: string;
+  readonly version: string;
+  readonly size: number;
+  readonly createdAt: string;
+  readonly parts: readonly PartFile[];
 }
 
 export const partFileName = (part: StoredPart) => `${part.partNumber}-${part.etag}`;
@@ -27,12 +27,12 @@ function partFileNames(parts: readonly StoredPart[]): string[] {
   return parts.toSorted((a, b) => a.partNumber - b.partNumber).map(partFileName);
 }
 
-/** The same parts give the same version, and as etags are random, only they do. */
+/** Returns the version that these parts form. No other parts form it, since etags are random. */
 export function versionOf(parts: readonly StoredPart[]): string {
   return createHash('sha256').update(partFileNames(parts).join('\n')).digest('hex');
 }
 
-/** What a file of this store holds, or undefined when it is not there. */
+/** Reads a JSON file of this store. Resolves with undefined if the file does not exist. */
 export async function findJson<T>(path: string): Promise<T | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as T;
@@ -42,7 +42,7 @@ export async function findJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
-/** The numbers of parts whose files are not there. Rejects with ENOENT when the directory is not. */
+/** Returns the numbers of parts without a file. Rejects with ENOENT if the directory is missing. */
 export async function findLostParts(
   directory: string,
   parts: readonly StoredPart[],
@@ -52,7 +52,7 @@ export async function findLostParts(
   return lost.map(({ partNumber }) => partNumber).toSorted((a, b) => a - b);
 }
 
-/** Throws part_mismatch when a part is missing; rejects with ENOENT when the directory is. */
+/** Throws part_mismatch if a part is missing; rejects with ENOENT if the directory is missing. */
 export async function createManifest(
   directory: string,
   key: string,
@@ -73,7 +73,9 @@ export async function createManifest(
   };
 }
 
-/** How many bytes of the listed parts are there: not the manifest's `size` if someone else was here. */
+/**
+ * Returns the bytes of the listed parts on disk; not the manifest's `size` if files were changed.
+ */
 export async function storedSize(directory: string, { parts }: Manifest): Promise<number> {
   const sizes = await Promise.all(parts.map(({ file }) => sizeOf(join(directory, file))));
   return sizes.reduce((sum, size) => sum + size, 0);
@@ -88,7 +90,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** Removes parts that were sent and not used. */
+/** Removes parts that were received but are not in the manifest. */
 export async function removeUnlisted(directory: string, manifest: Manifest): Promise<void> {
   const listed = new Set([...manifest.parts.map(({ file }) => file), manifestName, uploadName]);
   const unlisted = (await readdir(directory)).filter((name) => !listed.has(name));

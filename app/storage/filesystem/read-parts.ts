@@ -9,7 +9,7 @@ import type { Manifest } from './manifest.ts';
 
 const bufferBytes = 256 * 1024;
 
-/** A part file that has become shorter is not what was stored. */
+/** Reads a range of a part file. Throws version_changed if the file has become shorter. */
 async function* readPart(path: string, { first, last }: Required<ByteRange>) {
   let missing = last - first + 1;
   const range = { start: first, end: last, highWaterMark: bufferBytes };
@@ -37,8 +37,9 @@ async function* readRange(
 }
 
 /**
- * The object from its part files, which are opened one after the other. Throws version_changed, invalid_range.
- * @param explain tells what a missing part file means.
+ * Reads an object from its part files, which are opened one after the other. Throws version_changed
+ * or invalid_range.
+ * @param explain converts an error, where ENOENT means the given code.
  */
 export function readParts(
   directory: string,

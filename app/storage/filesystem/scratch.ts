@@ -3,10 +3,10 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { moveDurably, syncDirectory } from './durable.ts';
 
-/** Other processes may share the directory: what is younger may be theirs and in use. */
+/** Age of leftovers. Younger directories may be in use by other processes that share the store. */
 const leftoverMs = 60 * 60 * 1000;
 
-/** Makes `directory` appear at once with what `fill` puts into it. */
+/** Creates `directory` atomically, with the content that `fill` writes. */
 export async function publishDirectory(
   scratch: string,
   directory: string,
@@ -20,8 +20,8 @@ export async function publishDirectory(
 }
 
 /**
- * Makes `directory` disappear at once, then frees its space. Rejects with ENOENT when it is not there; what a removal
- * of it that was cut off has left is gone then.
+ * Removes `directory` atomically, then frees its space. Rejects with ENOENT if it does not exist,
+ * after deleting what an interrupted removal of it has left.
  */
 export async function removeDirectory(scratch: string, directory: string): Promise<void> {
   const path = join(scratch, basename(directory));
@@ -30,12 +30,12 @@ export async function removeDirectory(scratch: string, directory: string): Promi
   await rm(path, { recursive: true, force: true });
 }
 
-/** Removes what processes that died have left in the scratch directory. */
+/** Removes directories that crashed processes left in the scratch directory. */
 export async function removeLeftovers(scratch: string): Promise<void> {
   for (const name of await readdir(scratch)) {
     const path = join(scratch, name);
     const entry = await stat(path).catch(() => undefined);
-    if (entry && Date.now() - entry.mtimeMs > leftoverMs) {
+    if (entry !== undefined && Date.now() - entry.mtimeMs > leftoverMs) {
       await rm(path, { recursive: true, force: true });
     }
   }

@@ -8,31 +8,21 @@ import { identityName, type Layout } from './layout.ts';
 import { findJson } from './manifest.ts';
 import { publishDirectory } from './scratch.ts';
 
-/** `store.json`. */
+/** Content of `store.json`. */
 interface StoreRecord {
-  id: string;
-  createdAt: string;
+  readonly id: string;
+  readonly createdAt: string;
 }
 
 /** Tells the store from the empty directory that an unmounted volume leaves behind. */
-interface StoreIdentity {
-  /** Throws storage_unavailable unless the store is there, and is the one seen before. */
-  assertPresent(): Promise<void>;
-  /** The same, but makes a store where none has been seen if `mayCreate` allows; of several at once one is made. */
-  ensurePresent(): Promise<void>;
-}
-
-export function createStoreIdentity(
-  layout: Layout,
-  mayCreate: () => Promise<boolean>,
-): StoreIdentity {
+export function createStoreIdentity(layout: Layout, mayCreate: () => Promise<boolean>) {
   const directories = [layout.uploads, layout.objects, layout.scratch];
   let seen: string | undefined;
 
   async function assertPresent(): Promise<void> {
     const record = await findJson<StoreRecord>(join(layout.identity, identityName));
     seen ??= record?.id;
-    if (!record || record.id !== seen) throw new StorageError('storage_unavailable');
+    if (record === undefined || record.id !== seen) throw new StorageError('storage_unavailable');
     const found = await Promise.all(directories.map((path) => stat(path)));
     if (!found.every((entry) => entry.isDirectory())) throw new StorageError('storage_unavailable');
   }
@@ -61,14 +51,19 @@ export function createStoreIdentity(
   }
 
   return {
+    /** Throws storage_unavailable unless the store is present and is the one seen before. */
     assertPresent: () => assertPresent().catch(throwUnavailable),
+    /**
+     * Creates a store if none was ever seen and `mayCreate` allows it; concurrent callers create
+     * one store between them. Throws storage_unavailable otherwise, unless the store is present.
+     */
     ensurePresent: () => ensurePresent().catch(throwUnavailable),
   };
 }
 
 /**
- * With its parents. Node's own recursive mkdir tries for ever where a file system answers ENOENT
- * below a directory that is there, as /proc and automounts do.
+ * Creates a directory and its parents. Node's own recursive mkdir never returns if a file system
+ * reports ENOENT below an existing directory, as /proc and automounts do.
  */
 async function makeDirectory(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: 0o700 }).catch(unlessThere);

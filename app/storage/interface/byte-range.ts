@@ -1,7 +1,7 @@
 import type { ByteRange } from './object-store.ts';
 import { StorageError } from './storage-error.ts';
 
-/** The part of the range that lies within `size` bytes. Throws invalid_range when that is nothing. */
+/** Clips a range to `size` bytes. Throws invalid_range if no byte is left. */
 export function clipRange(
   size: number,
   { first, last = Infinity }: ByteRange = { first: 0 },

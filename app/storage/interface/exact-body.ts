@@ -5,10 +5,10 @@ import { StorageError } from './storage-error.ts';
 
 type Push = (chunk: Buffer | string) => unknown;
 
-/** How the bytes are put on the wire. */
+/** Encodes the bytes of a body for the wire. */
 export interface BodyEncoding {
   write(chunk: Buffer, push: Push): unknown;
-  /** `sha256` is that of the whole body, base64. */
+  /** Ends the encoding. `sha256` is the digest of the whole body in base64. */
   end(push: Push, sha256: string): unknown;
 }
 
@@ -20,14 +20,15 @@ const identity: BodyEncoding = {
 const bufferBytes = 256 * 1024;
 
 interface ExactBodyOptions extends PutPartOptions {
-  encoding?: BodyEncoding;
+  readonly encoding?: BodyEncoding | undefined;
 }
 
 /**
- * A body as a stream that ends only after exactly `size` bytes and otherwise fails: body_incomplete (also when the body
- * breaks), body_too_long, the reason of `signal`, or what `beforeEnd` throws. The last bytes leave only once the source
- * has ended, so that a receiver that counts has not got all of a body that turns out too long. Destroying it lets go of
- * the source without destroying that.
+ * A stream of a body that ends only after exactly `size` bytes. Otherwise it fails: with
+ * body_incomplete (also if the source fails), body_too_long, the reason of `signal`, or the error
+ * that `beforeEnd` throws. The last chunk is held back until the source has ended, so that a
+ * receiver which counts bytes never accepts a body that turns out too long. Destroying the stream
+ * detaches the source without destroying it.
  */
 export class ExactBody extends Readable {
   readonly #source: Readable;
@@ -51,14 +52,14 @@ export class ExactBody extends Readable {
     source.pause();
     source.on('data', this.#take);
     this.#forget = finished(source, { writable: false }, (cause) => {
-      if (cause) this.destroy(new StorageError('body_incomplete', { cause }));
-      else this.#end();
+      if (cause === undefined || cause === null) this.#end();
+      else this.destroy(new StorageError('body_incomplete', { cause }));
     });
-    if (signal?.aborted) this.#abort();
+    if (signal?.aborted === true) this.#abort();
     else signal?.addEventListener('abort', this.#abort);
   }
 
-  /** SHA-256 of the whole body, base64, once it has ended. */
+  /** SHA-256 of the whole body in base64. Throws before the body has ended. */
   get sha256(): string {
     if (this.#sha256 === undefined) throw new Error('the body has not ended');
     return this.#sha256;
@@ -109,7 +110,7 @@ export class ExactBody extends Readable {
       this.destroy(error as Error);
       return;
     }
-    if (this.#last) this.#encoding.write(this.#last, this.#push);
+    if (this.#last !== undefined) this.#encoding.write(this.#last, this.#push);
     this.#encoding.end(this.#push, sha256);
     this.push(null);
   }

@@ -2,8 +2,9 @@ import { Transform, finished, type Readable } from 'node:stream';
 import { StorageError } from './storage-error.ts';
 
 /**
- * `source` as an object's body: it ends only after exactly `size` bytes, and otherwise fails with a StorageError or the
- * reason of `signal`. When it is destroyed, so is `source`.
+ * Returns `source` as the body of an object: a stream that ends only after exactly `size` bytes,
+ * and otherwise fails with a StorageError or the reason of `signal`. Destroying it destroys
+ * `source`.
  */
 export function objectBody(
   source: Readable,
@@ -27,9 +28,9 @@ export function objectBody(
     signal?.removeEventListener('abort', onAbort);
   });
   finished(source, { writable: false }, (cause) => {
-    if (cause) body.destroy(asStorageError(cause));
+    if (cause !== undefined && cause !== null) body.destroy(asStorageError(cause));
   });
-  if (signal?.aborted) onAbort();
+  if (signal?.aborted === true) onAbort();
   else signal?.addEventListener('abort', onAbort);
   return source.pipe(body);
 }

@@ -1,136 +1,148 @@
 import type { Readable } from 'node:stream';
 
-/** A part as it is being sent. Numbers start at 1; `size` is in bytes. */
+/** A part to be sent. Part numbers start at 1; `size` is in bytes. */
 export interface PartTarget {
-  key: string;
-  uploadId: string;
-  partNumber: number;
-  size: number;
+  readonly key: string;
+  readonly uploadId: string;
+  readonly partNumber: number;
+  readonly size: number;
 }
 
 export interface PutPartOptions {
-  /** Gives the part up. */
-  signal?: AbortSignal | undefined;
+  /** Cancels the transfer of the part. */
+  readonly signal?: AbortSignal | undefined;
   /**
-   * Called with the body's SHA-256 (base64) when all of it was read and before its last bytes leave: what it throws
-   * refuses the part.
+   * Called with the body's SHA-256 (base64) once all of it was read, before its last bytes are
+   * sent. An error that it throws cancels the part.
    */
-  beforeEnd?: ((sha256: string) => void) | undefined;
+  readonly beforeEnd?: ((sha256: string) => void) | undefined;
 }
 
 /** A part as the store acknowledged it. `etag` is opaque. */
 export interface StoredPart {
-  partNumber: number;
-  etag: string;
+  readonly partNumber: number;
+  readonly etag: string;
 }
 
-/** What was sent: `sha256` of its bytes, base64. */
+/** A part that was just stored. `sha256` is the digest of its bytes in base64. */
 export interface SentPart {
-  etag: string;
-  sha256: string;
+  readonly etag: string;
+  readonly sha256: string;
 }
 
-/** `version` is opaque and identifies the stored bytes: other bytes under the same key have another version. */
+/** Size in bytes, and an opaque version: other bytes under the same key have another version. */
 export interface ObjectStat {
-  size: number;
-  version: string;
+  readonly size: number;
+  readonly version: string;
 }
 
-/** Offsets in bytes, both inclusive; without `last` up to the end. */
+/** Offsets in bytes, both inclusive. Without `last` the range extends to the end. */
 export interface ByteRange {
-  first: number;
-  last?: number | undefined;
+  readonly first: number;
+  readonly last?: number | undefined;
 }
 
 export interface GetOptions {
-  range?: ByteRange | undefined;
-  /** This version or none. */
-  ifVersion?: string | undefined;
-  /** Gives the object up, also while its bytes flow. */
-  signal?: AbortSignal | undefined;
+  readonly range?: ByteRange | undefined;
+  /** The version to read. If another one is stored, `get` throws version_changed. */
+  readonly ifVersion?: string | undefined;
+  /** Cancels the read, also while the body is streamed. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * An object that is being read; `size` is that of the whole. `body` holds a socket or a descriptor until it is read to
- * its end or destroyed. It ends only after exactly the bytes asked for, all of this version, and otherwise fails:
- * version_changed when they were replaced or removed meanwhile (a store may also go on with the old ones),
+ * An object that is open for reading; `size` is the size of the whole object. `body` holds a socket
+ * or a file descriptor until it has been read to its end or is destroyed. It ends only after
+ * exactly the requested bytes, all of this version. Otherwise it fails: with version_changed if the
+ * bytes were replaced or removed meanwhile (a store may also deliver the old ones to the end),
  * storage_unavailable, or the reason of the signal.
  */
 export interface OpenObject extends ObjectStat {
-  body: Readable;
+  readonly body: Readable;
 }
 
 export interface OpenUpload {
-  key: string;
-  uploadId: string;
-  createdAt: Date;
+  readonly key: string;
+  readonly uploadId: string;
+  readonly createdAt: Date;
 }
 
 export interface ListedObject {
-  key: string;
-  size: number;
-  /** When the object was completed; with some servers when its upload was opened. */
-  createdAt: Date;
+  readonly key: string;
+  readonly size: number;
+  /** When the object was completed; on some servers, when its upload was opened. */
+  readonly createdAt: Date;
 }
 
 /**
- * Objects made of parts. A key is used for one object, once: callers put a fresh UUID into it.
- * Every method throws StorageError; `storage_unavailable` is worth another try. Nothing is "not found" because the store
- * itself, a directory or a bucket, is missing: that is storage_unavailable.
+ * Stores objects that are uploaded in parts. A key is used for one object, once: callers MUST put a
+ * fresh UUID into it. Every method throws StorageError; only `storage_unavailable` is worth a
+ * retry. Implementations MUST NOT report something as not found because the store itself (its
+ * directory or bucket) is missing: that is storage_unavailable.
  */
 export interface ObjectStore {
   /** Opens an upload and returns its id. Throws invalid_key. */
   createMultipart(key: string): Promise<string>;
 
   /**
-   * Streams exactly `size` bytes and resolves only once the part is durable. A body that breaks, ends early or goes on
-   * leaves nothing behind. The same part number again replaces the part. `body` is never destroyed, only let go:
-   * its owner may still want to answer.
-   * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`; what `beforeEnd` throws is
-   * the error itself or its cause.
+   * Streams exactly `size` bytes and resolves only once the part is durable. A body that fails,
+   * ends early or is too long stores nothing. Sending a part number again replaces the part. `body`
+   * is detached, never destroyed, so that its owner can still respond on the same connection.
+   * Throws upload_not_found, body_incomplete, body_too_long, or the reason of `signal`; an error of
+   * `beforeEnd` is thrown as it is or as the cause.
    */
   putPart(part: PartTarget, body: Readable, options?: PutPartOptions): Promise<SentPart>;
 
   /**
-   * Publishes the object at once or not at all, from these parts in the order of their numbers. A repeat after a lost
-   * answer returns the same version. Throws upload_not_found, part_mismatch, key_in_use.
+   * Publishes the object atomically, from these parts in the order of their numbers. Idempotent: a
+   * retry after a lost response returns the same version. Throws upload_not_found, part_mismatch or
+   * key_in_use.
    */
   completeMultipart(
     key: string,
     uploadId: string,
     parts: readonly StoredPart[],
-  ): Promise<{ version: string }>;
+  ): Promise<{ readonly version: string }>;
 
   /**
-   * The numbers of those parts that a completion would refuse, as they are missing or were replaced: a request that was
-   * given up may still arrive and overwrite the part of a later one. Throws upload_not_found.
+   * Returns the numbers of the parts that a completion would refuse because they are missing or
+   * were replaced: a cancelled request may still arrive and overwrite the part of a later one.
+   * Throws upload_not_found.
    */
   findLostParts(key: string, uploadId: string, parts: readonly StoredPart[]): Promise<number[]>;
 
-  /** Removes an open upload and its parts. An unknown or completed upload is no error and stays as it is. */
+  /** Removes an open upload and its parts. Does nothing for an unknown or completed upload. */
   abortMultipart(key: string, uploadId: string): Promise<void>;
 
+  /** Resolves with undefined if no object is stored under the key. */
   stat(key: string): Promise<ObjectStat | undefined>;
 
   /**
-   * Opens the object, or a range of it, of which what lies beyond the last byte is left out.
-   * Throws object_not_found, version_changed, the reason of `signal`, and invalid_range when nothing is in the range.
+   * Opens the object, or a range of it that is clipped to the object's size. Throws
+   * object_not_found, version_changed, the reason of `signal`, or invalid_range if no byte is in
+   * the range.
    */
   get(key: string, options?: GetOptions): Promise<OpenObject>;
 
-  /** Erases the object, in a versioned bucket the version given or else the current one. A missing object is no error. */
+  /**
+   * Erases the object; in a versioned bucket, the given version or else the current one. Does
+   * nothing if the object does not exist.
+   */
   delete(key: string, version?: string): Promise<void>;
 
-  /** Uploads neither completed nor aborted, in no particular order, read page by page. They may be aborted meanwhile. */
+  /**
+   * Lists uploads that are neither completed nor aborted, unordered and page by page. Callers may
+   * abort them during the iteration.
+   */
   listUploads(): AsyncIterable<OpenUpload>;
 
   /**
-   * Stored objects whose keys begin with `prefix`, or all, in no particular order, read page by page. They may be
-   * deleted meanwhile.
+   * Lists objects whose keys begin with `prefix`, or all, unordered and page by page. Callers may
+   * delete them during the iteration.
    */
   listObjects(prefix?: string): AsyncIterable<ListedObject>;
 
-  /** Resolves when the store can be used. */
+  /** Resolves if the store can be used. Throws storage_unavailable otherwise. */
   ping(): Promise<void>;
 
   close(): Promise<void>;

@@ -1,13 +1,14 @@
 /**
+ * Reasons for which a store fails:
  * - `invalid_key`: the key breaks the rules of object-key.ts
  * - `upload_not_found`: unknown, completed or aborted multipart upload
  * - `object_not_found`: nothing is stored under the key
  * - `part_mismatch`: a part is missing, was replaced, or is too small for the store
- * - `version_changed`: the bytes asked for are no longer the ones stored
+ * - `version_changed`: the stored bytes are no longer the requested ones
  * - `key_in_use`: an object is already stored under the key
  * - `invalid_range`: no byte of the object is in the range
- * - `body_incomplete`, `body_too_long`: the body was not exactly as long as announced
- * - `storage_unavailable`: everything else; try again later
+ * - `body_incomplete`, `body_too_long`: the length of the body was not the announced one
+ * - `storage_unavailable`: any other failure; retry later
  */
 export type StorageErrorCode =
   | 'invalid_key'
@@ -21,7 +22,7 @@ export type StorageErrorCode =
   | 'body_too_long'
   | 'storage_unavailable';
 
-/** What every store throws. What the server or the system said is in `cause`. */
+/** The error that every store throws. The error of the server or the system is its `cause`. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
   readonly code: StorageErrorCode;

@@ -1,9 +1,10 @@
 import type { BodyEncoding } from '../interface/exact-body.ts';
 
 /**
- * The `aws-chunked` encoding with a SHA-256 in the trailer and an unsigned payload: S3 stores the part only if the
- * checksum of what arrived is ours. Chunks have a fixed size, so that the encoded length is known beforehand: large,
- * as each costs writes of its own, yet under the 16 MiB that MinIO takes.
+ * Chunk size of the `aws-chunked` encoding with an unsigned payload and a SHA-256 in the trailer:
+ * S3 stores a part only if the checksum of the received bytes matches. The size is fixed, so that
+ * the encoded length is known in advance: large, as each chunk costs writes of its own, yet below
+ * MinIO's limit of 16 MiB.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html
  */
 const chunkBytes = 8 * 1024 * 1024;
@@ -12,7 +13,7 @@ const trailerName = 'x-amz-checksum-sha256';
 
 const chunkHeader = (length: number) => length.toString(16) + lineEnd;
 const trailer = (sha256: string) => `0${lineEnd}${trailerName}:${sha256}${lineEnd}${lineEnd}`;
-/** Base64 of 32 bytes. */
+/** Length of 32 bytes in base64. */
 const sha256Length = 44;
 
 function encodedChunkLength(length: number): number {
@@ -24,7 +25,7 @@ function encodedLength(size: number): number {
   return whole + encodedChunkLength(size % chunkBytes) + trailer('').length + sha256Length;
 }
 
-/** The headers that announce a body of `size` bytes in this encoding. */
+/** Returns the headers that announce a body of `size` bytes in this encoding. */
 export function awsChunkedHeaders(size: number): Record<string, string> {
   return {
     'content-encoding': 'aws-chunked',
@@ -35,7 +36,7 @@ export function awsChunkedHeaders(size: number): Record<string, string> {
   };
 }
 
-/** Encodes one body of exactly `size` bytes. */
+/** Creates the encoding of one body of exactly `size` bytes. */
 export function awsChunked(size: number): BodyEncoding {
   let unframed = size;
   let leftInChunk = 0;

@@ -3,7 +3,7 @@ import { StorageError } from '../interface/storage-error.ts';
 
 const limitMs = 3_000;
 
-/** Throws storage_unavailable unless the bucket is there and answers us. */
+/** Throws storage_unavailable unless the bucket exists and our credentials may access it. */
 export async function assertBucket(client: S3Client, Bucket: string): Promise<void> {
   const abortSignal = AbortSignal.timeout(limitMs);
   try {

@@ -3,54 +3,66 @@ import { Agent as HttpsAgent } from 'node:https';
 import { S3Client } from '@aws-sdk/client-s3';
 
 export interface S3Config {
-  /** Absent: Amazon's own for the region. */
-  endpoint?: string;
-  region: string;
-  bucket: string;
-  /** Absent: the SDK's default chain (environment, web identity, instance role). */
-  accessKeyId?: string;
-  secretAccessKey?: string;
-  forcePathStyle: boolean;
-  /** `when_required` for servers without streaming checksums: parts then rely on TLS alone to arrive intact. */
-  checksums: 'when_supported' | 'when_required';
+  /** URL of the server; Amazon's own endpoint for the region by default. */
+  readonly endpoint?: string;
+  readonly region: string;
+  readonly bucket: string;
+  /**
+   * Needs `secretAccessKey`. By default the SDK's chain: environment, web identity, instance role.
+   */
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly forcePathStyle: boolean;
+  /**
+   * Must be `when_required` for servers without streaming checksums; the integrity of parts then
+   * depends on TLS alone.
+   */
+  readonly checksums: 'when_supported' | 'when_required';
 }
 
-/** Under the shortest keep-alive of common servers and proxies, which would reset a request sent at that moment. */
+/**
+ * Closes idle sockets before common servers and proxies do: a request that races with their close
+ * is reset.
+ */
 const idleSocketMs = 4_000;
 const connectMs = 5_000;
-/** From a request to the first of its answer, which the SDK asks for three times. */
+/** Limit from a request to the first byte of its response. The SDK makes up to three attempts. */
 const answerMs = 20_000;
-/** Silence, not duration: also of a client that takes the bytes of an answer slowly. */
+/** Limit on inactivity, not on duration. It also ends a download whose client reads nothing. */
 const silenceMs = 120_000;
 
-/** For what sends a body, and for completions, before which some servers copy a whole object: silence is their limit. */
+/**
+ * Lifts `answerMs` for requests that send a body, and for completions, in which some servers copy
+ * the whole object. `silenceMs` still limits them.
+ */
 export const withoutAnswerLimit = { requestTimeout: 0 };
 
 const ignore = () => {};
-/** The SDK writes warnings to the console unless it is given a logger; its errors tell all they do. */
+/** Silences the SDK, which otherwise logs warnings to the console; its errors say as much. */
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export interface S3Limits {
-  /** How long a server may take to begin its answer; default 20 s. */
+  /** Limit on the time until a response begins; 20 s by default. */
   readonly answerMs?: number;
 }
 
 export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Client {
-  const { accessKeyId, secretAccessKey } = config;
+  const { accessKeyId = '', secretAccessKey = '' } = config;
+  const hasKey = accessKeyId !== '' && secretAccessKey !== '';
   const pool = { keepAlive: true, timeout: idleSocketMs };
   return new S3Client({
     endpoint: config.endpoint,
     region: config.region,
     logger: silent,
     forcePathStyle: config.forcePathStyle,
-    credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
-    // Parts carry their own trailer (aws-chunked.ts), which costs less than the SDK's.
+    credentials: hasKey ? { accessKeyId, secretAccessKey } : undefined,
+    // Parts carry our own trailer (aws-chunked.ts), which costs less than the SDK's.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // The SDK opens a connection of its own for each request that expects 100-continue.
+    // The SDK opens a separate connection for each request that expects 100-continue.
     expectContinueHeader: false,
     requestHandler: {
-      // Slow clients hold sockets; a limit here would let them block everybody else.
+      // No limit on sockets: slow clients hold theirs, and could block all others.
       httpAgent: new HttpAgent(pool),
       httpsAgent: new HttpsAgent(pool),
       connectionTimeout: connectMs,

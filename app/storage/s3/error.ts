@@ -1,8 +1,11 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 
-/** By S3's error code, or by HTTP status where a server has a code of its own or an answer has no body. */
-type ErrorMeanings = Record<string, StorageErrorCode>;
+/**
+ * Maps S3 error codes to our codes. HTTP statuses are the fallback for servers with codes of their
+ * own and for responses without a body.
+ */
+type ErrorMeanings = Readonly<Record<string, StorageErrorCode>>;
 
 const meanings: ErrorMeanings = {
   NoSuchBucket: 'storage_unavailable',
@@ -19,8 +22,9 @@ const meanings: ErrorMeanings = {
 };
 
 /**
- * What the SDK threw, as StorageError. A refused credential or a missing bucket is storage_unavailable as well.
- * @param special what an error means to this one operation.
+ * Converts an error of the SDK to a StorageError. Refused credentials and a missing bucket also
+ * become storage_unavailable.
+ * @param special codes that override the general ones for one operation.
  */
 export function toStorageError(error: unknown, special: ErrorMeanings = {}): StorageError {
   if (error instanceof StorageError) return error;

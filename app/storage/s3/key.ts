@@ -1,11 +1,12 @@
-/** A control character, which no key holds (object-key.ts); in terminals it is what `ESC \` stands for. */
+/** A control character (C1 ST), which no valid key contains (object-key.ts). */
 const standIn = '\u009c';
 
-/** The name of an object on the server. Some servers take `\` for `/`, so something else travels in its place. */
+/** Returns the key to send to the server. Some servers treat `\` as `/`, so it is replaced. */
 export function toServerKey(key: string): string {
   return key.replaceAll('\\', standIn);
 }
 
+/** Reverses toServerKey. */
 export function fromServerKey(serverKey: string): string {
   return serverKey.replaceAll(standIn, '\\');
 }

@@ -14,29 +14,40 @@ import { fromServerKey } from './key.ts';
 type Position = Pick<ListMultipartUploadsCommandInput, 'KeyMarker' | 'UploadIdMarker'>;
 
 /**
- * Where the next page begins. Some servers tell no key, others take no upload id beside the key; and as keys are used
- * once, the key alone will do. Throws when there is more and none is told: the first page would come again for ever.
+ * Returns where the next page begins, or undefined after the last one. Some servers give no key
+ * marker, others do not accept an upload id beside it; the key alone is enough, as keys are used
+ * once. Throws storage_unavailable if a truncated page has no marker: the first page would repeat
+ * for ever.
  */
 function nextPosition(page: ListMultipartUploadsCommandOutput): Position | undefined {
-  if (!page.IsTruncated) return undefined;
-  if (page.NextKeyMarker) return { KeyMarker: page.NextKeyMarker };
-  if (page.NextUploadIdMarker) return { UploadIdMarker: page.NextUploadIdMarker };
+  const { NextKeyMarker = '', NextUploadIdMarker = '' } = page;
+  if (page.IsTruncated !== true) return undefined;
+  if (NextKeyMarker !== '') return { KeyMarker: NextKeyMarker };
+  if (NextUploadIdMarker !== '') return { UploadIdMarker: NextUploadIdMarker };
   throw new StorageError('storage_unavailable');
 }
 
 export async function* listUploads(client: S3Client, Bucket: string): AsyncGenerator<OpenUpload> {
   let position: Position | undefined = {};
-  while (position) {
+  while (position !== undefined) {
     const command = new ListMultipartUploadsCommand({ Bucket, MaxUploads: 1_000, ...position });
     const page: ListMultipartUploadsCommandOutput = await client.send(command).catch((error) => {
       throw toStorageError(error);
     });
-    for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-      if (Key && UploadId && Initiated)
-        yield { key: fromServerKey(Key), uploadId: UploadId, createdAt: Initiated };
+    for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
+      if (Key === '' || UploadId === '' || Initiated === undefined) continue;
+      yield { key: fromServerKey(Key), uploadId: UploadId, createdAt: Initiated };
     }
     position = nextPosition(page);
   }
+}
+
+/** Returns the token of the next page, or undefined. Throws if a truncated page has no token. */
+function nextToken(page: ListObjectsV2CommandOutput): string | undefined {
+  const { IsTruncated, NextContinuationToken = '' } = page;
+  if (IsTruncated !== true) return undefined;
+  if (NextContinuationToken === '') throw new StorageError('storage_unavailable');
+  return NextContinuationToken;
 }
 
 export async function* listObjects(
@@ -50,13 +61,12 @@ export async function* listObjects(
     const page: ListObjectsV2CommandOutput = await client.send(command).catch((error) => {
       throw toStorageError(error);
     });
-    // Whatever else answers with 200 would pass for an empty bucket.
+    // Any other server that responds with 200 would pass for an empty bucket.
     if (page.Name !== Bucket) throw new StorageError('storage_unavailable');
-    for (const { Key, Size, LastModified } of page.Contents ?? []) {
-      if (Key && LastModified)
-        yield { key: fromServerKey(Key), size: Size ?? 0, createdAt: LastModified };
+    for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+      if (Key === '' || LastModified === undefined) continue;
+      yield { key: fromServerKey(Key), size: Size, createdAt: LastModified };
     }
-    ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
-    if (page.IsTruncated && !ContinuationToken) throw new StorageError('storage_unavailable');
-  } while (ContinuationToken);
+    ContinuationToken = nextToken(page);
+  } while (ContinuationToken !== undefined);
 }

@@ -14,11 +14,14 @@ import { toStorageError } from './error.ts';
 import { toVersion, versionCondition } from './version.ts';
 
 export interface ObjectTarget {
-  Bucket: string;
-  Key: string;
+  readonly Bucket: string;
+  readonly Key: string;
 }
 
-/** An object is missing only from a bucket that is there: the answer to a HEAD does not tell the two apart. */
+/**
+ * Converts an error. object_not_found needs a look at the bucket, since a response to HEAD does not
+ * tell a missing object from a missing bucket.
+ */
 async function explain(client: S3Client, Bucket: string, error: unknown): Promise<StorageError> {
   const failure = toStorageError(error, { 404: 'object_not_found' });
   if (failure.code === 'object_not_found') await assertBucket(client, Bucket);
@@ -44,16 +47,19 @@ function rangeHeader({ first, last = Infinity }: ByteRange): string {
   return `bytes=${first}-${Number.isFinite(last) ? last : ''}`;
 }
 
-/** Throws when the answer is about other bytes than those asked for: not every server knows every condition. */
-function checkAnswer(answer: GetObjectCommandOutput, { range, ifVersion }: GetOptions) {
-  const version = toVersion(answer);
-  if (ifVersion?.startsWith('etag:') && version !== ifVersion) {
+/**
+ * Throws unless the response holds the requested bytes: not every server supports all conditions.
+ */
+function checkResponse(response: GetObjectCommandOutput, { range, ifVersion }: GetOptions) {
+  const version = toVersion(response);
+  if (ifVersion?.startsWith('etag:') === true && version !== ifVersion) {
     throw new StorageError('version_changed');
   }
-  const size = Number(range ? answer.ContentRange?.split('/')[1] : answer.ContentLength);
+  const sizeText = response.ContentRange?.split('/')[1];
+  const size = Number(range === undefined ? response.ContentLength : sizeText);
   if (!Number.isSafeInteger(size)) throw new StorageError('storage_unavailable');
   const { first, last } = clipRange(size, range);
-  if (range && answer.ContentRange !== `bytes ${first}-${last}/${size}`) {
+  if (range !== undefined && response.ContentRange !== `bytes ${first}-${last}/${size}`) {
     throw new StorageError('storage_unavailable');
   }
   return { size, version, length: last - first + 1 };
@@ -67,16 +73,16 @@ export async function getObject(
   const { range, ifVersion, signal } = options;
   const command = new GetObjectCommand({
     ...target,
-    Range: range && rangeHeader(range),
+    Range: range === undefined ? undefined : rangeHeader(range),
     ...versionCondition(ifVersion),
   });
-  const answer = await client.send(command, { abortSignal: signal }).catch(async (error) => {
+  const response = await client.send(command, { abortSignal: signal }).catch(async (error) => {
     signal?.throwIfAborted();
     throw await explain(client, target.Bucket, error);
   });
-  const source = answer.Body as Readable;
+  const source = response.Body as Readable;
   try {
-    const { length, ...stat } = checkAnswer(answer, options);
+    const { length, ...stat } = checkResponse(response, options);
     return { ...stat, body: objectBody(source, length, signal) };
   } catch (error) {
     source.destroy();

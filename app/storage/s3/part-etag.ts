@@ -4,9 +4,12 @@ import { unquoted } from './version.ts';
 
 const separator = ';sha256=';
 
-/** The etag callers keep: the server's, and the checksum it has confirmed, which a completion has to repeat. */
-export function toPartEtag(ETag: string, sha256?: string): string {
-  return sha256 ? unquoted(ETag) + separator + sha256 : unquoted(ETag);
+/**
+ * Returns the etag for callers to keep: the server's, with the checksum that it confirmed, if any,
+ * since a completion has to repeat that.
+ */
+export function toPartEtag(ETag: string, sha256 = ''): string {
+  return sha256 === '' ? unquoted(ETag) : unquoted(ETag) + separator + sha256;
 }
 
 export function toCompletedPart({ partNumber, etag }: StoredPart): CompletedPart {
@@ -14,10 +17,10 @@ export function toCompletedPart({ partNumber, etag }: StoredPart): CompletedPart
   return { PartNumber: partNumber, ETag, ChecksumSHA256 };
 }
 
-/** Whether the server lists what was stored. Not every server lists checksums. */
+/** Tells whether a listed part is the stored one. Checksums count only if the server lists them. */
 export function isSamePart(part: StoredPart, listed: Part): boolean {
-  const { ETag, ChecksumSHA256 } = toCompletedPart(part);
-  const hasOtherChecksum = ChecksumSHA256 && listed.ChecksumSHA256;
-  if (hasOtherChecksum && listed.ChecksumSHA256 !== ChecksumSHA256) return false;
-  return unquoted(listed.ETag ?? '') === ETag;
+  const { ETag, ChecksumSHA256: stored = '' } = toCompletedPart(part);
+  const { ETag: listedETag = '', ChecksumSHA256: listedChecksum = '' } = listed;
+  if (stored !== '' && listedChecksum !== '' && listedChecksum !== stored) return false;
+  return unquoted(listedETag) === ETag;
 }

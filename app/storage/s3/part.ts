@@ -8,12 +8,13 @@ import { toPartEtag } from './part-etag.ts';
 import { withoutAnswerLimit } from './client.ts';
 import { explainUpload, isUploadOpen, type UploadTarget } from './upload.ts';
 
-/** `size` in bytes. */
 interface PartToSend {
-  upload: UploadTarget;
-  PartNumber: number;
-  size: number;
-  withTrailer: boolean;
+  readonly upload: UploadTarget;
+  readonly PartNumber: number;
+  /** Size of the part in bytes. */
+  readonly size: number;
+  /** Sends a checksum in a trailer (aws-chunked.ts). */
+  readonly withTrailer: boolean;
 }
 
 function uploadPartCommand(part: PartToSend, Body: Readable): UploadPartCommand {
@@ -33,8 +34,8 @@ function uploadPartCommand(part: PartToSend, Body: Readable): UploadPartCommand 
 }
 
 /**
- * Why a part failed. A server that refuses before it has read the body may close the connection, and its answer is
- * lost: whether the upload is still open has to be asked for.
+ * Converts an error of a part. A server that refuses a request before it has read the body may
+ * close the connection, which loses its response; so this asks whether the upload is still open.
  */
 async function explain(
   client: S3Client,
@@ -47,7 +48,7 @@ async function explain(
   return isOpen ? failure : new StorageError('upload_not_found', { cause: error });
 }
 
-/** Streams one part to S3, with backpressure from its socket to `body` and no buffer but the streams' own. */
+/** Streams one part to S3, with back-pressure from the socket to `body` and no extra buffer. */
 export async function sendPart(
   client: S3Client,
   part: PartToSend,
@@ -56,14 +57,15 @@ export async function sendPart(
 ): Promise<SentPart> {
   const encoding = part.withTrailer ? awsChunked(part.size) : undefined;
   const exact = new ExactBody(body, part.size, { ...options, encoding });
-  // The SDK does not notice a body that fails: without this its request would wait for the rest.
+  // The SDK does not notice a body that fails: without this its request would wait for more bytes.
   const failed = new AbortController();
   exact.once('error', (error) => failed.abort(error));
-  const abortSignal = AbortSignal.any([failed.signal, ...(options.signal ? [options.signal] : [])]);
+  const signals = options.signal === undefined ? [] : [options.signal];
+  const abortSignal = AbortSignal.any([failed.signal, ...signals]);
   try {
     const command = uploadPartCommand(part, exact);
     const { ETag } = await client.send(command, { ...withoutAnswerLimit, abortSignal });
-    if (!ETag) throw new StorageError('storage_unavailable');
+    if (ETag === undefined || ETag === '') throw new StorageError('storage_unavailable');
     const { sha256 } = exact;
     return { etag: toPartEtag(ETag, part.withTrailer ? sha256 : undefined), sha256 };
   } catch (error) {

@@ -16,7 +16,7 @@ import { sendPart } from './part.ts';
 import { completeUpload, explainUpload, findLostParts } from './upload.ts';
 import { versionCondition } from './version.ts';
 
-/** Objects in an S3 bucket, which must exist. The credentials need to list it. */
+/** Stores objects in an existing S3 bucket. The credentials must be allowed to list it. */
 export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore {
   const client = createS3Client(config, limits);
   const Bucket = config.bucket;
@@ -28,7 +28,7 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
   return {
     async createMultipart(key) {
       assertObjectKey(key);
-      // Some servers would make a missing bucket: a wrong name must not go unnoticed.
+      // Some servers would create a missing bucket, which would hide a wrong name.
       if (!isBucketSeen) await assertBucket(client, Bucket);
       isBucketSeen = true;
       const ChecksumAlgorithm = withTrailer ? 'SHA256' : undefined;
@@ -36,7 +36,7 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
       const { UploadId } = await client.send(command).catch((error) => {
         throw toStorageError(error);
       });
-      if (!UploadId) throw new StorageError('storage_unavailable');
+      if (UploadId === undefined || UploadId === '') throw new StorageError('storage_unavailable');
       return UploadId;
     },
 
@@ -66,7 +66,7 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
 
     async delete(key, version) {
       const target = version ?? (await statObject(client, objectAt(key)))?.version;
-      if (!target) return;
+      if (target === undefined || target === '') return;
       const { VersionId } = versionCondition(target);
       await client.send(new DeleteObjectCommand({ ...objectAt(key), VersionId })).catch((error) => {
         throw toStorageError(error);
@@ -75,7 +75,8 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
 
     listUploads: () => listUploads(client, Bucket),
 
-    listObjects: (prefix) => listObjects(client, Bucket, prefix && toServerKey(prefix)),
+    listObjects: (prefix) =>
+      listObjects(client, Bucket, prefix === undefined ? undefined : toServerKey(prefix)),
 
     ping: () => assertBucket(client, Bucket),
 

@@ -13,13 +13,16 @@ import { statObject, type ObjectTarget } from './object.ts';
 import { isSamePart, toCompletedPart } from './part-etag.ts';
 
 export interface UploadTarget extends ObjectTarget {
-  UploadId: string;
+  readonly UploadId: string;
 }
 
-/** What a missing thing is to every operation on an upload. */
+/** Meanings of errors that all operations on an upload share. */
 const uploadMeanings = { 404: 'upload_not_found' } as const;
 
-/** An upload is missing only from a bucket that is there: a proxy without its server may find nothing either. */
+/**
+ * Converts an error of an upload. upload_not_found needs a look at the bucket, since a proxy
+ * without its server may respond with 404 as well.
+ */
 export async function explainUpload(
   client: S3Client,
   { Bucket }: UploadTarget,
@@ -41,14 +44,17 @@ export async function isUploadOpen(client: S3Client, upload: UploadTarget): Prom
   }
 }
 
-/** The SDK's own paginator goes on as long as there is a marker, which some servers also give with the last page. */
+/**
+ * Lists the parts of an upload. Unlike the SDK's paginator it stops at a page that is not
+ * truncated: some servers give a marker with the last page, too.
+ */
 async function* listParts(client: S3Client, upload: UploadTarget): AsyncGenerator<Part> {
   let PartNumberMarker: string | undefined;
   do {
     const page = await client.send(new ListPartsCommand({ ...upload, PartNumberMarker }));
     yield* page.Parts ?? [];
-    PartNumberMarker = page.IsTruncated ? page.NextPartNumberMarker : undefined;
-  } while (PartNumberMarker);
+    PartNumberMarker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (PartNumberMarker !== undefined && PartNumberMarker !== '');
 }
 
 export async function findLostParts(
@@ -60,7 +66,7 @@ export async function findLostParts(
   try {
     for await (const listed of listParts(client, upload)) {
       const part = lost.get(listed.PartNumber ?? 0);
-      if (part && isSamePart(part, listed)) lost.delete(part.partNumber);
+      if (part !== undefined && isSamePart(part, listed)) lost.delete(part.partNumber);
     }
   } catch (error) {
     throw await explainUpload(client, upload, error);
@@ -80,12 +86,13 @@ export async function completeUpload(
     () => undefined,
     (error) => toStorageError(error, { ...uploadMeanings, BadDigest: 'part_mismatch' }),
   );
-  if (failure && failure.code !== 'upload_not_found') throw failure;
-  // Keys are used once: without an open upload, an object is what an earlier completion has made. It is asked for, as
-  // the answer to a completion, repeated or not, does not always tell the VersionId.
+  if (failure !== undefined && failure.code !== 'upload_not_found') throw failure;
+  // Keys are used once, so an object without an open upload comes from an earlier completion. The
+  // version is read from the object, as the response to a completion does not always have a
+  // VersionId.
   const object = await statObject(client, { Bucket: upload.Bucket, Key: upload.Key });
-  if (object) return { version: object.version };
-  // To some servers an upload without any part is none.
+  if (object !== undefined) return { version: object.version };
+  // Some servers report an open upload without parts as not found.
   const isOpen = await isUploadOpen(client, upload);
   throw new StorageError(isOpen ? 'part_mismatch' : 'upload_not_found', { cause: failure });
 }

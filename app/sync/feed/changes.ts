@@ -1,31 +1,27 @@
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../../db/database.ts';
-import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
+import type { DeviceGuard } from '../../devices/guard.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Cursor } from '../objects/cursor.ts';
 import { readAfter, selectNewest, toCursor } from '../reading/read-after.ts';
 import { createTurns } from '../../async/turns.ts';
 import type { Change } from './events.ts';
 
-/** What feeds read of Postgres. */
-interface Changes {
-  /** The cursor of the newest change, for whom DeviceGuard lets through. Throws as it does. */
-  newest(reader: DeviceCaller): Promise<Cursor>;
-  after(owner: Owner, cursor: Cursor): Promise<FeedPage>;
-  /** The newest of many users in one query; without those who have no changes. */
-  newestOf(userIds: readonly string[]): Promise<(Owner & { readonly newest: Cursor })[]>;
+interface OwnersNewest extends Owner {
+  readonly newest: Cursor;
 }
 
 export interface FeedPage {
-  /** The cursor that was asked for, or the start where this history never gave that out. */
+  /** The cursor that was given, or the start if this history never issued it. */
   readonly start: Cursor;
-  /** In the order of their commits, at most `pageSize`. */
+  /** At most `pageSize` changes in the order of their commits. */
   readonly changes: readonly Change[];
 }
 
-/** A page of this length may have another one after it. */
+/** A page of this length may be followed by another one. */
 export const pageSize = 100;
 
-/** However many feeds are woken, they leave the pool's other connections to requests. */
+/** Limits the connections of the pool that feeds take from requests when many are woken. */
 const readsAtOnce = 4;
 
 interface ChangesOptions {
@@ -33,19 +29,23 @@ interface ChangesOptions {
   readonly deviceGuard: DeviceGuard;
 }
 
-export function createChanges({ db, deviceGuard }: ChangesOptions): Changes {
+/** Creates the reads of change feeds. */
+export function createChanges({ db, deviceGuard }: ChangesOptions) {
   const turns = createTurns(readsAtOnce);
   return {
-    newest: (reader) =>
-      db.asUser(reader.caller, async (tx) => {
-        await deviceGuard.admit(tx, reader);
-        return toCursor(await selectNewest(tx, reader.caller).executeTakeFirstOrThrow());
+    /** Returns the cursor of the caller's newest change. Throws as DeviceGuard does. */
+    newest: ({ caller }: ServiceRequest, deviceId: string): Promise<Cursor> =>
+      db.asUser(caller, async (tx) => {
+        await deviceGuard.admit(tx, { caller, deviceId });
+        return toCursor(await selectNewest(tx, caller).executeTakeFirstOrThrow());
       }),
 
-    after: (owner, cursor) =>
+    /** Reads the changes after a cursor. */
+    after: (owner: Owner, cursor: Cursor): Promise<FeedPage> =>
       turns.take(() => db.asUser(owner, (tx) => readPage(tx, owner, cursor))),
 
-    newestOf: (userIds) =>
+    /** Returns the newest changes of many users in one query; leaves out users without changes. */
+    newestOf: (userIds: readonly string[]): Promise<OwnersNewest[]> =>
       db.asService(async (tx) => {
         const counters = await tx
           .selectFrom('sync_counters as n')

@@ -7,11 +7,11 @@ export interface Change {
   readonly objectId: string;
   readonly version: number;
   readonly deleted: boolean;
-  /** Who wrote this version. */
+  /** The device that wrote this version. */
   readonly deviceId: string;
 }
 
-/** Why a feed ends: what its next request would be refused with, if any. */
+/** Why a feed ends: the error code that its next request would get, if any. */
 export type EndReason = Extract<
   ErrorCode,
   | 'token_expired'
@@ -22,10 +22,10 @@ export type EndReason = Extract<
   | 'shutting_down'
 >;
 
-/** How long clients that know no better wait before they come again. */
+/** How long a client waits before it reconnects, unless it has a delay of its own. */
 const retryMs = 2_000;
 
-/** Keeps proxies and clients from taking a quiet feed for a dead one. */
+/** Keeps proxies and clients from closing a quiet feed as dead. */
 export const heartbeat = ':\n\n';
 
 export function readyEvent(cursor: Cursor): string {
@@ -36,7 +36,7 @@ export function changeEvent({ cursor, ...data }: Change): string {
   return `event: change\nid: ${formatCursor(cursor)}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Without an id: the cursor stays what it was. */
+/** Returns an event without an id, so that the client's cursor stays as it is. */
 export function closeEvent(reason: EndReason): string {
   return `event: close\ndata: ${JSON.stringify({ reason })}\n\n`;
 }

@@ -4,15 +4,15 @@ import { isSame, type Cursor } from '../objects/cursor.ts';
 import { pageSize, type FeedPage } from './changes.ts';
 import { changeEvent, closeEvent, heartbeat, readyEvent, type EndReason } from './events.ts';
 
-/** What one listener hears of the changes of its user. */
+/** The change feed of one listener. */
 export interface Feed {
-  /** Ends after `end`, or when the listener is gone. To be iterated once. */
+  /** The texts of the events. Ends after `end`, or when the listener is gone. Iterate it once. */
   readonly events: AsyncIterable<string>;
-  /** What was heard up to. */
+  /** Returns the cursor of the last change that was sent. */
   cursor(): Cursor;
-  /** There may be changes after the cursor. */
+  /** Makes the feed look for changes after its cursor. */
   wake(): void;
-  /** Tells the listener why, if it reads on; else the connection is cut a second later. */
+  /** Ends the feed with an event that says why; cuts a connection that is not read within 1 s. */
   end(reason: EndReason): void;
 }
 
@@ -20,12 +20,12 @@ interface FeedOptions {
   readonly cursor: Cursor;
   readonly listener: Listener;
   readonly readAfter: (cursor: Cursor) => Promise<FeedPage>;
-  /** What it ends with where reading throws. */
+  /** Returns why the feed ends when reading changes throws. */
   readonly explain: (error: unknown) => EndReason;
 }
 
 const heartbeatMs = 20_000;
-/** After the last page, so that a burst of writes is told at once. */
+/** A pause after the last page, so that a burst of writes is sent together. */
 const pauseMs = 50;
 const lastWordsMs = 1_000;
 
@@ -39,7 +39,7 @@ export function createFeed({ cursor, listener, readAfter, explain }: FeedOptions
 
   const isOver = () => reason !== undefined || gone.aborted;
 
-  /** Until it is woken or over, or a heartbeat is due. */
+  /** Waits until the feed is woken or over, or a heartbeat is due. */
   async function rest(): Promise<void> {
     const woken = Promise.withResolvers<void>();
     const timer = setTimeout(woken.resolve, heartbeatMs);
@@ -73,7 +73,7 @@ export function createFeed({ cursor, listener, readAfter, explain }: FeedOptions
     while (!isOver()) {
       if (isBehind) {
         const { start, changes } = await readOn();
-        // The vault was restored meanwhile.
+        // Reading starts over, since the vault was restored meanwhile.
         if (!isSame(start, heard)) {
           heard = start;
           yield readyEvent(heard);

@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
-import type { DeviceCaller, DeviceGuard } from '../../devices/guard.ts';
+import type { DeviceGuard } from '../../devices/guard.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Listener } from '../../http/answers/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
@@ -17,23 +18,9 @@ import { createOpenFeeds } from './open-feeds.ts';
 import { createFeedSlots } from './slots.ts';
 import { openWakeChannel } from './wake-channel.ts';
 
-/** The change feeds of this process. */
-export interface ChangeFeeds {
-  /**
-   * What changes after a cursor, from now on without one; all there is after a cursor that this
-   * history never gave out. Throws too_many_feeds, shutting_down, or as DeviceGuard does.
-   */
-  open(subscription: Subscription, listener: Listener): Promise<AsyncIterable<string>>;
-  /** A change of this user has been committed. Neither waits nor throws. */
-  changed(userId: string): void;
-  count(): number;
-  /** Ends every feed and opens no other. */
-  drain(): void;
-  /** To be called after `drain`. */
-  stop(): Promise<void>;
-}
-
-interface Subscription extends DeviceCaller {
+interface Subscription {
+  readonly deviceId: string;
+  /** The cursor after which the feed begins; undefined for the newest change. */
   readonly since: Cursor | undefined;
 }
 
@@ -46,12 +33,16 @@ interface ChangeFeedsOptions {
   readonly log: Log;
 }
 
-/** Without a message that there is news: what was lost is found by then. */
+/** How often feeds look for changes whose message was lost. */
 const lookForNewsEveryMs = 15_000;
 const renewEveryMs = 10_000;
 
-/** Starts listening for what other processes write, until stopped (docs/adr/0011). */
-export function startChangeFeeds(options: ChangeFeedsOptions): ChangeFeeds {
+export type ChangeFeeds = ReturnType<typeof startChangeFeeds>;
+
+/**
+ * Starts the change feeds of this process, which hear of other processes' writes (docs/adr/0011).
+ */
+export function startChangeFeeds(options: ChangeFeedsOptions) {
   const { redis, log } = options;
   const changes = createChanges(options);
   const slots = createFeedSlots({ redis });
@@ -59,7 +50,7 @@ export function startChangeFeeds(options: ChangeFeedsOptions): ChangeFeeds {
   const guard = startFeedGuard({ ...options, feeds: open.all });
   let isDraining = false;
 
-  /** Wakes those who have missed something. One query for all users. */
+  /** Wakes the feeds that have missed a change, with one query for all users. */
   async function lookForNews(): Promise<void> {
     const userIds = open.userIds();
     if (userIds.length === 0) return;
@@ -71,7 +62,10 @@ export function startChangeFeeds(options: ChangeFeedsOptions): ChangeFeeds {
   }
 
   const lookingForNews = repeat(lookForNewsEveryMs, lookForNews, (error) =>
-    log.warn({ err: error }, 'changes for open feeds could not be looked up'),
+    log.warn(
+      { err: error },
+      'lost messages of change feeds could not be made up for; the next check is in 15 s',
+    ),
   );
   const channel = openWakeChannel({
     redis,
@@ -82,9 +76,15 @@ export function startChangeFeeds(options: ChangeFeedsOptions): ChangeFeeds {
     await Promise.all([slots.renew(open.all()), channel.probe()]);
   });
 
-  /** The newest change, unless the listener is gone by then. */
-  async function newestFor(reader: DeviceCaller, { gone }: Listener): Promise<Cursor> {
-    const newest = await changes.newest(reader);
+  /**
+   * Returns the cursor of the newest change. Throws client_gone if the listener has gone by then.
+   */
+  async function newestFor(
+    request: ServiceRequest,
+    deviceId: string,
+    { gone }: Listener,
+  ): Promise<Cursor> {
+    const newest = await changes.newest(request, deviceId);
     gone.throwIfAborted();
     return newest;
   }
@@ -95,38 +95,57 @@ export function startChangeFeeds(options: ChangeFeedsOptions): ChangeFeeds {
     return 'internal_error';
   }
 
+  async function openFeed(
+    request: ServiceRequest,
+    { deviceId, since }: Subscription,
+    listener: Listener,
+  ): Promise<AsyncIterable<string>> {
+    if (isDraining) throw new AppError('shutting_down');
+    const { caller } = request;
+    const { userId, tenantId, sessionId, expiresAt } = caller;
+    const holder = { id: randomUUID(), userId };
+    await slots.take(holder);
+    const newest = await newestFor(request, deviceId, listener).catch((error: unknown) => {
+      slots.release(holder);
+      throw error;
+    });
+    listener.gone.addEventListener('abort', () => slots.release(holder), { once: true });
+    const feed = createFeed({
+      cursor: since === undefined ? newest : startAfter(since, newest),
+      listener,
+      readAfter: (cursor) => changes.after(caller, cursor),
+      explain,
+    });
+    open.add({ ...feed, ...holder, tenantId, sessionId, deviceId, expiresAt }, listener.gone);
+    if (isDraining) feed.end('shutting_down');
+    return feed.events;
+  }
+
   return {
-    async open({ since, ...reader }, listener) {
-      if (isDraining) throw new AppError('shutting_down');
-      const { caller, deviceId } = reader;
-      const { userId, tenantId, sessionId, expiresAt } = caller;
-      const holder = { id: randomUUID(), userId };
-      await slots.take(holder);
-      const newest = await newestFor(reader, listener).catch((error: unknown) => {
-        slots.release(holder);
-        throw error;
-      });
-      listener.gone.addEventListener('abort', () => slots.release(holder), { once: true });
-      const feed = createFeed({
-        cursor: since === undefined ? newest : startAfter(since, newest),
-        listener,
-        readAfter: (cursor) => changes.after(caller, cursor),
-        explain,
-      });
-      open.add({ ...feed, ...holder, tenantId, sessionId, deviceId, expiresAt }, listener.gone);
-      if (isDraining) feed.end('shutting_down');
-      return feed.events;
-    },
-    changed(userId) {
+    /**
+     * Opens a feed of what changes after a cursor, by default from now on; of everything for a
+     * cursor that this history never issued. Throws too_many_feeds, shutting_down, or as
+     * DeviceGuard does.
+     */
+    open: openFeed,
+
+    /** Wakes the user's feeds after a change was committed. Neither waits nor throws. */
+    changed(userId: string): void {
       open.wake(userId);
       channel.tell(userId);
     },
-    count: () => open.all().size,
-    drain() {
+
+    /** Returns the number of open feeds. */
+    count: (): number => open.all().size,
+
+    /** Ends every feed and refuses new ones. */
+    drain(): void {
       isDraining = true;
       for (const feed of open.all()) feed.end('shutting_down');
     },
-    async stop() {
+
+    /** Stops the workers. Call it after `drain`. */
+    async stop(): Promise<void> {
       channel.close();
       await Promise.all([guard.stop(), lookingForNews.stop(), renewing.stop()]);
     },

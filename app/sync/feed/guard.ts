@@ -15,12 +15,12 @@ interface FeedGuardOptions {
 }
 
 const lookEveryMs = 1_000;
-/** Who cannot be looked up for this long is not let go on. */
+/** Feeds end when their sessions and devices could not be checked for this long. */
 const staleAfterMs = 4_000;
 
 /**
- * Ends feeds as requests would be refused: within a second after their token expires, and within 5 s
- * after their session or device was revoked, wherever that was done.
+ * Starts to end feeds whose requests would now be refused: within a second after their token
+ * expires, and within 5 s after their session or device was revoked, by whichever process.
  */
 export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuardOptions) {
   let knownAt = performance.now();
@@ -31,7 +31,7 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     for (const feed of looked) {
       if (await revocations.isRevoked(feed.sessionId)) feed.end('invalid_token');
     }
-    // Sessions of other issuers go on when their device is revoked.
+    // Revoking a device does not end the sessions of other issuers.
     if (looked.length > 0) {
       const revoked = await findRevokedDevices(db, looked);
       for (const feed of looked) if (revoked.has(nameOf(feed))) feed.end('device_blacklisted');
@@ -39,7 +39,7 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     knownAt = startedAt;
   }
 
-  /** Waits for nothing, since Postgres may hang. */
+  /** Ends feeds without a query, since Postgres may hang. */
   function endExpired(): void {
     const now = clock();
     const isStale = performance.now() - knownAt > staleAfterMs;
@@ -50,7 +50,7 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
   }
 
   const looking = repeat(lookEveryMs, endRevoked, (error) =>
-    log.warn({ err: error }, 'the callers of open feeds could not be looked up'),
+    log.warn({ err: error }, 'the sessions and devices of open change feeds could not be checked'),
   );
   const timer = setInterval(endExpired, lookEveryMs);
   return {

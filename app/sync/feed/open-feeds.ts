@@ -6,24 +6,15 @@ export interface OpenFeed extends Feed {
   readonly tenantId: string;
   readonly sessionId: string | undefined;
   readonly deviceId: string;
-  /** Of the token. */
+  /** When the token expires. */
   readonly expiresAt: Date;
 }
 
-/** The feeds of this process that have a listener. */
-interface OpenFeeds {
-  /** @param gone takes it out again. */
-  add(feed: OpenFeed, gone: AbortSignal): void;
-  all(): ReadonlySet<OpenFeed>;
-  of(userId: string): Iterable<OpenFeed>;
-  userIds(): string[];
-  wake(userId: string): void;
-}
-
-export function createOpenFeeds(): OpenFeeds {
+/** Creates the set of this process's feeds that have a listener. */
+export function createOpenFeeds() {
   const all = new Set<OpenFeed>();
   const byUser = new Map<string, Set<OpenFeed>>();
-  const of = (userId: string) => byUser.get(userId) ?? new Set<OpenFeed>();
+  const of = (userId: string): Set<OpenFeed> => byUser.get(userId) ?? new Set<OpenFeed>();
 
   function remove(feed: OpenFeed): void {
     all.delete(feed);
@@ -33,15 +24,17 @@ export function createOpenFeeds(): OpenFeeds {
   }
 
   return {
-    add(feed, gone) {
+    /** Adds a feed, and removes it once `gone` aborts. */
+    add(feed: OpenFeed, gone: AbortSignal): void {
       all.add(feed);
       byUser.set(feed.userId, of(feed.userId).add(feed));
       gone.addEventListener('abort', () => remove(feed), { once: true });
     },
-    all: () => all,
-    of,
-    userIds: () => [...byUser.keys()],
-    wake(userId) {
+    all: (): ReadonlySet<OpenFeed> => all,
+    of: (userId: string): Iterable<OpenFeed> => of(userId),
+    userIds: (): string[] => [...byUser.keys()],
+    /** Wakes every feed of a user. */
+    wake(userId: string): void {
       for (const feed of of(userId)) feed.wake();
     },
   };

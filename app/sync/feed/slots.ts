@@ -1,30 +1,18 @@
 import type { Redis } from 'ioredis';
 import { AppError } from '../../errors/app-error.ts';
 
-/** Whose feed it is. */
+/** A feed and its user. */
 interface Holder {
   readonly id: string;
   readonly userId: string;
-}
-
-/**
- * How many feeds a user may have open: `perUser` across all processes by leases in Redis, so that those
- * of a dead process free themselves. While Redis is away, in each process.
- */
-interface FeedSlots {
-  /** Throws too_many_feeds. */
-  take(holder: Holder): Promise<void>;
-  release(holder: Holder): void;
-  /** Keeps the leases; to be called well within `leaseMs`. Never rejects. */
-  renew(holders: Iterable<Holder>): Promise<void>;
 }
 
 const perUser = 10;
 const leaseMs = 30_000;
 
 /**
- * Gives ARGV[1] a lease of ARGV[2] ms unless it has none and as many as ARGV[3] others do. By the clock
- * of Redis: those of the processes differ.
+ * Gives the feed ARGV[1] a lease of ARGV[2] ms, or renews it; returns 0 for a new feed if ARGV[3]
+ * others have a lease. Uses the clock of Redis, since those of the processes differ.
  */
 const leaseScript = `
 local now = redis.call('time')
@@ -37,8 +25,12 @@ redis.call('pexpire', KEYS[1], ARGV[2])
 return 1
 `;
 
-export function createFeedSlots({ redis }: { readonly redis: Redis }): FeedSlots {
-  /** Of this process, by user. */
+/**
+ * Limits the open feeds of a user to `perUser` across all processes, by leases in Redis, so that
+ * the slots of a dead process become free. While Redis is away, the limit holds in each process.
+ */
+export function createFeedSlots({ redis }: { readonly redis: Redis }) {
+  /** The ids of this process's feeds, by user. */
   const held = new Map<string, Set<string>>();
 
   function hold({ id, userId }: Holder): void {
@@ -54,7 +46,8 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }): FeedSlots
   }
 
   return {
-    async take(holder) {
+    /** Takes a slot. Throws too_many_feeds. */
+    async take(holder: Holder): Promise<void> {
       hold(holder);
       const { id, userId } = holder;
       const lease = redis.eval(leaseScript, 1, keyOf(userId), id, leaseMs, perUser);
@@ -64,17 +57,19 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }): FeedSlots
       throw tooMany();
     },
 
-    release(holder) {
+    /** Gives a slot back. */
+    release(holder: Holder): void {
       letGo(holder);
-      // Where it fails the lease ends by itself.
+      // If this fails, the lease expires by itself.
       redis.zrem(keyOf(holder.userId), holder.id).catch(() => undefined);
     },
 
-    async renew(holders) {
+    /** Renews the leases. Call it well within every `leaseMs`. Never rejects. */
+    async renew(holders: Iterable<Holder>): Promise<void> {
       if (redis.status !== 'ready') return;
       const pipeline = redis.pipeline();
       for (const { id, userId } of holders) {
-        // A feed that is open keeps its slot, also where Redis has forgotten it.
+        // An open feed keeps its slot, even if Redis has lost the lease.
         pipeline.eval(leaseScript, 1, keyOf(userId), id, leaseMs, Number.MAX_SAFE_INTEGER);
       }
       await pipeline.exec().catch(() => undefined);

@@ -1,32 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** Wakes the feeds of other processes through Redis. A message may be lost: then they find out later. */
-interface WakeChannel {
-  /** Neither waits nor throws. */
-  tell(userId: string): void;
-  /** Finds out whether the subscription still stands, and mends it. Never rejects. */
-  probe(): Promise<void>;
-  close(): void;
-}
-
 interface WakeChannelOptions {
   readonly redis: Redis;
-  /** Another process has told of this user. */
+  /** Called when another process has announced a change of this user. */
   readonly onTold: (userId: string) => void;
-  /** From now on nothing is missed; what was told before may have been. */
+  /** Called when the subscription stands; announcements from before may have been missed. */
   readonly onSubscribed: () => void;
 }
 
 const channel = 'sync-changes';
 
-/** Subscribes by a connection of its own, one for the whole process. */
-export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOptions): WakeChannel {
+/**
+ * Opens the channel through which processes wake each other's feeds, with one connection to Redis
+ * for the whole process. Messages may be lost: feeds that miss one find the change later.
+ */
+export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOptions) {
   const ownId = randomUUID();
   const untold = new Set<string>();
   let telling = false;
   const subscriber = redis.duplicate({ autoResubscribe: false });
-  // The other connection logs it.
+  // Ignored, since the connection that is duplicated logs the same errors.
   subscriber.on('error', () => undefined);
   subscriber.on('ready', () => void subscribe());
   subscriber.on('message', (_channel, message: string) => {
@@ -43,7 +37,7 @@ export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOpti
     }
   }
 
-  /** One message at a time: those who wrote in the meantime are told of in the next. */
+  /** Publishes one message at a time; users whose changes come meanwhile are in the next one. */
   async function tellAll(): Promise<void> {
     telling = true;
     while (untold.size > 0) {
@@ -55,15 +49,17 @@ export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOpti
   }
 
   return {
-    tell(userId) {
+    /** Announces a change of this user. Neither waits nor throws. */
+    tell(userId: string): void {
       untold.add(userId);
       if (!telling) void tellAll();
     },
-    async probe() {
+    /** Checks whether the connection still works, and reconnects if not. Never rejects. */
+    async probe(): Promise<void> {
       if (subscriber.status !== 'ready') return;
       await subscriber.ping().catch(() => subscriber.disconnect(true));
     },
-    close() {
+    close(): void {
       subscriber.disconnect();
     },
   };

@@ -2,13 +2,13 @@ import type { ConflictType } from '../../db/tables/sync.ts';
 import type { JsonObject } from './json.ts';
 import { mergePatch, mergeRemoval, type Since } from './merge.ts';
 
-/** An object as it is on the server; without data it is a tombstone. */
+/** The server's state of an object; without data it is a tombstone. */
 export interface ServerObject {
   readonly version: number;
   readonly data: JsonObject | null;
 }
 
-/** A change that a client made of a version. */
+/** A change that a client made on the basis of a version. */
 interface Write {
   readonly baseVersion: number;
   /** A merge patch, or null to delete the object. */
@@ -16,11 +16,11 @@ interface Write {
 }
 
 export interface Accepted {
-  /** Null where the object is deleted. */
+  /** Null for a deletion. */
   readonly data: JsonObject | null;
-  /** JSON Pointers; null where the object is deleted. */
+  /** JSON Pointers; null for a deletion. */
   readonly changed: readonly string[] | null;
-  /** Null where nobody had changed the object since. */
+  /** Null if nobody had changed the object since. */
   readonly ruleApplied: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface Refused {
   readonly fields: readonly string[];
 }
 
-/** What a write makes of the object. */
+/** Decides whether a write is accepted, and what the object becomes by it. */
 export function decide(object: ServerObject, write: Write, since: Since): Accepted | Refused {
   if (object.data === null) return { conflictType: 'DELETED_ON_SERVER', fields: [] };
   if (write.baseVersion > object.version) return { conflictType: 'VERSION_AHEAD', fields: [] };

@@ -2,22 +2,22 @@ import { isObject, memberOf, type JsonObject } from './json.ts';
 import { childOf, leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
 
-/** What a merge patch does to one place of an object. */
+/** The change that a merge patch makes to one place of an object. */
 export interface Edit {
   readonly pointer: string;
-  /** Undefined where it removes. `{}` makes an object where none is. */
+  /** Undefined for a removal; `{}` makes an object where there is none. */
   readonly value: unknown;
-  /** What is there now; undefined where nothing is. */
+  /** The value that is there now; undefined if there is none. */
   readonly current: unknown;
-  /** The leaves below that go. */
+  /** The leaves below this place that the edit removes. */
   readonly lost: readonly string[];
-  /** The highest place above that is no object, as the edit needs it to be. */
+  /** The highest place above that is no object although the edit needs one there. */
   readonly gap: { readonly pointer: string; readonly current: unknown } | undefined;
-  /** Only RFC 7396 makes this object: the patch has nothing but removals in it. */
+  /** True for an object that only RFC 7396 makes: the patch has nothing but removals in it. */
   readonly isImplied: boolean;
 }
 
-/** The edits of a merge patch to the object as it is now, one for every leaf of the patch. */
+/** Yields the edits of a merge patch to the current object, one for every leaf of the patch. */
 export function* editsOf(
   patch: JsonObject,
   target: unknown,
@@ -41,7 +41,7 @@ export function* editsOf(
   }
 }
 
-/** The patch without the edits of `dropped`, and with other values for those of `instead`. */
+/** Returns the patch without the edits at `dropped`, and with the values of `instead`. */
 export function rewrite(
   patch: JsonObject,
   dropped: ReadonlySet<string>,

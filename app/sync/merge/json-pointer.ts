@@ -1,22 +1,23 @@
 import { isObject, type JsonObject } from './json.ts';
 
-/** The pointer (RFC 6901) of a member of what `parent` points at. */
+/** Returns the JSON Pointer (RFC 6901) of a member of the object at `parent`. */
 export function childOf(parent: string, key: string): string {
   return `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** The next one up; undefined of the whole document, ''. */
+/** Returns the pointer one level up; undefined for '', the whole document. */
 export function parentOf(pointer: string): string | undefined {
   const end = pointer.lastIndexOf('/');
   return end === -1 ? undefined : pointer.slice(0, end);
 }
 
-/** '', or names each with its slash, in which ~ is only ~0 or ~1. */
+/** Matches '', or names that each follow a slash, in which ~ occurs only as ~0 or ~1. */
 export const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /**
- * The leaves of an object: what is no object, and objects without members. Arrays are leaves, and so
- * is null. `at` points at the object; an object without members has no leaf itself.
+ * Yields the pointers of an object's leaves: values that are no object, such as arrays and null,
+ * and objects without members. `at` points at the object, which is no leaf of its own even if
+ * empty.
  */
 export function* leavesOf(object: JsonObject, at = ''): Generator<string> {
   for (const [key, value] of Object.entries(object)) {

@@ -4,24 +4,24 @@ import { childOf } from './json-pointer.ts';
 
 const maxDepth = 32;
 const maxLeaves = 10_000;
-/** Of the pointers of all leaves: a long name above many leaves is in each of them. */
+/** Limits all leaves' pointers together: a long name above many leaves is in each pointer. */
 const maxPathBytes = 2 ** 20;
-/** Of the canonical text, in UTF-8. */
+/** The longest canonical text of an object, in bytes of UTF-8. */
 export const maxDataBytes = 2 ** 19;
 
 /**
- * Refuses data, and patches, that are nested deeper than 32, have more leaves than 10 000, have
- * JSON Pointers to these of more than 1 MiB together, or hold a number beyond ±(2^53−1), as RFC 8785
- * may not. Throws data_too_deep, too_many_fields, paths_too_long or number_out_of_range.
+ * Refuses data and patches with a depth of more than 32, more than 10,000 leaves, JSON Pointers to
+ * the leaves of more than 1 MiB together, or a number beyond ±(2^53−1), which RFC 8785 rules out.
+ * Throws data_too_deep, too_many_fields, paths_too_long or number_out_of_range.
  *
- * JSON.parse rounds to the nearest double and so keeps the order of numbers: an integer beyond the
- * limit is parsed to 2^53 or more, and one too large for a double to Infinity.
+ * JSON.parse rounds to the nearest double and so keeps the order of numbers: it parses an integer
+ * beyond the limit to 2^53 or more, and one that is too large for a double to Infinity.
  */
 export function assertStorable(data: JsonObject): void {
   let leaves = 0;
   let pathBytes = 0;
 
-  /** `length` is that of the pointer; items of arrays have none, since arrays are leaves. */
+  /** `length` is the pointer's; items of arrays have no pointer, since arrays are leaves. */
   function check(value: unknown, depth: number, length: number, isInArray: boolean): void {
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
       throw new AppError('number_out_of_range');
@@ -51,7 +51,7 @@ function isLeaf(value: unknown): boolean {
   return !isObject(value) || Object.keys(value).length === 0;
 }
 
-/** Throws data_too_large. */
+/** Throws data_too_large if a canonical text is longer than `maxDataBytes`. */
 export function assertSize(text: string): void {
   if (Buffer.byteLength(text) > maxDataBytes) throw new AppError('data_too_large');
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from './json.ts';
 
-/** What a JSON Merge Patch (RFC 7396 §2) makes of a value; neither is changed. */
+/** Returns the result of a JSON Merge Patch (RFC 7396 §2); changes neither argument. */
 export function applyPatch(target: unknown, patch: JsonObject): JsonObject {
   const members = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [key, value] of Object.entries(patch)) {

@@ -4,29 +4,29 @@ import { leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
 import { isLater, judge, type Change, type Rule, type Side, type Verdict } from './rules.ts';
 
-/** What others did since the version that a write is based on. */
+/** The changes of others since the version on which a write is based, and how to settle them. */
 export interface Since {
-  /** The last change of each place of placesOf, by JSON Pointer. */
+  /** The last change of each place that `placesOf` returns, by JSON Pointer. */
   readonly touched: ReadonlyMap<string, Change>;
-  /** The write's own time and device. */
+  /** The time and device of the write itself. */
   readonly by: Change;
   readonly ruleOf: (pointer: string) => Rule | undefined;
 }
 
 interface Merged {
   readonly data: JsonObject;
-  /** The places that it changed: leaves, and objects that it removed or replaced. */
+  /** The places that the write changed: leaves, and objects that it removed or replaced. */
   readonly changed: readonly string[];
-  /** FIELD_MERGE, IDENTICAL, or the rules that settled a field, by commas. */
+  /** FIELD_MERGE, IDENTICAL, or the rules that settled a field, joined by commas. */
   readonly ruleApplied: string;
 }
 
-/** The leaves that both sides changed and no rule settles, in order. */
+/** The leaves that both sides changed and no rule settles, sorted. */
 interface Unsettled {
   readonly conflicts: readonly string[];
 }
 
-/** One leaf that both sides changed, and what the server has there now. */
+/** One leaf that both sides changed, and the server's current value there. */
 interface Overlap {
   readonly field: string;
   readonly server: Side;
@@ -34,8 +34,9 @@ interface Overlap {
 
 /**
  * Applies a merge patch (RFC 7396) to data that others may have changed since the patch was made.
- * What they did not touch is changed as the patch says. To replace or remove an object is to change
- * every leaf below it, and to change a leaf is to change the object that somebody removed.
+ * Places that they did not touch are changed as the patch says. Replacing or removing an object
+ * counts as a change of every leaf below it; changing a leaf counts as a change of an object above
+ * it that somebody removed.
  */
 export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): Merged | Unsettled {
   const dropped = new Set<string>();
@@ -55,7 +56,7 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
     const verdicts = overlaps.map((overlap) => verdictOf(overlap, lost.length > 0, value, since));
     const [first] = verdicts;
     const isUnanimous = verdicts.every((verdict) => verdict === first);
-    // The server's leaves stay only as a whole: what else would go with them is the client's wish.
+    // The server's leaves are kept only all together: the client wants the other leaves removed.
     const isWhole = lost.length === 0 || overlaps.length === lost.length;
     if (first === undefined || !isUnanimous || (first === 'server' && !isWhole)) {
       for (const { field } of overlaps) conflicts.add(field);
@@ -76,7 +77,7 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
         rules.add('FIELD_MERGE');
         take(edit);
       } else if (since.ruleOf(pointer) !== undefined) {
-        // So that it counts as it would had it come after writes of others.
+        // Counts as a change, as it would have if it had come after the writes of others.
         changed.add(pointer);
       }
     } else if (edit.isImplied) {
@@ -97,7 +98,7 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
   };
 }
 
-/** Where changes of others matter to a merge patch, or without one to the removal of the object. */
+/** Returns the places where changes of others affect a merge patch; null stands for a removal. */
 export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
   if (patch === null) return [...leavesOf(data)];
   const places = new Set<string>();
@@ -109,8 +110,11 @@ export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
   return [...places];
 }
 
-/** Whether the whole object may go, though others may have changed it. */
-export function mergeRemoval(data: JsonObject, since: Since): { ruleApplied: string } | Unsettled {
+/** Tells whether the whole object may be removed although others may have changed it. */
+export function mergeRemoval(
+  data: JsonObject,
+  since: Since,
+): { readonly ruleApplied: string } | Unsettled {
   const rules = new Set(['FIELD_MERGE']);
   const conflicts = [...leavesOf(data)].filter((field) => {
     const change = since.touched.get(field);
@@ -129,7 +133,7 @@ function overlapsOf({ pointer, current, lost, gap }: Edit, touched: Since['touch
   if (above !== undefined) {
     return [{ field: pointer, server: { ...above, value: undefined } }];
   }
-  // The value of a leaf that is lost with others is of no use to any rule.
+  // No rule looks at the value of a leaf that is removed together with others.
   const [leaves, value] = lost.length > 0 ? [lost, undefined] : [[pointer], current];
   return leaves.flatMap((field) => {
     const change = touched.get(field);
@@ -147,7 +151,7 @@ function verdictOf(
   return rule && judge(rule, server, { ...by, value: isLost ? undefined : value });
 }
 
-/** An equal value that is the later one counts against writes that come in between. */
+/** Tells whether an equal but later value counts, against writes with a time in between. */
 function isRenewed({ field, server }: Overlap, value: unknown, { by, ruleOf }: Since): boolean {
   return ruleOf(field) === 'LAST_WRITE_WINS' && isLater({ ...by, value }, server);
 }

@@ -6,7 +6,7 @@ import { Rule, type SyncRules } from './rules.ts';
 const ObjectType = z.string().regex(/^(?:\*|[\w.-]{1,64})$/);
 const Pointer = z.string().regex(pointerForm);
 
-/** Of each type: fields that clients leave in the clear, and rules, both by JSON Pointer. */
+/** For each type: the fields that clients do not encrypt, and the rules, both by JSON Pointer. */
 const Rules = z.record(
   ObjectType,
   z.strictObject({
@@ -17,14 +17,14 @@ const Rules = z.record(
 
 interface RulesFile {
   readonly rules: SyncRules;
-  /** One line each, naming types and fields. With any, there are no rules. */
+  /** One line each, which names type and field. If there are any, `rules` is empty. */
   readonly problems: readonly string[];
 }
 
-/** These look at values, which the service can only where they are not encrypted. */
+/** Rules that compare values, which the service can only do if they are not encrypted. */
 const ofPublicFields: ReadonlySet<Rule> = new Set(['MAX', 'MIN', 'UNION']);
 
-/** Reads the JSON object of rules by type of object. */
+/** Reads a file that holds a JSON object of rules by type of object. */
 export function readSyncRules(file: string): RulesFile {
   const read = readJsonFile(file);
   if ('problem' in read) return failed([read.problem]);

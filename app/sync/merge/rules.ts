@@ -3,7 +3,7 @@ import { canonicalText } from '../../json/canonical-text.ts';
 import { textOf } from './json.ts';
 import { parentOf } from './json-pointer.ts';
 
-/** How a field that two devices changed is settled. */
+/** How a field is settled that two devices changed concurrently. */
 export const Rule = z.enum([
   'LAST_WRITE_WINS',
   'SERVER_WINS',
@@ -15,10 +15,10 @@ export const Rule = z.enum([
 
 export type Rule = z.output<typeof Rule>;
 
-/** Rules by JSON Pointer, by type of object; `*` is every type that has no rules of its own. */
+/** Rules by type of object, then JSON Pointer; `*` stands for types without rules of their own. */
 export type SyncRules = ReadonlyMap<string, ReadonlyMap<string, Rule>>;
 
-/** The rule of a field, or of the nearest place above it that has one. */
+/** Returns the rule of a field, or of the nearest place above it that has one. */
 export function ruleOf(
   rules: SyncRules,
   objectType: string | null,
@@ -33,19 +33,21 @@ export function ruleOf(
 }
 
 export interface Change {
-  /** By the client's clock. */
+  /** Time of the change by the client's clock. */
   readonly changedAt: Date;
   readonly deviceId: string;
 }
 
-/** What one of two devices made of a field; undefined where it removed it. */
+/** The change that one of two devices made to a field. */
 export interface Side extends Change {
+  /** Undefined if the device removed the field. */
   readonly value: unknown;
 }
 
-/** Whose value stays, or a third one; undefined where the rule does not fit the values. */
+/** The side whose value is kept, or a new value; undefined if the rule cannot settle the values. */
 export type Verdict = 'server' | 'client' | { readonly value: unknown } | undefined;
 
+/** Applies a rule to the two sides of a field. */
 export function judge(rule: Rule, server: Side, client: Side): Verdict {
   switch (rule) {
     case 'SERVER_WINS':
@@ -65,7 +67,7 @@ export function judge(rule: Rule, server: Side, client: Side): Verdict {
   }
 }
 
-/** By time, then device, then value: so that every order of arrival ends alike. */
+/** Compares by time, then device, then value, so that every order of arrival ends alike. */
 export function isLater(one: Side, other: Side): boolean {
   const difference = one.changedAt.getTime() - other.changedAt.getTime();
   if (difference !== 0) return difference > 0;
@@ -78,8 +80,8 @@ function greater<T>(one: unknown, other: unknown, yes: T, no: T): T | undefined 
   return one > other ? yes : no;
 }
 
-/** The elements of both, each once, in the order of their canonical texts. */
-function union(one: unknown, other: unknown): { value: unknown } | undefined {
+/** Returns the elements of both arrays, each once, in the order of their canonical texts. */
+function union(one: unknown, other: unknown): { readonly value: unknown } | undefined {
   if (!Array.isArray(one) || !Array.isArray(other)) return undefined;
   const elements: unknown[] = [...one, ...other];
   const byText = new Map(elements.map((element) => [canonicalText(element), element]));

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 
 /**
- * A place among the changes of a user, in one epoch of the vault's history. As text it is the number
- * of the change, behind the epoch's name and a dot; the first epoch has no name.
+ * A place among the changes of a user, in one epoch of the vault's history. Its text is the epoch's
+ * name, a dot, and the number of the change; in the first epoch, which has no name, only the
+ * number.
  */
 export interface Cursor {
   readonly epoch: string;
-  /** 0 is before every change. */
+  /** The number of the change; 0 is before every change. */
   readonly change: number;
 }
 
@@ -25,8 +26,8 @@ export function formatCursor({ epoch, change }: Cursor): string {
 }
 
 /**
- * Where reading after `since` begins, while `newest` is the newest change: at the start for a cursor
- * that this history never gave out, as it is of another epoch or beyond.
+ * Returns where reading after `since` begins, while `newest` is the newest change: at the start for
+ * a cursor that this history never issued, since it is of another epoch or beyond `newest`.
  */
 export function startAfter(since: Cursor, newest: Cursor): Cursor {
   const isKnown = since.epoch === newest.epoch && since.change <= newest.change;

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Tx } from '../../db/database.ts';
 
 /**
- * Begins another epoch of the history of changes, as after a restore: cursors from before are no
- * longer good. Its name is random, since a number that is counted on would come back with the backup.
- * By the service login. Answers the name.
+ * Begins a new epoch of the history of changes, as after a restore, so that no earlier cursor is
+ * valid. Its name is random, since a counter would repeat after the next restore of a backup. Call
+ * it with the service login. Returns the name.
  */
 export async function beginEpoch(tx: Tx): Promise<string> {
   const { epoch } = await tx

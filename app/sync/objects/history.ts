@@ -1,22 +1,19 @@
 import { sql, type Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { DeviceCaller } from '../../devices/guard.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
+import type { RequestEvent } from '../../trail/event.ts';
 import type { Change } from '../merge/rules.ts';
 
-/** Who writes, on which device, by which request. */
-export interface Author extends DeviceCaller {
-  /** The server's own id of the request. */
-  readonly serverId: string;
+/** The device that sends a write, and the id that its client gave the request. */
+export interface WritingDevice {
+  readonly deviceId: string;
   /** The client's X-Sync-Request-Id. */
   readonly syncRequestId: string | undefined;
 }
 
-/** What a write came to. */
+/** A write as it is recorded, whether it was applied or refused. */
 export interface WriteRecord {
   readonly action: 'sync.created' | 'sync.changed' | 'sync.deleted' | 'sync.conflicted';
   readonly objectId: string;
@@ -27,21 +24,27 @@ export interface WriteRecord {
   readonly changedAt: Date;
   /** JSON Pointers; null for a deletion. */
   readonly changed: readonly string[] | null;
-  /** By timeAfter, while the object is locked: so versions follow each other in time too. */
+  /**
+   * Taken from `timeAfter` while the object is locked, so that versions are in the order of time.
+   */
   readonly recordedAt: Date;
 }
 
 export type HistoryRow = Insertable<Schema['sync_history']>;
 
-export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
-  const { caller, deviceId, syncRequestId } = author;
+export function toHistoryRow(
+  { userId, tenantId }: Owner,
+  { deviceId, syncRequestId }: WritingDevice,
+  record: WriteRecord,
+): HistoryRow {
   const { changed, conflictType, recordedAt } = record;
-  // By these ids the history is read. One of the present moment follows those that this process made.
+  // The history is read in the order of these ids. A plain UUIDv7 follows those that this process
+  // made before; a time ahead of this process's clock has to be put into the id.
   const isAhead = recordedAt.getTime() > Date.now();
   return {
     id: isAhead ? uuidv7({ msecs: recordedAt.getTime() }) : uuidv7(),
-    user_id: caller.userId,
-    tenant_id: caller.tenantId,
+    user_id: userId,
+    tenant_id: tenantId,
     object_id: record.objectId,
     version: record.version,
     base_version: record.baseVersion,
@@ -56,32 +59,35 @@ export function toHistoryRow(author: Author, record: WriteRecord): HistoryRow {
   };
 }
 
-/** Of a write that changes no object; of any other it is kept by the statement that changes it. */
+/**
+ * Stores the history of a write that changes no object. For any other write, the statement that
+ * changes the object stores it.
+ */
 export async function insertHistory(tx: Tx, row: HistoryRow): Promise<void> {
   await tx.insertInto('sync_history').values(row).execute();
 }
 
-/** The last statement of a write: it locks the sequence of the object's entries. */
-export async function appendEntry(
-  tx: Tx,
-  audit: AuditTrail,
-  { caller, deviceId, serverId }: Author,
+/** Returns the audit event of a write. */
+export function eventOf(
+  { deviceId }: WritingDevice,
   { action, objectId, version, baseVersion, conflictType, ruleApplied }: WriteRecord,
-): Promise<void> {
-  await audit.append(tx, {
+): RequestEvent {
+  return {
     action,
-    ...byOwner(caller, serverId),
     ...(conflictType === null ? {} : { outcome: 'failure' as const }),
     resource: { type: 'sync_object', id: objectId },
     data: { version, baseVersion, deviceId, conflictType, ruleApplied },
-  });
+  };
 }
 
-/** Now, or later than what a locked object has in its history, where another process's clock is ahead. */
+/**
+ * Returns `now`, or a time after everything in the history of a locked object if the clock of
+ * another process is ahead.
+ */
 export async function timeAfter(
   tx: Tx,
   { userId, tenantId }: Owner,
-  { objectId, lastModifiedAt }: { objectId: string; lastModifiedAt: Date },
+  { objectId, lastModifiedAt }: { readonly objectId: string; readonly lastModifiedAt: Date },
   now: Date,
 ): Promise<Date> {
   if (now > lastModifiedAt) return now;
@@ -98,8 +104,8 @@ export async function timeAfter(
 }
 
 /**
- * The last change of each of these places since a version of a locked object, by JSON Pointer. All that
- * were changed may be ten thousand a version.
+ * Returns the last change of each of these places since a version of a locked object, by JSON
+ * Pointer. Only given places are read, since one version may have changed ten thousand.
  */
 export async function findTouched(
   tx: Tx,
@@ -108,7 +114,11 @@ export async function findTouched(
   { baseVersion, places }: { readonly baseVersion: number; readonly places: readonly string[] },
 ): Promise<Map<string, Change>> {
   if (places.length === 0) return new Map();
-  const { rows } = await sql<{ field: string; changed_at: Date; device_id: string }>`
+  const { rows } = await sql<{
+    readonly field: string;
+    readonly changed_at: Date;
+    readonly device_id: string;
+  }>`
     select distinct on (field) field, changed_at, device_id
     from sync_history, jsonb_array_elements_text(changed_fields::jsonb) as field
     where user_id = ${userId} and tenant_id = ${tenantId} and object_id = ${objectId}

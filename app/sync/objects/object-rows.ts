@@ -1,5 +1,6 @@
 import { sql, type QueryCreator, type Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { violatesUnique } from '../../db/pg-error.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -10,24 +11,25 @@ type Columns = Selectable<Schema['sync_objects']>;
 const columns = ['object_type', 'version', 'data', 'last_modified_at'] as const;
 type ObjectRow = Pick<Columns, (typeof columns)[number]>;
 
-/** Nobody else writes the object until the transaction ends. Throws not_found. */
+/** Locks an object against other writes until the transaction ends. Throws not_found. */
 export async function lockObject(tx: Tx, owner: Owner, objectId: string): Promise<ObjectRow> {
+  takesLock(tx, 'sync object');
   return assertFound(await findObject(tx, owner, objectId).forUpdate().executeTakeFirst());
 }
 
-/** Throws not_found, for a tombstone too. */
+/** Loads an object as it is now. Throws not_found, also for a tombstone. */
 export async function loadObject(
   tx: Tx,
   owner: Owner,
   objectId: string,
-): Promise<ObjectRow & { data: string }> {
+): Promise<ObjectRow & { readonly data: string }> {
   const row = assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
   const { data } = row;
   if (data === null) throw new AppError('not_found');
   return { ...row, data };
 }
 
-/** Of a tombstone too. Throws not_found. */
+/** Throws not_found unless there is such an object or its tombstone. */
 export async function assertKnown(tx: Tx, owner: Owner, objectId: string): Promise<void> {
   assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
 }
@@ -46,7 +48,7 @@ function assertFound(row: ObjectRow | undefined): ObjectRow {
   return row;
 }
 
-/** With its history. Throws object_exists, where there is a tombstone too. */
+/** Stores a new object with its history. Throws object_exists, also where there is a tombstone. */
 export async function insertObject(
   tx: Tx,
   owner: Owner,
@@ -74,7 +76,7 @@ export async function insertObject(
   }
 }
 
-/** Of a locked object, with its history. Without data it becomes a tombstone. */
+/** Changes a locked object and stores its history; without data it becomes a tombstone. */
 export async function updateObject(
   tx: Tx,
   owner: Owner,
@@ -100,8 +102,8 @@ export async function updateObject(
 }
 
 /**
- * Locks the user's counter until the transaction ends: numbers are committed in their order, and who
- * has read up to one misses none below it.
+ * Takes the user's next change number, and locks the counter until the transaction ends: so numbers
+ * are committed in order, and a reader that has seen one number has missed no lower one.
  */
 function nextChange(cte: QueryCreator<Schema>, { userId, tenantId }: Owner) {
   return cte

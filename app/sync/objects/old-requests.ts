@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 
-/** Of `sync_requests`: the id is free again. */
+/** Matches a row of `sync_requests` that has expired: its id may be used again. */
 export const isOld = sql<boolean>`sync_requests.expires_at <= now()`;
 
-/** Removes requests that are no longer looked at, at most `limit` of them. Answers how many. */
+/** Removes at most `limit` expired requests. Returns how many. */
 export async function removeOldRequests(tx: Tx, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('sync_requests')

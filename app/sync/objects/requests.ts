@@ -1,46 +1,52 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import { canonicalText } from '../../json/canonical-text.ts';
 import type { Owner, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
+import type { Acted } from '../../trail/act.ts';
 import { isOld } from './old-requests.ts';
 
 const keptDays = 7;
 
-/** A write under the client's own id. */
+/** A write under the client's own request id. */
 export interface SyncRequest<Answer> {
   readonly id: string;
-  /** JSON: the same request is the same JSON, however written. */
+  /** JSON: two requests are the same if this is the same JSON, however written. */
   readonly asked: unknown;
-  /** What the kept text is read by. */
+  /** The schema that parses the kept response. */
   readonly answer: z.ZodType<Answer>;
 }
 
 /**
- * Acts, and keeps the answer in the same transaction for 7 days; within them the same request gets
- * it again, and of requests at once one acts. Throws sync_request_reused for another one.
+ * Performs a write, and keeps its response in the same transaction for 7 days. A replay of the same
+ * request gets the kept response and records no event; of concurrent replays one performs the
+ * write. Throws sync_request_reused for another request under the same id.
  */
-export async function actOnce<Answer>(
+export async function writeOnce<Answer>(
   tx: Tx,
   owner: Owner,
   request: SyncRequest<Answer>,
-  act: () => Promise<Answer>,
-): Promise<Answer> {
+  write: () => Promise<Acted<Answer>>,
+): Promise<Acted<Answer>> {
   const kept = await claim(tx, owner, request);
-  if (kept !== undefined) return request.answer.parse(JSON.parse(kept));
-  const answer = await act();
+  if (kept !== undefined) return { answer: request.answer.parse(JSON.parse(kept)), events: [] };
+  const written = await write();
   await tx
     .updateTable('sync_requests')
-    .set({ answer: JSON.stringify(answer) })
+    .set({ answer: JSON.stringify(written.answer) })
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .where('request_id', '=', request.id)
     .execute();
-  return answer;
+  return written;
 }
 
-/** Waits for whoever has the id. Answers what they kept; undefined once the id is ours. */
+/**
+ * Waits while another transaction holds the request id. Returns the response that is kept under it,
+ * or undefined once this transaction holds the id.
+ */
 async function claim(
   tx: Tx,
   owner: Owner,
@@ -50,6 +56,7 @@ async function claim(
   const digest = createHash('sha256').update(canonicalText(asked)).digest('hex');
   const expires_at = sql<Date>`now() + make_interval(days => ${keptDays})`;
   const fresh = { digest, answer: '', expires_at };
+  takesLock(tx, 'sync request');
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('sync_requests')
     .values({ user_id: owner.userId, tenant_id: owner.tenantId, request_id: id, ...fresh })
@@ -64,7 +71,7 @@ async function claim(
     .where('request_id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  // An old one, which maintenance has removed since.
+  // Maintenance has just removed an expired row.
   if (row === undefined) return claim(tx, owner, request);
   if (!row.isOld) {
     if (row.digest !== digest) throw new AppError('sync_request_reused');

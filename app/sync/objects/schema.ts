@@ -3,12 +3,12 @@ import { Flag, Limit, Moment, Uuid } from '../../http/bodies/wire.ts';
 import { Cursor } from './cursor.ts';
 import { maxDataBytes } from '../merge/limits.ts';
 
-/** Free-form; bounded in depth, size and number of leaves. */
+/** Any JSON object; `assertStorable` limits its depth, size and number of leaves. */
 const Data = z.record(z.string(), z.unknown()).meta({
   description: `A JSON object of at most ${maxDataBytes} bytes of RFC 8785 text.`,
 });
 
-/** Of the text that is stored. */
+/** Parses the stored text of an object. */
 export function readData(text: string): z.output<typeof Data> {
   return Data.parse(JSON.parse(text));
 }
@@ -34,10 +34,16 @@ export const WriteObject = z
     version: Version,
     baseVersion: Version.or(z.literal(0)).nullable(),
     delta: Data.optional().meta({ description: 'A JSON Merge Patch (RFC 7396).' }),
-    deleted: z.literal(true).optional().meta({ description: 'In place of a delta.' }),
+    deleted: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Deletes the object; takes the place of `delta`.' }),
     changedAt: Moment.pipe(z.date().min(new Date(0)))
       .optional()
-      .meta({ description: 'By the client’s clock, at most 5 minutes ahead. Now unless given.' }),
+      .meta({
+        description:
+          'Time of the change by the client’s clock, at most 5 minutes ahead. Default: now.',
+      }),
   })
   .refine(({ delta, deleted }) => (delta === undefined) !== (deleted === undefined), {
     path: ['delta'],
@@ -59,9 +65,9 @@ export const Applied = z
     status: z.literal('APPLIED'),
     objectId: Uuid,
     version: z.int(),
-    data: Data.nullable().meta({ description: 'Null of a deleted object.' }),
+    data: Data.nullable().meta({ description: 'Null for a deleted object.' }),
     ruleApplied: z.string().nullable().meta({
-      description: 'Null where nobody else had changed the object; see docs/sync.md.',
+      description: 'Null if nobody else had changed the object; see docs/sync.md.',
     }),
     lastModifiedAt: Time,
   })
@@ -69,7 +75,7 @@ export const Applied = z
 
 const ConflictType = z.enum(['CONCURRENT_MODIFICATION', 'DELETED_ON_SERVER', 'VERSION_AHEAD']);
 
-/** What the answer of a conflict has beside the error body. */
+/** The members that the response to a conflict has beside those of every error body. */
 const Conflict = z.strictObject({
   status: z.literal('CONFLICT'),
   objectId: Uuid,
@@ -81,14 +87,15 @@ const Conflict = z.strictObject({
   serverData: Data.nullable(),
 });
 
-/** What a write came to. */
+/** The outcome of a write. */
 export const WriteAnswer = z.discriminatedUnion('status', [Applied, Conflict]);
 
 export const ChangePage = z.strictObject({
   includeDeleted: Flag,
   since: Cursor.optional().meta({
     description:
-      'The nextCursor of an earlier answer: what changed after it, tombstones included. Everything, if the vault was restored from a backup since.',
+      'The nextCursor of an earlier response: lists what changed after it, with tombstones. ' +
+      'Lists everything if the vault was restored from a backup since.',
   }),
   limit: Limit,
 });
@@ -102,7 +109,7 @@ export const ChangeList = z.strictObject({
       deleted: z.literal(true).optional(),
     }),
   ),
-  total: z.int().meta({ description: 'Of this page and of those after it.' }),
+  total: z.int().meta({ description: 'Number of objects on this page and on those after it.' }),
   nextCursor: z.string(),
 });
 
@@ -125,7 +132,7 @@ export const HistoryList = z.strictObject({
   ),
 });
 
-/** The documentation of what is sent as canonical text. */
+/** An export, sent as canonical JSON text; the schema is for the documentation. */
 export const Export = z.string().meta({
   override: {
     type: 'object',

@@ -9,7 +9,7 @@ type Page = z.output<typeof ChangePage>;
 
 const theStart: Cursor = { epoch: '', change: 0 };
 
-/** What changed after a cursor; from the start for one that this history never gave out. */
+/** Lists what changed after a cursor; everything for a cursor that this history never issued. */
 export async function listChanges(
   tx: Tx,
   owner: Owner,
@@ -18,7 +18,7 @@ export async function listChanges(
   const { since = theStart, limit } = page;
   const { start, rows } = await readAfter(since, (after) => {
     const changed = selectChanged(tx, owner, page, after);
-    // Not `count(*)`: a statement with a `*` is not prepared (docs/adr/0012).
+    // Not `count(*)`, since a statement with a `*` is not prepared (docs/adr/0012).
     const total = changed.select(({ fn }) => fn.count<number>('change_seq').as('count'));
     const found = changed
       .select(['object_id as objectId', 'version', 'deleted', 'last_modified_at', 'change_seq'])
@@ -43,7 +43,7 @@ export async function listChanges(
   };
 }
 
-/** Everything after a cursor; without one, tombstones only if they are asked for. */
+/** Selects all changes after a cursor; without a cursor, tombstones only on request. */
 function selectChanged(
   tx: Tx,
   { userId, tenantId }: Owner,

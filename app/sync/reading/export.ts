@@ -3,7 +3,7 @@ import type { Owner, Tx } from '../../db/database.ts';
 import { loadObject } from '../objects/object-rows.ts';
 import { readData } from '../objects/schema.ts';
 
-/** The object and the versions that led to it, as RFC 8785 text. Throws not_found. */
+/** Returns the object and the versions that led to it, as RFC 8785 text. Throws not_found. */
 export async function exportObject(
   tx: Tx,
   owner: Owner,
@@ -18,7 +18,7 @@ export async function exportObject(
     .where('tenant_id', '=', owner.tenantId)
     .where('object_id', '=', objectId)
     .where('status', '=', 'APPLIED')
-    // It may have gone on since.
+    // A concurrent write may have added a later version since the object was read.
     .where('version', '<=', version)
     .orderBy('version')
     .execute();

@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { startAfter, type Cursor } from '../objects/cursor.ts';
 
-/** The newest change, as a statement selects it. */
+/** The newest change of a user, as a row of `selectNewest`. */
 interface Newest {
   readonly epoch: string;
   readonly newest: number;
 }
 
 /**
- * One row: the present epoch, and the number of the user's newest change in it, 0 without any. What is
- * left-joined to it is of the same moment.
+ * Selects one row: the current epoch, and the number of the user's newest change in it, 0 without
+ * any. Rows that are left-joined to it are of the same snapshot.
  */
 export function selectNewest(tx: Tx, { userId, tenantId }: Owner) {
   return tx
@@ -25,18 +25,19 @@ export function toCursor({ epoch, newest }: Newest): Cursor {
   return { epoch, change: newest };
 }
 
-/** What was left-joined is there, all of it. */
+/** A left-joined row that was found: none of its columns is null. */
 type Joined<Row> = { [Column in keyof Row]: NonNullable<Row[Column]> };
 
 interface ReadAfter<Row> {
-  /** The cursor itself, or the start. */
+  /** The cursor that was given, or the start. */
   readonly start: Cursor;
   readonly rows: readonly Joined<Row>[];
 }
 
 /**
- * What changed after a cursor; all there is where this history never gave it out, as after a restore.
- * `read` selects what has greater numbers, whatever the epoch, left-joined to `selectNewest`.
+ * Reads what changed after a cursor; everything for a cursor that this history never issued, as
+ * after a restore. `read` selects the changes with greater numbers, whatever their epoch,
+ * left-joined to `selectNewest`.
  */
 export async function readAfter<Row extends Newest & { readonly objectId: string | null }>(
   since: Cursor,
@@ -51,7 +52,7 @@ export async function readAfter<Row extends Newest & { readonly objectId: string
 
 function newestOf(rows: readonly Newest[]): Cursor {
   const [row] = rows;
-  if (row === undefined) throw new TypeError('the present epoch is always there');
+  if (row === undefined) throw new TypeError('the database has no row of the current epoch');
   return toCursor(row);
 }
 

@@ -2,7 +2,7 @@ import type { JWTPayload } from 'jose';
 import { z } from 'zod';
 import { isSafeString } from '../../http/bodies/safe-text.ts';
 
-/** Names of claims, one within the other, joined by dots; a dot within a name is written `\.`. */
+/** A path of nested claim names, joined by dots; a dot within a name is written `\.`. */
 export const ClaimPath = z
   .string()
   .transform((path) => path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.')))
@@ -18,17 +18,17 @@ const Names = z
   ])
   .catch([]);
 
-/** A claim of 1 to 255 characters that the database can hold; undefined for anything else. */
+/** Returns a text claim of 1 to 255 characters that Postgres can store; undefined otherwise. */
 export function textAt(payload: JWTPayload, path: ClaimPath): string | undefined {
   return Text.safeParse(claimAt(payload, path)).data;
 }
 
-/** A claim that is an array of names or, as `scope` is, one string of them with spaces between. */
+/** Returns the names in a claim: an array, or a string with spaces between them as `scope` is. */
 export function namesAt(payload: JWTPayload, path: ClaimPath): readonly string[] {
   return Names.parse(claimAt(payload, path));
 }
 
-/** What the token itself holds: `constructor` and its like are claims only if it says so. */
+/** Returns a claim of the token itself; inherited properties as `constructor` are no claims. */
 function claimAt(payload: JWTPayload, path: ClaimPath): unknown {
   return path.reduce<unknown>(
     (value, name) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readJsonFile } from '../../json/json-file.ts';
 import { ClaimPath } from './claims.ts';
 
-/** `[::1]` is how URL writes it. */
+/** Matches the loopback hosts; `[::1]` is how URL spells the IPv6 one. */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 const Name = z.string().min(1).max(255);
@@ -14,10 +14,10 @@ const HttpUrl = z
 
 const KeyCache = z
   .strictObject({
-    /** How long keys are used after they were last fetched: one fetch that fails is no harm. */
+    /** For how long keys are used after a fetch; more than one refresh, so that one may fail. */
     maxAgeSeconds: Seconds.default(3_600),
     refreshSeconds: Seconds.default(300),
-    /** Between two fetches for keys that tokens name and the cache lacks. */
+    /** Time between two fetches for keys that tokens name and the cache lacks. */
     coolDownSeconds: Seconds.default(30),
   })
   .refine(
@@ -25,13 +25,13 @@ const KeyCache = z
     'maxAgeSeconds is below twice refreshSeconds',
   );
 
-/** What is no URL at all is another problem. */
+/** Returns whether a URL has neither credentials nor a fragment; true if it is no URL at all. */
 function isBare(url: URL | null): boolean {
   return url === null || (url.username === '' && url.password === '' && url.hash === '');
 }
 
-/** Over plain http, whoever sits between can put in keys of their own. */
-const Addresses = z.object({
+/** The URLs of an issuer. Over plain http an attacker on the way can insert keys of their own. */
+const Urls = z.object({
   issuer: HttpUrl,
   jwksUri: HttpUrl,
   allowInsecureHttp: z.boolean().default(false),
@@ -39,9 +39,9 @@ const Addresses = z.object({
 
 const IssuerConfig = z
   .strictObject({
-    /** The tokens' `iss`, to the letter. */
-    ...Addresses.shape,
-    /** What the tokens' `aud` must name. */
+    /** The exact `iss` of the issuer's tokens. */
+    ...Urls.shape,
+    /** The audience that the tokens' `aud` must contain. */
     audience: Name,
     claims: z
       .strictObject({
@@ -53,38 +53,38 @@ const IssuerConfig = z
         session: ClaimPath.prefault('sid'),
       })
       .prefault({}),
-    /** The most that a token of this issuer may claim; the rest of its claims is passed over. */
+    /** The most that tokens of this issuer may grant; their other claims are ignored. */
     grants: z.strictObject({ roles: Names, scopes: Names, tenants: Names }),
-    /** In place of the claim. */
+    /** The tenant of all users of this issuer, in place of the claim. */
     tenant: Name.optional(),
-    /** In place of the claim. */
+    /** The plan of all users of this issuer, in place of the claim. */
     plan: Name.optional(),
     keyCache: KeyCache.prefault({}),
   })
   .superRefine(
     (config, context) => {
-      const { allowInsecureHttp, ...addresses } = Addresses.parse(config);
+      const { allowInsecureHttp, ...urls } = Urls.parse(config);
       if (allowInsecureHttp) return;
-      for (const [name, address] of Object.entries(addresses)) {
-        const { protocol, hostname } = new URL(address);
+      for (const [name, url] of Object.entries(urls)) {
+        const { protocol, hostname } = new URL(url);
         if (protocol === 'https:' || loopback.test(hostname)) continue;
         const message = 'needs https, or allowInsecureHttp';
         context.addIssue({ code: 'custom', path: [name], message });
       }
     },
-    // Told together with the problems of other fields.
-    { when: ({ value }) => Addresses.safeParse(value).success },
+    // Reports this problem together with the problems of other fields.
+    { when: ({ value }) => Urls.safeParse(value).success },
   );
 
 export type IssuerConfig = z.output<typeof IssuerConfig>;
 
 interface IssuersFile {
   readonly issuers: readonly IssuerConfig[];
-  /** One line each, naming fields and never values. With any, there are no issuers. */
+  /** One line each, with field names and never values. `issuers` is empty if there are any. */
   readonly problems: readonly string[];
 }
 
-/** Reads the JSON array of issuers that are trusted beside our own. */
+/** Reads the JSON array of the other issuers that the vault trusts. */
 export function readIssuers(file: string, ownIssuer: string): IssuersFile {
   const read = readJsonFile(file);
   if ('problem' in read) return { issuers: [], problems: [read.problem] };
@@ -99,18 +99,18 @@ export function readIssuers(file: string, ownIssuer: string): IssuersFile {
 
 const Named = z.object({ issuer: z.string() });
 
-/** Nobody but we may speak for our own issuer, and each issuer has one set of rules. */
+/** Lists problems: an issuer that is the vault itself, and issuers that are listed twice. */
 function repeatedIssuers(json: unknown, ownIssuer: string): string[] {
   if (!Array.isArray(json)) return [];
-  const places = json.map((item) => place(Named.safeParse(item).data?.issuer));
-  return places.flatMap((at, index) => {
-    if (at === undefined) return [];
-    if (at === place(ownIssuer)) return [`${index}.issuer: is this vault itself`];
-    return places.indexOf(at) < index ? [`${index}.issuer: is listed twice`] : [];
+  const urls = json.map((item) => normalise(Named.safeParse(item).data?.issuer));
+  return urls.flatMap((url, index) => {
+    if (url === undefined) return [];
+    if (url === normalise(ownIssuer)) return [`${index}.issuer: is this vault itself`];
+    return urls.indexOf(url) < index ? [`${index}.issuer: is listed twice`] : [];
   });
 }
 
-/** The same for two spellings of one URL. */
-function place(issuer: string | undefined): string | undefined {
+/** Returns a normal form of an issuer's URL: two spellings of one URL have the same. */
+function normalise(issuer: string | undefined): string | undefined {
   return issuer === undefined ? undefined : URL.parse(issuer)?.href.replace(/\/+$/, '');
 }

@@ -7,18 +7,10 @@ import type { Identified } from '../../http/requests/caller.ts';
 import { namesAt, textAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
-import { expiryOf } from '../expiry.ts';
-import { toTokenError } from '../token-error.ts';
-import { clockSkewSeconds } from '../token-lifetime.ts';
+import { clockSkewSeconds, expiryOf, toTokenError } from '../token-rules.ts';
 
-/** What a token of another issuer says, by the issuer's own name of the user. */
+/** The content of another issuer's token, which names the user as `subject`. */
 export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: string };
-
-/**
- * Throws invalid_token, token_expired, invalid_issuer, invalid_audience or jwks_unavailable. Roles,
- * scopes and tenant are those that the issuer may grant.
- */
-type VerifyExternalToken = (token: string) => Promise<ExternalToken>;
 
 interface ExternalTokensOptions {
   readonly config: IssuerConfig;
@@ -26,10 +18,15 @@ interface ExternalTokensOptions {
   readonly clock: Clock;
 }
 
-export function createExternalTokens(options: ExternalTokensOptions): VerifyExternalToken {
-  const { config, keys, clock } = options;
+/** Creates the function that verifies the access tokens of another issuer. */
+export function createExternalTokens({ config, keys, clock }: ExternalTokensOptions) {
   const { issuer, audience } = config;
-  return async function verifyExternalToken(token) {
+  /**
+   * Returns the content of a token; roles, scopes and tenant are limited to those that the issuer
+   * may grant. Throws invalid_token, token_expired, invalid_issuer, invalid_audience or
+   * jwks_unavailable.
+   */
+  return async function verifyExternalToken(token: string): Promise<ExternalToken> {
     assertAccessToken(token);
     const { payload } = await jwtVerify(token, keys.find, {
       algorithms: ['RS256'],
@@ -45,7 +42,7 @@ export function createExternalTokens(options: ExternalTokensOptions): VerifyExte
   };
 }
 
-/** RFC 9068 names its type; older issuers say JWT or nothing. */
+/** The header of an access token: `at+jwt` (RFC 9068), or JWT or nothing from older issuers. */
 const AccessTokenHeader = z.object({
   typ: z
     .string()
@@ -53,7 +50,10 @@ const AccessTokenHeader = z.object({
     .optional(),
 });
 
-/** Keycloak tells its kinds of tokens by `typ`; the others stand in ID tokens alone (OpenID Connect Core 1.0 §2, §3.3.2.11). */
+/**
+ * The claims of an access token. Keycloak distinguishes its tokens by `typ`; the other claims exist
+ * only in ID tokens (OpenID Connect Core 1.0 §2, §3.3.2.11).
+ */
 const AccessTokenClaims = z.object({
   typ: z.literal('Bearer').optional(),
   nonce: z.never().optional(),
@@ -62,8 +62,8 @@ const AccessTokenClaims = z.object({
 });
 
 /**
- * Looked at before anything else: the ID token of the same login is signed by the same key, and the
- * answer must not depend on its audience.
+ * Throws invalid_token for an ID token. It is signed by the same key as the access token of its
+ * login. Called before any other check, so that the error does not depend on the token's audience.
  */
 function assertAccessToken(token: string): void {
   try {

@@ -1,21 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Tx } from '../../db/database.ts';
 
-/** Whom another issuer means. */
+/** A user as another issuer names them. */
 interface Subject {
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** The users of other issuers. */
-interface Identities {
-  /** The internal user id: made at first sight, then the same for ever. */
-  identify(subject: Subject): Promise<string>;
-}
-
 const cachedIdentities = 10_000;
 
-export function createIdentities(db: Database): Identities {
+/** Creates the service that gives users of other issuers an internal user id. */
+export function createIdentities(db: Database) {
   const cache = new Map<string, string>();
 
   function keep(key: string, userId: string): void {
@@ -25,7 +20,8 @@ export function createIdentities(db: Database): Identities {
   }
 
   return {
-    async identify(subject) {
+    /** Resolves with the internal user id, made at the first call and the same ever after. */
+    async identify(subject: Subject): Promise<string> {
       const key = JSON.stringify([subject.issuer, subject.subject]);
       const cached = cache.get(key);
       if (cached !== undefined) return cached;
@@ -48,7 +44,7 @@ async function findUser(tx: Tx, { issuer, subject }: Subject): Promise<string | 
   return row?.user_id;
 }
 
-/** Of several at once the first to commit wins; the others wait for it and find its row. */
+/** Adds a user. The first of concurrent calls wins; the others wait for it and find its row. */
 async function addUser(tx: Tx, { issuer, subject }: Subject): Promise<string> {
   await tx
     .insertInto('identities')
@@ -56,6 +52,6 @@ async function addUser(tx: Tx, { issuer, subject }: Subject): Promise<string> {
     .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
     .execute();
   const userId = await findUser(tx, { issuer, subject });
-  if (userId === undefined) throw new Error('an identity vanished as it was added');
+  if (userId === undefined) throw new Error('the identity that was just added cannot be found');
   return userId;
 }

@@ -8,17 +8,6 @@ import { createExternalTokens } from './external-token.ts';
 import { createIdentities } from './identities.ts';
 import { startKeySet, type KeySetState } from './key-set.ts';
 
-/** The issuers whose access tokens are taken beside our own. */
-export interface Issuers {
-  /**
-   * @param issuer what the token, not yet verified, names as its issuer.
-   * Throws invalid_issuer, invalid_audience, invalid_token, token_expired or jwks_unavailable.
-   */
-  verify(token: string, issuer: string | undefined): Promise<Identified>;
-  /** How the key set of each issuer is, without asking it. */
-  states(): readonly KeySetState[];
-}
-
 interface IssuersOptions {
   readonly configs: readonly IssuerConfig[];
   readonly db: Database;
@@ -27,8 +16,13 @@ interface IssuersOptions {
   readonly stop: AbortSignal;
 }
 
-/** Keeps the issuers' keys fresh until `stop` aborts. */
-export function createIssuers({ configs, db, log, clock, stop }: IssuersOptions): Issuers {
+export type Issuers = ReturnType<typeof createIssuers>;
+
+/**
+ * Creates the service that verifies access tokens of the other issuers that the vault trusts. It
+ * refreshes their keys until `stop` aborts.
+ */
+export function createIssuers({ configs, db, log, clock, stop }: IssuersOptions) {
   const identities = createIdentities(db);
   const issuers = new Map(
     configs.map((config) => {
@@ -38,12 +32,19 @@ export function createIssuers({ configs, db, log, clock, stop }: IssuersOptions)
   );
 
   return {
-    async verify(token, issuer) {
+    /**
+     * Returns the user whom a token names. Throws invalid_issuer, invalid_audience, invalid_token,
+     * token_expired or jwks_unavailable.
+     * @param issuer the issuer that the token, not yet verified, names.
+     */
+    async verify(token: string, issuer: string | undefined): Promise<Identified> {
       const trusted = issuer === undefined ? undefined : issuers.get(issuer);
       if (trusted === undefined) throw new AppError('invalid_issuer');
       const { subject, ...caller } = await trusted.verify(token);
       return { ...caller, userId: await identities.identify({ issuer: caller.issuer, subject }) };
     },
-    states: () => [...issuers.values()].map(({ keys }) => keys.state()),
+
+    /** Returns the state of each issuer's key set, without a request to the issuer. */
+    states: (): readonly KeySetState[] => [...issuers.values()].map(({ keys }) => keys.state()),
   };
 }

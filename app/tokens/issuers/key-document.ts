@@ -2,13 +2,13 @@ import { createPublicKey } from 'node:crypto';
 import type { JWK } from 'jose';
 import { z } from 'zod';
 
-const limitMs = 5_000;
+const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
 const minModulusBits = 2_048;
 
 const KeyDocument = z.object({ keys: z.array(z.unknown()) });
 
-/** A public key for RS256. One that shows its private part is nobody's any more. */
+/** A public key for RS256. A key that is published with its private part is not secret. */
 const SigningKey = z.object({
   kty: z.literal('RSA'),
   kid: z.string().optional(),
@@ -24,18 +24,19 @@ const SigningKey = z.object({
 });
 
 /**
- * The keys of a key set (RFC 7517) that can verify RS256; keys for other uses are passed over.
- * Rejects unless a whole document of at most 256 KiB comes from that very address within 5 s.
+ * Fetches the keys of a key set (RFC 7517) that can verify RS256; keys for other uses are ignored.
+ * Rejects unless a complete document of at most 256 KiB comes from this URL, without a redirect,
+ * within 5 s.
  */
 export async function fetchSigningKeys(uri: string, stop: AbortSignal): Promise<JWK[]> {
   const response = await fetch(uri, {
     headers: { Accept: 'application/json, application/jwk-set+json' },
     redirect: 'error',
-    signal: AbortSignal.any([stop, AbortSignal.timeout(limitMs)]),
+    signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
   });
   if (response.status !== 200 || response.body === null) {
     await response.body?.cancel();
-    throw new Error(`the key set is answered with status ${response.status}`);
+    throw new Error(`the response to the request for the key set has status ${response.status}`);
   }
   const { keys } = parseDocument(await readText(response.body));
   return keys.flatMap((key) => {
@@ -55,7 +56,7 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The document itself stays out of the errors, which are logged. */
+/** Parses a key set. Its errors are logged, and so do not contain the document. */
 function parseDocument(text: string): z.output<typeof KeyDocument> {
   let json: unknown;
   try {
@@ -64,7 +65,7 @@ function parseDocument(text: string): z.output<typeof KeyDocument> {
     throw new Error('the key set is not JSON');
   }
   const parsed = KeyDocument.safeParse(json);
-  if (!parsed.success) throw new Error('the answer is not a key set');
+  if (!parsed.success) throw new Error('the response is not a key set');
   return parsed.data;
 }
 

@@ -8,22 +8,12 @@ import { fetchSigningKeys } from './key-document.ts';
 
 export interface KeySetState {
   readonly issuer: string;
-  /** There are keys and they are not too old: tokens can be verified. */
+  /** Whether tokens can be verified: there are keys, and they are not too old. */
   readonly isUsable: boolean;
-  /** The last fetch succeeded. */
+  /** Whether the last fetch succeeded. */
   readonly isReachable: boolean;
-  /** When the keys were last fetched. */
+  /** When the keys were last fetched; undefined before the first success. */
   readonly fetchedAt: Date | undefined;
-}
-
-/** The keys of another issuer, kept so that tokens verify while it is away for a while. */
-export interface KeySet {
-  /**
-   * The key a token names, for jose. Throws jwks_unavailable while that cannot be told, and jose's
-   * JWKSNoMatchingKey when the issuer answers and has no such key.
-   */
-  readonly find: JWTVerifyGetKey;
-  state(): KeySetState;
 }
 
 interface KeySetOptions {
@@ -39,32 +29,39 @@ interface FetchedKeys {
   readonly fetchedAt: Date;
 }
 
-/** Fetches the keys now and then again and again until `stop` aborts. */
-export function startKeySet({ config, log, clock, stop }: KeySetOptions): KeySet {
+export type KeySet = ReturnType<typeof startKeySet>;
+
+/**
+ * Starts caching the keys of another issuer, so that tokens verify while the issuer is unavailable
+ * for a while. Fetches them now and periodically until `stop` aborts.
+ */
+export function startKeySet({ config, log, clock, stop }: KeySetOptions) {
   const { issuer, jwksUri } = config;
   const { maxAgeSeconds, refreshSeconds, coolDownSeconds } = config.keyCache;
   let keys: FetchedKeys | undefined;
   let isReachable: boolean | undefined;
   let fetching: Promise<void> | undefined;
-  let lastLookUp = -Infinity;
+  let lastLookUpAt = -Infinity;
 
-  const secondsSince = (moment: number) => (clock().getTime() - moment) / 1000;
+  const secondsSince = (timeMs: number) => (clock().getTime() - timeMs) / 1000;
 
-  /** What the issuer publishes now replaces what it published before: so it withdraws a key. */
+  /** Fetches the keys and replaces the ones before, so that a withdrawn key is forgotten. */
   async function fetchKeys(): Promise<void> {
     try {
       const fetched = await fetchSigningKeys(jwksUri, stop);
       const find = createLocalJWKSet({ keys: fetched });
       keys = { find, count: fetched.length, fetchedAt: clock() };
-      if (isReachable === false) log.info({ issuer }, 'the key set of an issuer is back');
+      if (isReachable === false)
+        log.info({ issuer }, 'the key set of an issuer is available again');
       isReachable = true;
     } catch (error) {
       isReachable = false;
-      if (!stop.aborted) log.warn({ err: error, issuer }, 'the key set of an issuer is away');
+      if (!stop.aborted)
+        log.warn({ err: error, issuer }, 'fetching the key set of an issuer failed');
     }
   }
 
-  /** One fetch at a time, shared by all who wait for it. */
+  /** Shares one fetch among concurrent callers. */
   function refresh(): Promise<void> {
     fetching ??= fetchKeys().finally(() => {
       fetching = undefined;
@@ -75,8 +72,9 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions): KeySet
   async function keepFresh(): Promise<void> {
     while (!stop.aborted) {
       await refresh();
-      const seconds = isReachable ? refreshSeconds : Math.min(refreshSeconds, coolDownSeconds);
-      // Replicas that start together must not ask together for ever.
+      const seconds =
+        isReachable === true ? refreshSeconds : Math.min(refreshSeconds, coolDownSeconds);
+      // Jitter spreads the fetches of replicas that started together.
       const jitter = 0.9 + Math.random() * 0.2;
       await setTimeout(seconds * jitter * 1000, undefined, { signal: stop, ref: false }).catch(
         () => undefined,
@@ -84,11 +82,11 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions): KeySet
     }
   }
 
-  /** Strangers can name any key: their tokens cost the issuer one fetch a cool-down. */
+  /** Fetches at most once a cool-down: anybody can send tokens that name unknown keys. */
   async function refreshForLookUp(): Promise<void> {
     if (fetching === undefined) {
-      if (secondsSince(lastLookUp) < coolDownSeconds) return;
-      lastLookUp = clock().getTime();
+      if (secondsSince(lastLookUpAt) < coolDownSeconds) return;
+      lastLookUpAt = clock().getTime();
     }
     await refresh();
   }
@@ -110,20 +108,29 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions): KeySet
     }
   }
 
+  async function find(
+    ...token: Parameters<JWTVerifyGetKey>
+  ): Promise<Awaited<ReturnType<JWTVerifyGetKey>>> {
+    const cached = await findCached(...token);
+    if (cached !== undefined) return cached;
+    await refreshForLookUp();
+    const found = await findCached(...token);
+    if (found !== undefined) return found;
+    // An unavailable issuer may have published a new key meanwhile.
+    if (isReachable !== true || usableKeys() === undefined) throw new AppError('jwks_unavailable');
+    throw new errors.JWKSNoMatchingKey();
+  }
+
   void keepFresh();
   return {
-    async find(...token) {
-      const cached = await findCached(...token);
-      if (cached !== undefined) return cached;
-      await refreshForLookUp();
-      const found = await findCached(...token);
-      if (found !== undefined) return found;
-      // An issuer that is away may have a new key by now.
-      if (isReachable !== true || usableKeys() === undefined)
-        throw new AppError('jwks_unavailable');
-      throw new errors.JWKSNoMatchingKey();
-    },
-    state: () => ({
+    /**
+     * Finds the key that a token names, for jose. Throws jwks_unavailable while it is unknown
+     * whether the issuer has such a key, and jose's JWKSNoMatchingKey if it has none.
+     */
+    find,
+
+    /** Returns the state of the key set, without a request to the issuer. */
+    state: (): KeySetState => ({
       issuer,
       isUsable: usableKeys() !== undefined,
       isReachable: isReachable === true,

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
+import type { Act, Acted } from '../../trail/act.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { forgetLostParts } from './lost-parts.ts';
 import { assertWhole, loadParts, type PartRow } from '../parts/recorded-parts.ts';
@@ -19,83 +19,22 @@ import {
   type SessionRow,
 } from '../sessions/session-rows.ts';
 
-/** One request at a time assembles; the lease lets another try if its process dies over it. */
+/** Seconds after which another request may assemble the file if the process of the first died. */
 const leaseSeconds = 120;
-
-export interface Completion {
-  /**
-   * Assembles the object, exactly once, and starts hashing it in the background. Throws not_found,
-   * session_expired, session_closed, completion_in_progress or invalid_parts, whose details name
-   * the parts to send.
-   */
-  complete(
-    caller: Caller,
-    sessionId: string,
-    requestId: string,
-  ): Promise<z.input<typeof CompletedUpload>>;
-}
 
 interface CompletionOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly store: ObjectStore;
   readonly hashes: FileHashes;
   readonly clock: Clock;
 }
 
-export function createCompletion(options: CompletionOptions): Completion {
-  const { db, audit, store, hashes, clock } = options;
+export type Completion = ReturnType<typeof createCompletion>;
 
-  /** Checks the parts and takes the lease. */
-  function begin(caller: Caller, sessionId: string) {
-    return db.asUser(caller, async (tx) => {
-      const session = await lockOpenSession(tx, sessionId, clock());
-      const parts = await loadParts(tx, sessionId);
-      assertWhole(session, parts);
-      await tx
-        .updateTable('upload_sessions')
-        .set({ completing_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})` })
-        .where('id', '=', sessionId)
-        .execute();
-      return { session, parts };
-    });
-  }
-
-  function finish(caller: Caller, session: SessionRow, version: string, requestId: string) {
-    return db.asUser(caller, async (tx) => {
-      const { status } = await lockSession(tx, session.id);
-      if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
-      const completedAt = clock();
-      await tx
-        .updateTable('upload_sessions')
-        .set({
-          status: 'COMPLETED',
-          completed_at: completedAt,
-          completing_until: null,
-          object_version: version,
-        })
-        .where('id', '=', session.id)
-        .execute();
-      await audit.append(tx, {
-        action: 'upload.completed',
-        ...byOwner(caller, requestId),
-        resource: { type: 'upload', id: session.id },
-        data: { fileSize: session.file_size, totalParts: session.total_parts },
-      });
-      return completedAt;
-    });
-  }
-
-  async function release(caller: Caller, sessionId: string): Promise<void> {
-    await db.asUser(caller, (tx) =>
-      tx
-        .updateTable('upload_sessions')
-        .set({ completing_until: null })
-        .where('id', '=', sessionId)
-        .execute(),
-    );
-  }
-
+/** Creates the service that assembles the parts of an upload. */
+export function createCompletion({ db, act, store, hashes, clock }: CompletionOptions) {
+  /** Returns the error to report when the store did not complete an upload. */
   async function explain(
     caller: Caller,
     session: SessionRow,
@@ -107,21 +46,82 @@ export function createCompletion(options: CompletionOptions): Completion {
     return forgetLostParts({ db, store }, caller, session, parts, error);
   }
 
-  return {
-    async complete(caller, sessionId, requestId) {
-      audit.assertWritable();
-      const { session, parts } = await begin(caller, sessionId);
-      const { storage_key: key, storage_upload_id: uploadId, file_size: size } = session;
-      try {
-        const { version } = await store.completeMultipart(key, uploadId, parts);
-        const completedAt = await finish(caller, session, version, requestId);
-        hashes.start(caller, { id: sessionId, key, version, size });
-        return { sessionId, fileKey: key, fileSize: size, completedAt };
-      } catch (error) {
-        const failure = await explain(caller, session, parts, error).catch(closedIfGone);
-        await release(caller, sessionId).catch(() => undefined);
-        throw failure;
-      }
-    },
-  };
+  /**
+   * Assembles the object, exactly once, and starts to hash it in the background. Throws not_found,
+   * session_expired, session_closed, completion_in_progress or invalid_parts, whose details name
+   * the parts to send.
+   */
+  async function complete(
+    request: ServiceRequest,
+    sessionId: string,
+  ): Promise<z.input<typeof CompletedUpload>> {
+    const { caller } = request;
+    act.assertWritable();
+    const { session, parts } = await db.asUser(caller, (tx) => begin(tx, sessionId, clock()));
+    const { storage_key: key, storage_upload_id: uploadId, file_size: size } = session;
+    try {
+      const { version } = await store.completeMultipart(key, uploadId, parts);
+      // An assembled object is recorded even if the audit backlog has become full meanwhile.
+      const completedAt = await act(
+        request,
+        (tx) => recordCompletion(tx, session, version, clock()),
+        { evenWithFullBacklog: true },
+      );
+      hashes.start(caller, { id: sessionId, key, version, size });
+      return { sessionId, fileKey: key, fileSize: size, completedAt };
+    } catch (error) {
+      const failure = await explain(caller, session, parts, error).catch(closedIfGone);
+      await db.asUser(caller, (tx) => release(tx, sessionId)).catch(() => undefined);
+      throw failure;
+    }
+  }
+
+  return { complete };
+}
+
+/** Checks that all parts have arrived, and takes the lease to assemble them. */
+async function begin(tx: Tx, sessionId: string, now: Date) {
+  const session = await lockOpenSession(tx, sessionId, now);
+  const parts = await loadParts(tx, sessionId);
+  assertWhole(session, parts);
+  await tx
+    .updateTable('upload_sessions')
+    .set({ completing_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})` })
+    .where('id', '=', sessionId)
+    .execute();
+  return { session, parts };
+}
+
+async function recordCompletion(
+  tx: Tx,
+  session: SessionRow,
+  version: string,
+  completedAt: Date,
+): Promise<Acted<Date>> {
+  const { status } = await lockSession(tx, session.id);
+  if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
+  await tx
+    .updateTable('upload_sessions')
+    .set({
+      status: 'COMPLETED',
+      completed_at: completedAt,
+      completing_until: null,
+      object_version: version,
+    })
+    .where('id', '=', session.id)
+    .execute();
+  const completed = {
+    action: 'upload.completed',
+    resource: { type: 'upload', id: session.id },
+    data: { fileSize: session.file_size, totalParts: session.total_parts },
+  } as const;
+  return { answer: completedAt, events: [completed] };
+}
+
+async function release(tx: Tx, sessionId: string): Promise<void> {
+  await tx
+    .updateTable('upload_sessions')
+    .set({ completing_until: null })
+    .where('id', '=', sessionId)
+    .execute();
 }

@@ -3,22 +3,14 @@ import type { ObjectHasher } from '../../storage/object-hash.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-/** A completed upload's object. */
+/** The stored object of a completed upload. */
 export interface StoredFile {
-  /** Upload session. */
+  /** The id of the upload session. */
   readonly id: string;
   readonly key: string;
   readonly version: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
-}
-
-/** SHA3-256 of completed uploads: begun at completion, kept with the session, never computed twice here. */
-export interface FileHashes {
-  /** Begins in the background; a failure is tried again by whoever needs the hash. */
-  start(owner: Owner, file: StoredFile): void;
-  /** 64 hex digits, once known. Rejects with StorageError. */
-  wait(owner: Owner, file: StoredFile): Promise<string>;
 }
 
 interface FileHashesOptions {
@@ -27,7 +19,13 @@ interface FileHashesOptions {
   readonly log: Log;
 }
 
-export function createFileHashes({ db, hasher, log }: FileHashesOptions): FileHashes {
+export type FileHashes = ReturnType<typeof createFileHashes>;
+
+/**
+ * Creates the service that computes the SHA3-256 of completed uploads and keeps it with their
+ * upload sessions. A process never computes one hash twice at the same time.
+ */
+export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
   const running = new Map<string, Promise<string>>();
 
   async function compute(owner: Owner, file: StoredFile): Promise<string> {
@@ -43,6 +41,7 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions): FileHa
     return sha3;
   }
 
+  /** Resolves with the hash (64 hex digits) once it is computed. Rejects with StorageError. */
   function wait(owner: Owner, file: StoredFile): Promise<string> {
     const known = running.get(file.id);
     if (known !== undefined) return known;
@@ -53,7 +52,8 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions): FileHa
 
   return {
     wait,
-    start(owner, file) {
+    /** Starts to compute a hash in the background. After a failure, the next `wait` retries. */
+    start(owner: Owner, file: StoredFile): void {
       wait(owner, file).catch((error: unknown) => {
         log.warn({ err: error, sessionId: file.id }, 'hashing an upload failed');
       });

@@ -10,9 +10,10 @@ interface LostPartsOptions {
 }
 
 /**
- * Makes an upload completable again that the store has refused to complete. A request that was given up may still
- * arrive and replace the part that a later one has recorded; the store never assembles it, as its etag is another.
- * Such parts are forgotten, so that they can be sent again, and named in the error returned.
+ * Recovers an upload that the store refused to complete. A part request that timed out may still
+ * reach the store and replace the part that a retry has recorded; the store does not assemble such
+ * a part, since its ETag differs. Removes these parts from the record, so that the client can send
+ * them again, and returns the error that names them.
  */
 export async function forgetLostParts(
   { db, store }: LostPartsOptions,
@@ -23,7 +24,7 @@ export async function forgetLostParts(
 ): Promise<AppError> {
   const lost = new Set(await store.findLostParts(key, uploadId, parts));
   const forgotten = parts.filter(({ partNumber }) => lost.has(partNumber));
-  // What was not there a moment ago may be there now.
+  // The store has all of the parts by now, so that a retry may succeed.
   if (forgotten.length === 0) return new AppError('storage_unavailable', { cause });
   await db.asUser(owner, async (tx) => {
     const { status } = await lockSession(tx, id);

@@ -4,21 +4,21 @@ import { finished } from 'node:stream/promises';
 import { AppError } from '../../errors/app-error.ts';
 import { idleMs, limitIdle } from '../../http/requests/idle-clients.ts';
 
-/** The declared length of a part. Throws length_required. */
+/** Returns the Content-Length of a part in bytes. Throws length_required. */
 export function declaredLength(request: IncomingMessage): number {
   const header = request.headers['content-length'];
   if (header === undefined) throw new AppError('length_required');
   return Number(header);
 }
 
-/** Gets the body of a part ready to be read: a client that stops sending is let go. */
+/** Prepares the body of a part for reading, and disconnects a client that stops sending. */
 export function watchBody(request: IncomingMessage): void {
   request.pause();
   request.on('error', () => undefined);
   limitIdle(request, idleMs);
 }
 
-/** Reads the body to its end and keeps only its SHA-256 (base64). Throws incomplete_body. */
+/** Reads the body to its end, and returns only its SHA-256 (base64). Throws incomplete_body. */
 export async function drainBody(request: IncomingMessage): Promise<string> {
   watchBody(request);
   const hash = createHash('sha256');

@@ -4,7 +4,7 @@ import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { lockOpenSession } from '../sessions/session-rows.ts';
 
-/** A dead process's claim ends within this time; a living one renews it well before. */
+/** Seconds after which the claim of a dead process expires; a running process renews it before. */
 const leaseSeconds = 15;
 const renewMs = 5_000;
 
@@ -19,7 +19,7 @@ export interface PartClaim extends PartTarget {
   readonly claimId: string;
 }
 
-/** A part as recorded. `sha256` is base64. */
+/** A part that is stored and recorded. `sha256` is base64. */
 export interface RecordedPart {
   readonly size: number;
   readonly etag: string;
@@ -27,8 +27,8 @@ export interface RecordedPart {
 }
 
 /**
- * Claims a part, or answers what is recorded of it already.
- * Throws part_in_progress while another request holds it.
+ * Claims a part, or returns it if it is recorded already. Throws part_in_progress while another
+ * request holds the claim.
  */
 export async function claimPart(
   tx: Tx,
@@ -36,7 +36,7 @@ export async function claimPart(
   { sessionId, partNumber }: PartTarget,
   size: number,
 ): Promise<PartClaim | RecordedPart> {
-  // A claim lost in a crash of Postgres costs a retry: it need not wait for the disk.
+  // The commit need not wait for the disk: losing a claim in a crash only costs a retry.
   await sql`set local synchronous_commit = off`.execute(tx);
   const claimId = randomUUID();
   const claimed = await tx
@@ -72,7 +72,7 @@ export async function claimPart(
   return { size: recordedSize, etag, sha256 };
 }
 
-/** Throws invalid_part_size when the parts stored and on their way are more than the file. */
+/** Throws invalid_part_size if the stored and the claimed parts together exceed the file size. */
 export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): Promise<void> {
   const { bytes } = await tx
     .selectFrom('upload_parts')
@@ -89,7 +89,7 @@ interface KeptClaim {
   stop(): void;
 }
 
-/** Keeps a claim alive until stopped. A renewal that fails is tried again. */
+/** Renews a claim until stopped. A renewal that fails is retried. */
 export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptClaim {
   const losing = new AbortController();
   async function renew(): Promise<void> {
@@ -105,7 +105,7 @@ export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptCla
   return { lost: losing.signal, stop: () => clearInterval(timer) };
 }
 
-/** Records the part. Throws part_in_progress when the claim was lost, and as the session has it. */
+/** Records a part. Throws part_in_progress if the claim was lost, or as `lockOpenSession` does. */
 export async function recordPart(
   tx: Tx,
   claim: PartClaim,
@@ -122,7 +122,7 @@ export async function recordPart(
   if (numUpdatedRows === 0n) throw inProgress();
 }
 
-/** Gives the part up, so that it can be sent again at once. */
+/** Releases the claim of a part, so that it can be sent again at once. */
 export async function releaseClaim(db: Database, owner: Owner, claim: PartClaim): Promise<void> {
   await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), claim).execute());
 }

@@ -1,8 +1,8 @@
 import { AppError } from '../../errors/app-error.ts';
 
 /**
- * The sha-256 of a Content-Digest header (RFC 9530), base64; undefined when the header is absent or
- * names only other algorithms. Throws digest_mismatch when it cannot be read.
+ * Returns the sha-256 of a Content-Digest header (RFC 9530) in base64, or undefined if the header is
+ * absent or names only other algorithms. Throws digest_mismatch if the header is malformed.
  */
 export function parseContentDigest(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
@@ -10,7 +10,7 @@ export function parseContentDigest(header: string | string[] | undefined): strin
     .split(',')
     .map((member) => /^\s*([a-z0-9-]+)=:([A-Za-z0-9+/]+={0,2}):\s*$/.exec(member));
   if (members.some((member) => member === null)) throw new AppError('digest_mismatch');
-  // The last one counts where there are several (RFC 9651 §4.2.2).
+  // If there are several, the last one counts (RFC 9651 §4.2.2).
   const digest = members.findLast((member) => member?.[1] === 'sha-256')?.[2];
   if (digest !== undefined && Buffer.from(digest, 'base64').length !== 32) {
     throw new AppError('digest_mismatch');

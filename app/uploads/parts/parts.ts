@@ -4,6 +4,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 import { parseContentDigest } from './content-digest.ts';
@@ -27,14 +28,6 @@ import {
   type SessionRow,
 } from '../sessions/session-rows.ts';
 
-export interface Parts {
-  /**
-   * Receives one part. A part that is recorded already is hashed and compared, never stored again.
-   * A body that breaks leaves nothing behind.
-   */
-  receive(caller: Caller, target: PartTarget, request: IncomingMessage): Promise<Answer>;
-}
-
 type Answer = z.input<typeof StoredPart>;
 
 interface PartsOptions {
@@ -43,7 +36,10 @@ interface PartsOptions {
   readonly clock: Clock;
 }
 
-export function createParts({ db, store, clock }: PartsOptions): Parts {
+export type Parts = ReturnType<typeof createParts>;
+
+/** Creates the service that receives the parts of uploads. */
+export function createParts({ db, store, clock }: PartsOptions) {
   /** Streams the body to the store under a claim and records it. */
   async function storeBody(
     caller: Caller,
@@ -74,7 +70,7 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
         return toAnswer(claim.partNumber, part, await countParts(tx, claim.sessionId));
       });
     } catch (error) {
-      // The rest of the body runs off, so that the client hears the answer.
+      // Drains the rest of the body, so that the client can read the response.
       request.resume();
       await releaseClaim(db, caller, claim).catch(() => undefined);
       throw toAppError(error);
@@ -84,10 +80,18 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
   }
 
   return {
-    async receive(caller, target, request) {
+    /**
+     * Receives one part from `stream`. If the part is recorded already, only hashes the body and
+     * compares it, and never stores it again. An incomplete body leaves nothing behind.
+     */
+    async receive(
+      { caller }: ServiceRequest,
+      target: PartTarget,
+      stream: IncomingMessage,
+    ): Promise<Answer> {
       const { sessionId, partNumber } = target;
-      const size = declaredLength(request);
-      parseContentDigest(request.headers['content-digest']);
+      const size = declaredLength(stream);
+      parseContentDigest(stream.headers['content-digest']);
       const { session, part } = await db.asUser(caller, async (tx) => {
         const session = await lockOpenSession(tx, sessionId, clock());
         assertPart(partNumber, size, session.total_parts);
@@ -95,22 +99,22 @@ export function createParts({ db, store, clock }: PartsOptions): Parts {
         if ('claimId' in part) await assertRoom(tx, sessionId, session.file_size);
         return { session, part };
       });
-      if ('claimId' in part) return storeBody(caller, session, part, request);
-      await compareBody(part, request);
+      if ('claimId' in part) return storeBody(caller, session, part, stream);
+      await compareBody(part, stream);
       const progress = await db.asUser(caller, (tx) => countParts(tx, sessionId));
       return toAnswer(partNumber, part, progress);
     },
   };
 }
 
-/** Throws part_conflict unless the body is the one recorded. */
+/** Throws part_conflict unless the body has the SHA-256 of the recorded part. */
 async function compareBody(recorded: RecordedPart, request: IncomingMessage): Promise<void> {
   const sha256 = await drainBody(request);
   assertDigest(request, sha256);
   if (sha256 !== recorded.sha256) throw new AppError('part_conflict');
 }
 
-/** Throws digest_mismatch unless the body is the one that Content-Digest states, if it states one. */
+/** Throws digest_mismatch if the Content-Digest header states another SHA-256. */
 function assertDigest(request: IncomingMessage, sha256: string): void {
   const stated = parseContentDigest(request.headers['content-digest']);
   if (stated !== undefined && stated !== sha256) throw new AppError('digest_mismatch');
@@ -119,14 +123,14 @@ function assertDigest(request: IncomingMessage, sha256: string): void {
 function toAnswer(
   partNumber: number,
   { size, etag, sha256 }: RecordedPart,
-  progress: { uploadedParts: number; uploadedBytes: number },
+  progress: { readonly uploadedParts: number; readonly uploadedBytes: number },
 ): Answer {
   return { partNumber, size, etag, checksumSha256: sha256, ...progress };
 }
 
 function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
-  // What `beforeEnd` threw.
+  // `beforeEnd` threw it.
   if (error.cause instanceof AppError) return error.cause;
   const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';
   return isShort ? new AppError('incomplete_body', { cause: error }) : closedIfGone(error);

@@ -2,14 +2,14 @@ import type { Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 
-/** A part as recorded, as far as a completion needs it. */
+/** The fields of a recorded part that a completion needs. */
 export interface PartRow {
   readonly partNumber: number;
   readonly etag: string;
   readonly size: number;
 }
 
-/** The parts that have arrived, in order. */
+/** Loads the parts that have arrived, in the order of their numbers. */
 export async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
   const rows = await tx
     .selectFrom('upload_parts')
@@ -25,7 +25,7 @@ export async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
   }));
 }
 
-/** Throws invalid_parts unless all parts are there and add up to the file. */
+/** Throws invalid_parts unless all parts have arrived and their sizes add up to the file's. */
 export function assertWhole(session: SessionRow, parts: readonly PartRow[]): void {
   const stored = new Set(parts.map(({ partNumber }) => partNumber));
   const numbers = Array.from({ length: session.total_parts }, (_, index) => index + 1);
@@ -35,7 +35,7 @@ export function assertWhole(session: SessionRow, parts: readonly PartRow[]): voi
   if (bytes !== session.file_size) throw new AppError('invalid_parts');
 }
 
-/** Names the parts to be sent, or sent again, before the upload can be completed. */
+/** Returns the error that names the parts which must be sent before the upload can complete. */
 export function missingParts(partNumbers: readonly number[], cause?: unknown): AppError {
   const details = partNumbers.map((number) => ({
     path: `parts.${number}`,

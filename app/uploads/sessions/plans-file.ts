@@ -11,11 +11,11 @@ const Plans = z.record(
 
 interface PlansFile {
   readonly plans: ReadonlyMap<string, Plan>;
-  /** One line each, naming plans and fields and never values. With any, there are no plans. */
+  /** One line for each problem, without values. If there are any, `plans` is empty. */
   readonly problems: readonly string[];
 }
 
-/** Reads the JSON object of plans by name; the standard plan has settings of its own. */
+/** Reads the JSON file of plans by name, without the standard plan: it has its own settings. */
 export function readPlans(file: string): PlansFile {
   const read = readJsonFile(file);
   if ('problem' in read) return failed([read.problem]);

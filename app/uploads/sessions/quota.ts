@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { lockName } from '../../db/advisory-lock.ts';
 import type { Owner, Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 
 export interface Plan {
@@ -9,8 +10,8 @@ export interface Plan {
 }
 
 /**
- * Throws quota_exceeded if another upload of `fileSize` bytes would go beyond the plan. Uploads of
- * one user are counted one after the other: the lock lasts until the transaction ends.
+ * Throws quota_exceeded if another upload of `fileSize` bytes would exceed the plan. Locks the
+ * user's quota until the transaction ends, so that concurrent uploads are counted one by one.
  */
 export async function assertQuota(
   tx: Tx,
@@ -18,6 +19,7 @@ export async function assertQuota(
   plan: Plan,
   fileSize: number,
 ): Promise<void> {
+  takesLock(tx, 'upload quota');
   await lockName(tx, `uploads:${owner.userId}`);
   const { rows } = await sql<{ open: number; bytes: string | null }>`
     select count(*) filter (where status = 'IN_PROGRESS') as open, sum(file_size) as bytes

@@ -11,14 +11,17 @@ export const UploadConfig = z.strictObject({
   allowedMimeTypes: z.array(z.string()),
 });
 
-/** NFC, at most 255 bytes of UTF-8, no control character, no separator, no `.` or `..`. */
+/**
+ * A file name, normalized to NFC: at most 255 bytes of UTF-8, no control characters or separators,
+ * and neither `.` nor `..`.
+ */
 const FileName = z
   .string()
   .min(1)
   .transform((name) => name.normalize('NFC'))
   .refine((name) => Buffer.byteLength(name) <= 255, 'must be at most 255 bytes')
   .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}/\\]/u.test(name), 'has a control character or separator')
-  .refine((name) => name !== '.' && name !== '..', 'is no file name');
+  .refine((name) => name !== '.' && name !== '..', 'is not a file name');
 
 export const CreateUpload = z.strictObject({
   fileName: FileName,
@@ -74,6 +77,6 @@ export const UploadProgress = z.strictObject({
   uploadedBytes: z.int(),
   totalBytes: z.int(),
   expiresAt: Timestamp,
-  /** Once completed: what the answer to `complete` said, should it have been lost. */
+  /** Present once completed, for clients that missed the response to `complete`. */
   fileKey: z.string().optional(),
 });

@@ -1,13 +1,15 @@
 import type { Selectable } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
-/** The caller's session, locked until the transaction ends. Throws not_found. */
+/** Locks an upload session until the transaction ends, and returns it. Throws not_found. */
 export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow> {
+  takesLock(tx, 'upload session');
   const row = await tx
     .selectFrom('upload_sessions')
     .selectAll()
@@ -19,8 +21,8 @@ export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow
 }
 
 /**
- * The same where parts may still come. Throws also session_expired, session_closed or
- * completion_in_progress.
+ * Locks an upload session that accepts parts until the transaction ends, and returns it. Throws
+ * not_found, session_expired, session_closed or completion_in_progress.
  */
 export async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
   const row = await lockSession(tx, sessionId);
@@ -30,7 +32,7 @@ export async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Pro
   return row;
 }
 
-/** The caller's session. Throws not_found. */
+/** Loads an upload session. Throws not_found. */
 export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow> {
   const row = await tx
     .selectFrom('upload_sessions')
@@ -41,13 +43,13 @@ export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow
   return row;
 }
 
-/** What the store throws of an upload that it has no more, as the session's end. */
+/** Returns session_closed if the error is upload_not_found of the store, else the error itself. */
 export function closedIfGone(error: unknown): unknown {
   const isGone = error instanceof StorageError && error.code === 'upload_not_found';
   return isGone ? new AppError('session_closed', { cause: error }) : error;
 }
 
-/** Throws session_expired, in every state; also when another process's clock was ahead. */
+/** Throws session_expired in every state, also if a process whose clock is ahead has expired it. */
 export function assertNotExpired(row: SessionRow, now: Date): void {
   if (row.expires_at <= now || row.status === 'EXPIRED') throw new AppError('session_expired');
 }
@@ -59,11 +61,11 @@ export function assertNotCompleting(row: SessionRow, now: Date): void {
   }
 }
 
-/** What has arrived so far. */
+/** Counts the parts that have arrived, and their bytes. */
 export async function countParts(
   tx: Tx,
   sessionId: string,
-): Promise<{ uploadedParts: number; uploadedBytes: number }> {
+): Promise<{ readonly uploadedParts: number; readonly uploadedBytes: number }> {
   const { count, bytes } = await tx
     .selectFrom('upload_parts')
     .select(({ fn }) => [

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { v7 as uuidv7 } from 'uuid';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Caller } from '../../http/requests/caller.ts';
-import type { Idempotency } from '../../http/routing/idempotency.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
+import type { Act, Acted } from '../../trail/act.ts';
 import { maxFileSize, partsFit } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
@@ -21,33 +19,11 @@ import {
   lockSession,
 } from './session-rows.ts';
 
-type Created = z.input<typeof CreatedUpload>;
-
-/** The life of an upload session but for its parts and completion. */
-export interface UploadSessions {
-  /** Throws mime_type_not_allowed, file_too_large, invalid_total_parts or quota_exceeded. */
-  create(
-    caller: Caller,
-    file: z.output<typeof CreateUpload>,
-    requestId: string,
-    idempotency?: Idempotency<Created>,
-  ): Promise<Created>;
-  /** Throws not_found or session_expired. */
-  progress(caller: Caller, sessionId: string): Promise<z.input<typeof UploadProgress>>;
-  /**
-   * Aborting again gives the same answer.
-   * Throws not_found, session_completed or completion_in_progress.
-   */
-  abort(
-    caller: Caller,
-    sessionId: string,
-    requestId: string,
-  ): Promise<z.input<typeof AbortedUpload>>;
-}
+type File = z.output<typeof CreateUpload>;
 
 interface UploadSessionsOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
+  readonly act: Act;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
   readonly clock: Clock;
@@ -56,10 +32,13 @@ interface UploadSessionsOptions {
   readonly allowedMimeTypes: readonly string[];
 }
 
-export function createUploadSessions(options: UploadSessionsOptions): UploadSessions {
-  const { db, audit, outbox, store, clock } = options;
+export type UploadSessions = ReturnType<typeof createUploadSessions>;
 
-  function assertAcceptable(file: z.output<typeof CreateUpload>): void {
+/** Creates the service that opens, shows and aborts upload sessions. */
+export function createUploadSessions(options: UploadSessionsOptions) {
+  const { db, act, outbox, store, clock } = options;
+
+  function assertAcceptable(file: File): void {
     if (!options.allowedMimeTypes.includes(file.mimeType)) {
       throw new AppError('mime_type_not_allowed');
     }
@@ -67,55 +46,51 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
     if (!partsFit(file.fileSize, file.totalParts)) throw new AppError('invalid_total_parts');
   }
 
+  /** Opens the multipart upload in the store, and records its session with `insert`. */
+  async function openUpload<T>(
+    storageKey: string,
+    insert: (uploadId: string) => Promise<T>,
+  ): Promise<T> {
+    const uploadId = await store.createMultipart(storageKey);
+    try {
+      return await insert(uploadId);
+    } catch (error) {
+      // A session that may be stored needs its upload. Without a session, the upload is garbage.
+      if (!mayBeStored(error)) {
+        await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
   return {
-    async create(caller, file, requestId, idempotency) {
+    /**
+     * Opens an upload session. Throws mime_type_not_allowed, file_too_large, invalid_total_parts or
+     * quota_exceeded.
+     */
+    async create(request: ServiceRequest, file: File): Promise<z.input<typeof CreatedUpload>> {
+      const { caller } = request;
       assertAcceptable(file);
-      audit.assertWritable();
+      act.assertWritable();
       const plan = options.plan(caller.plan);
       await db.asUser(caller, (tx) => assertQuota(tx, caller, plan, file.fileSize));
 
       const id = uuidv7();
       const storageKey = `${randomUUID()}/${file.fileName}`;
-      const uploadId = await store.createMultipart(storageKey);
-      const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
-      const created = { sessionId: id, uploadId, expiresAt };
-      try {
-        await db.asUser(caller, async (tx) => {
+      return openUpload(storageKey, (uploadId) =>
+        act(request, async (tx) => {
           await assertQuota(tx, caller, plan, file.fileSize);
-          await tx
-            .insertInto('upload_sessions')
-            .values({
-              id,
-              user_id: caller.userId,
-              tenant_id: caller.tenantId,
-              file_name: file.fileName,
-              file_size: file.fileSize,
-              mime_type: file.mimeType,
-              total_parts: file.totalParts,
-              storage_key: storageKey,
-              storage_upload_id: uploadId,
-              expires_at: expiresAt,
-            })
-            .execute();
-          await idempotency?.keep(tx, created);
-          await audit.append(tx, {
-            action: 'upload.created',
-            ...byOwner(caller, requestId),
-            resource: { type: 'upload', id },
-            data: { fileSize: file.fileSize, totalParts: file.totalParts },
-          });
-        });
-      } catch (error) {
-        // A session that is there all the same needs its upload; one that no session has is garbage.
-        if (!mayBeStored(error)) {
-          await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
-        }
-        throw error;
-      }
-      return created;
+          const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
+          return insertSession(tx, caller, file, { id, storageKey, uploadId, expiresAt });
+        }),
+      );
     },
 
-    progress: (caller, sessionId) =>
+    /** Returns how far an upload is. Throws not_found or session_expired. */
+    progress: (
+      { caller }: ServiceRequest,
+      sessionId: string,
+    ): Promise<z.input<typeof UploadProgress>> =>
       db.asUser(caller, async (tx) => {
         const session = await loadSession(tx, sessionId);
         assertNotExpired(session, clock());
@@ -130,38 +105,76 @@ export function createUploadSessions(options: UploadSessionsOptions): UploadSess
         };
       }),
 
-    async abort(caller, sessionId, requestId) {
-      audit.assertWritable();
-      return db.asUser(caller, async (tx) => {
-        const session = await lockSession(tx, sessionId);
-        if (session.status === 'COMPLETED') throw new AppError('session_completed');
-        if (session.aborted_at !== null) {
-          return { sessionId, status: 'ABORTED' as const, abortedAt: session.aborted_at };
-        }
-        const abortedAt = clock();
-        assertNotCompleting(session, abortedAt);
-        await tx
-          .updateTable('upload_sessions')
-          .set({ status: 'ABORTED', aborted_at: abortedAt })
-          .where('id', '=', sessionId)
-          .execute();
-        await outbox.add(tx, 'multipart.abort', {
-          key: session.storage_key,
-          uploadId: session.storage_upload_id,
-        });
-        await audit.append(tx, {
-          action: 'upload.aborted',
-          ...byOwner(caller, requestId),
-          resource: { type: 'upload', id: sessionId },
-          data: {},
-        });
-        return { sessionId, status: 'ABORTED' as const, abortedAt };
-      });
-    },
+    /**
+     * Aborts an upload; aborting it again gives the same response. Throws not_found,
+     * session_completed or completion_in_progress.
+     */
+    abort: (request: ServiceRequest, sessionId: string): Promise<z.input<typeof AbortedUpload>> =>
+      act(request, (tx) => abortSession(tx, outbox, sessionId, clock())),
   };
 }
 
-/** Of a transaction: the connection may have been lost over the answer to its commit. */
+interface OpenedUpload {
+  readonly id: string;
+  readonly storageKey: string;
+  readonly uploadId: string;
+  readonly expiresAt: Date;
+}
+
+async function insertSession(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  { fileName, fileSize, mimeType, totalParts }: File,
+  { id, storageKey, uploadId, expiresAt }: OpenedUpload,
+): Promise<Acted<z.input<typeof CreatedUpload>>> {
+  await tx
+    .insertInto('upload_sessions')
+    .values({
+      id,
+      user_id: userId,
+      tenant_id: tenantId,
+      file_name: fileName,
+      file_size: fileSize,
+      mime_type: mimeType,
+      total_parts: totalParts,
+      storage_key: storageKey,
+      storage_upload_id: uploadId,
+      expires_at: expiresAt,
+    })
+    .execute();
+  const created = {
+    action: 'upload.created',
+    resource: { type: 'upload', id },
+    data: { fileSize, totalParts },
+  } as const;
+  return { answer: { sessionId: id, uploadId, expiresAt }, events: [created] };
+}
+
+async function abortSession(
+  tx: Tx,
+  outbox: Outbox,
+  sessionId: string,
+  now: Date,
+): Promise<Acted<z.input<typeof AbortedUpload>>> {
+  const session = await lockSession(tx, sessionId);
+  if (session.status === 'COMPLETED') throw new AppError('session_completed');
+  const toAnswer = (abortedAt: Date) => ({ sessionId, status: 'ABORTED' as const, abortedAt });
+  if (session.aborted_at !== null) return { answer: toAnswer(session.aborted_at), events: [] };
+  assertNotCompleting(session, now);
+  await tx
+    .updateTable('upload_sessions')
+    .set({ status: 'ABORTED', aborted_at: now })
+    .where('id', '=', sessionId)
+    .execute();
+  await outbox.add(tx, 'multipart.abort', {
+    key: session.storage_key,
+    uploadId: session.storage_upload_id,
+  });
+  const resource = { type: 'upload', id: sessionId } as const;
+  return { answer: toAnswer(now), events: [{ action: 'upload.aborted', resource, data: {} }] };
+}
+
+/** Returns whether a failed transaction may be committed, since only its reply was lost. */
 function mayBeStored(error: unknown): boolean {
   return error instanceof AppError && error.code === 'database_unavailable';
 }

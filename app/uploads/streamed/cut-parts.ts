@@ -1,6 +1,6 @@
 /**
- * Cuts a stream into parts of `partBytes`, the last of which may be smaller. Two buffers take turns:
- * a part is there until the second one after it is asked for.
+ * Cuts a stream into parts of `partBytes` bytes; the last part may be smaller. Two buffers alternate:
+ * a part stays intact until the second part after it is requested.
  */
 export async function* cutParts(
   chunks: AsyncIterable<Buffer>,

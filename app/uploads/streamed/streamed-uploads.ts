@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import { byOwner } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { RequestEvent } from '../../trail/event.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Caller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import type { Completion } from '../completion/completion.ts';
@@ -19,38 +18,19 @@ import {
 } from '../sessions/session-rows.ts';
 import type { UploadSessions } from '../sessions/sessions.ts';
 
-/** Of every upload two such parts are in memory: one on its way to the store, one being read. */
+/** The size of a part. Each upload has two in memory: one is being sent, the other being read. */
 const partBytes = 8 * 2 ** 20;
 const pieceBytes = 2 ** 18;
 
 interface StreamedFile {
   readonly fileName: string;
   readonly mimeType: string;
-  /** Bytes that it will have at most, set aside of the plan until its end tells how many. */
+  /** The maximum size in bytes, which the quota counts until the actual size is known. */
   readonly atMost: number;
-}
-
-type Completed = z.input<typeof CompletedUpload>;
-
-/** Files that come in one request: a session like any other, of which nothing remains if it fails. */
-export interface StreamedUploads {
-  /**
-   * Stores what is read of `chunks` and completes the upload. Throws what the steps of an upload
-   * throw, validation_failed for a file without a byte, and what `chunks` throws.
-   */
-  receive(
-    caller: Caller,
-    file: StreamedFile,
-    chunks: AsyncIterable<Buffer>,
-    requestId: string,
-  ): Promise<Completed>;
-  /** Removes a completed upload that nothing refers to, with what is stored of it. */
-  discard(tx: Tx, caller: Caller, sessionId: string, requestId: string): Promise<void>;
 }
 
 interface StreamedUploadsOptions {
   readonly db: Database;
-  readonly audit: AuditTrail;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
   readonly sessions: UploadSessions;
@@ -65,8 +45,14 @@ interface SentPart {
   readonly sha256: string;
 }
 
-export function createStreamedUploads(options: StreamedUploadsOptions): StreamedUploads {
-  const { db, audit, outbox, store, sessions, completion, clock } = options;
+export type StreamedUploads = ReturnType<typeof createStreamedUploads>;
+
+/**
+ * Creates the service that receives a whole file in one request. Each file has an upload session
+ * like any other, which is aborted if the request fails.
+ */
+export function createStreamedUploads(options: StreamedUploadsOptions) {
+  const { db, outbox, store, sessions, completion, clock } = options;
 
   async function send(
     session: SessionRow,
@@ -81,7 +67,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
     return { part_number: partNumber, size: bytes.length, ...sent };
   }
 
-  /** While a part is sent the next one is read. */
+  /** Sends all parts. The next part is read while one is being sent. */
   async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
     const parts = cutParts(chunks, Math.min(partBytes, session.file_size));
     const sent: SentPart[] = [];
@@ -96,14 +82,14 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
       }
       return sent;
     } catch (error) {
-      // An abort of the upload would not reach a part that is still on its way.
+      // Aborting the upload would leave behind a part that is still being sent.
       stop.abort(error);
       await sending?.catch(() => undefined);
       throw error;
     }
   }
 
-  /** From now on the session is of exactly these parts. */
+  /** Records these parts as the only ones of the session, with the actual size of the file. */
   async function record(tx: Tx, session: SessionRow, parts: readonly SentPart[]): Promise<void> {
     const now = clock();
     const locked = await lockOpenSession(tx, session.id, now);
@@ -114,7 +100,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
       .set({ file_size, total_parts: parts.length })
       .where('id', '=', session_id)
       .execute();
-    // Whoever found the session elsewhere may have sent some.
+    // Another client of the user may have sent parts to the session.
     await tx.deleteFrom('upload_parts').where('session_id', '=', session_id).execute();
     await tx
       .insertInto('upload_parts')
@@ -122,39 +108,50 @@ export function createStreamedUploads(options: StreamedUploadsOptions): Streamed
       .execute();
   }
 
-  return {
-    async receive(caller, { atMost: fileSize, ...file }, chunks, requestId) {
-      const totalParts = Math.ceil(fileSize / partBytes);
-      const declared = { ...file, fileSize, totalParts };
-      const { sessionId } = await sessions.create(caller, declared, requestId);
-      try {
-        const session = await db.asUser(caller, (tx) => loadSession(tx, sessionId));
-        const parts = await sendAll(session, chunks);
-        if (parts.length === 0) throw emptyFile();
-        await db.asUser(caller, (tx) => record(tx, session, parts));
-        return await completion.complete(caller, sessionId, requestId);
-      } catch (error) {
-        // Where that fails too, it ends as sessions do that nobody ends.
-        await sessions.abort(caller, sessionId, requestId).catch(() => undefined);
-        throw closedIfGone(error);
-      }
-    },
+  /**
+   * Stores the bytes of `chunks` and completes the upload. Throws the errors of the steps of an
+   * upload, validation_failed for an empty file, and the errors of `chunks`.
+   */
+  async function receive(
+    request: ServiceRequest,
+    { atMost: fileSize, ...file }: StreamedFile,
+    chunks: AsyncIterable<Buffer>,
+  ): Promise<z.input<typeof CompletedUpload>> {
+    const { caller } = request;
+    const totalParts = Math.ceil(fileSize / partBytes);
+    const declared = { ...file, fileSize, totalParts };
+    const { sessionId } = await sessions.create(request, declared);
+    try {
+      const session = await db.asUser(caller, (tx) => loadSession(tx, sessionId));
+      const parts = await sendAll(session, chunks);
+      if (parts.length === 0) throw emptyFile();
+      await db.asUser(caller, (tx) => record(tx, session, parts));
+      return await completion.complete(request, sessionId);
+    } catch (error) {
+      // If that fails too, the session expires.
+      await sessions.abort(request, sessionId).catch(() => undefined);
+      throw closedIfGone(error);
+    }
+  }
 
-    async discard(tx, caller, sessionId, requestId) {
+  return {
+    receive,
+
+    /**
+     * Removes a completed upload that no document refers to, with its stored object. Resolves with
+     * the events to record.
+     */
+    async discard(tx: Tx, sessionId: string): Promise<RequestEvent[]> {
       const removed = await tx
         .deleteFrom('upload_sessions')
         .where('id', '=', sessionId)
         .where('status', '=', 'COMPLETED')
         .returning(['storage_key as key', 'object_version as version'])
         .executeTakeFirst();
-      if (removed === undefined || removed.version === null) return;
+      if (removed === undefined || removed.version === null) return [];
       await outbox.add(tx, 'object.delete', { key: removed.key, version: removed.version });
-      await audit.append(tx, {
-        action: 'upload.aborted',
-        ...byOwner(caller, requestId),
-        resource: { type: 'upload', id: sessionId },
-        data: {},
-      });
+      const resource = { type: 'upload', id: sessionId } as const;
+      return [{ action: 'upload.aborted', resource, data: {} }];
     },
   };
 }

@@ -6,40 +6,21 @@ import { usableMs } from '../sessions/limits.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
 
-/** Who lets uploads expire, for their entries. */
+/** The request that expires uploads, for its audit entries. */
 interface ExpiryCause {
   /** The name of the internal API key. */
   readonly requestedBy: string;
   readonly requestId: string;
 }
 
-/**
- * The end of uploads that nobody went on with, a batch a call, each in the service's transaction.
- * Sessions that somebody else has locked are passed over; a later run looks again.
- */
-export interface UploadExpiry {
-  /**
-   * Lets open sessions past their end expire, unless they are just being completed. Answers how many:
-   * fewer than a batch when there are no more.
-   */
-  expireSessions(tx: Tx, cause: ExpiryCause): Promise<number>;
-  /**
-   * Removes completed uploads, with their objects, that became no document in time: of the next ones
-   * after a place. `next` is undefined at the end.
-   */
-  removeFiles(
-    tx: Tx,
-    cause: ExpiryCause,
-    after: CompletedPlace | undefined,
-  ): Promise<{ removed: number; next: CompletedPlace | undefined }>;
-  /** Removes sessions that ended long ago without a file. Answers as expireSessions does. */
-  removeSessions(tx: Tx): Promise<number>;
-  /** What all of them would find. */
-  count(tx: Tx): Promise<{ sessions: number; files: number; endedSessions: number }>;
+interface ExpiryCounts {
+  readonly sessions: number;
+  readonly files: number;
+  readonly endedSessions: number;
 }
 
 export const expiryBatchSize = 100;
-/** Of sessions that were aborted or have expired. */
+/** Milliseconds for which aborted and expired sessions are kept. */
 const endedKeptMs = 7 * 86_400_000;
 
 interface ExpiryOptions {
@@ -48,10 +29,16 @@ interface ExpiryOptions {
   readonly clock: Clock;
 }
 
-export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): UploadExpiry {
+export type UploadExpiry = ReturnType<typeof createUploadExpiry>;
+
+/**
+ * Creates the service that ends abandoned uploads, one batch a call, in transactions of the service
+ * login. Skips upload sessions that another transaction has locked; a later run checks them again.
+ */
+export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   const ago = (ms: number) => new Date(clock().getTime() - ms);
 
-  /** One entry a session, sorted as the sequences of entries are locked. */
+  /** Appends an entry for each session, in the order in which their sequences are locked. */
   async function record(tx: Tx, rows: readonly SessionRow[], cause: ExpiryCause): Promise<void> {
     for (const row of rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       await audit.append(tx, {
@@ -66,20 +53,12 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): Upl
   }
 
   return {
-    async expireSessions(tx, cause) {
-      const rows = await tx
-        .updateTable('upload_sessions')
-        .set({ status: 'EXPIRED', completing_until: null })
-        .where('id', 'in', () =>
-          selectOverdue(tx, clock())
-            .select('id')
-            .orderBy('expires_at')
-            .limit(expiryBatchSize)
-            .forUpdate()
-            .skipLocked(),
-        )
-        .returningAll()
-        .execute();
+    /**
+     * Expires open sessions past their end, unless they are being completed. Resolves with their
+     * number, which is less than `expiryBatchSize` when no more are left.
+     */
+    async expireSessions(tx: Tx, cause: ExpiryCause): Promise<number> {
+      const rows = await expireOverdue(tx, clock());
       const uploads = rows.map((row) => ({
         key: row.storage_key,
         uploadId: row.storage_upload_id,
@@ -89,7 +68,15 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): Upl
       return rows.length;
     },
 
-    async removeFiles(tx, cause, after) {
+    /**
+     * Checks the next completed uploads after a position, and removes those that became no document
+     * in time, with their objects. `next` is undefined at the end.
+     */
+    async removeFiles(
+      tx: Tx,
+      cause: ExpiryCause,
+      after: CompletedPlace | undefined,
+    ): Promise<{ readonly removed: number; readonly next: CompletedPlace | undefined }> {
       const { ids, next } = await findUnused(tx, ago(usableMs), { after, limit: expiryBatchSize });
       const rows = await removeUnused(tx, ids);
       const objects = rows.map(({ storage_key: key, object_version: version }) => ({
@@ -101,7 +88,11 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): Upl
       return { removed: rows.length, next };
     },
 
-    async removeSessions(tx) {
+    /**
+     * Removes sessions that were aborted or expired long ago. Resolves with their number, which is
+     * less than `expiryBatchSize` when no more are left.
+     */
+    async removeSessions(tx: Tx): Promise<number> {
       const { numDeletedRows } = await tx
         .deleteFrom('upload_sessions')
         .where('id', 'in', () =>
@@ -115,7 +106,8 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): Upl
       return Number(numDeletedRows);
     },
 
-    count: async (tx) => ({
+    /** Counts what the other methods would expire or remove. */
+    count: async (tx: Tx): Promise<ExpiryCounts> => ({
       sessions: await countAll(selectOverdue(tx, clock())),
       files: await countUnused(tx, ago(usableMs)),
       endedSessions: await countAll(selectEnded(tx, ago(endedKeptMs))),
@@ -123,7 +115,23 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions): Upl
   };
 }
 
-/** Past their end, and not just being completed. */
+function expireOverdue(tx: Tx, now: Date): Promise<SessionRow[]> {
+  return tx
+    .updateTable('upload_sessions')
+    .set({ status: 'EXPIRED', completing_until: null })
+    .where('id', 'in', () =>
+      selectOverdue(tx, now)
+        .select('id')
+        .orderBy('expires_at')
+        .limit(expiryBatchSize)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returningAll()
+    .execute();
+}
+
+/** Selects open sessions past their end that are not being completed. */
 function selectOverdue(tx: Tx, now: Date) {
   return tx
     .selectFrom('upload_sessions')
@@ -134,7 +142,7 @@ function selectOverdue(tx: Tx, now: Date) {
     );
 }
 
-/** Aborted, or else expired, by `before`. */
+/** Selects sessions that were aborted or expired by `before`. */
 function selectEnded(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')

@@ -5,41 +5,17 @@ import { markPrefix } from '../../restore/marks/mark-key.ts';
 import { wasRestored } from '../../restore/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
-import { findFiles, findOpenUploads, findPromised, lockSessionsOf } from './references.ts';
+import { findFiles, findOpenUploads, lockSessionsOf } from './references.ts';
+import { findWaitingRemovals } from '../../outbox/waiting.ts';
 
 type StoredUpload = OutboxPayloads['multipart.abort'];
 type StoredObject = OutboxPayloads['object.delete'];
 
-/**
- * What the object store keeps and no row refers to: uploads whose opening was never recorded, what a
- * completion made that came too late.
- *
- * A key has a row from before anything is completed under it until its removal is promised, and is
- * never used again. So only an upload that is just being opened has no row yet: the grace period is
- * for that moment, and for clocks that differ.
- *
- * Where the database is an older backup, what was stored after it has no row either. Nothing is found
- * for 30 days after that was accepted.
- */
-export interface Garbage {
-  /**
-   * Open uploads older than the grace period that no row refers to, by pages. Rejects with
-   * StorageError, and until the start is admitted with what is away.
-   */
-  findUploads(): AsyncIterable<readonly StoredUpload[]>;
-  /** The same of objects. */
-  findObjects(): AsyncIterable<readonly StoredObject[]>;
-  /** Promises the removal of those that no row refers to still. Answers how many. */
-  abortUploads(tx: Tx, uploads: readonly StoredUpload[]): Promise<number>;
-  /** The same of objects. */
-  deleteObjects(tx: Tx, objects: readonly StoredObject[]): Promise<number>;
-}
-
 const pageSize = 100;
 const keptAfterRestoreDays = 30;
-/** As sessions have them. Whatever else is in the store, such as marks, is not to be removed. */
+/** Keys of upload sessions. Other objects in the store, such as marks, must never be removed. */
 const ofSession = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
-/** An upload of a mark takes no time; one that was cut off is gone on with by nobody. */
+/** The grace period of uploads of marks: they are short, and interrupted ones are not resumed. */
 const markGraceHours = 24;
 
 interface GarbageOptions {
@@ -51,15 +27,29 @@ interface GarbageOptions {
   readonly graceHours: number;
 }
 
-export function createGarbage(options: GarbageOptions): Garbage {
+export type Garbage = ReturnType<typeof createGarbage>;
+
+/**
+ * Creates the service that finds and removes garbage: what the object store holds and no row refers
+ * to. Examples are uploads whose opening was never recorded, and objects of a completion that came
+ * too late.
+ *
+ * A key has a row from before anything is completed under it until its removal is in the outbox,
+ * and is never used again. So only an upload that is just being opened has no row yet: the grace
+ * period covers that moment, and clocks that differ.
+ *
+ * After a restore of an older backup of the database, objects that were stored since have no row
+ * either. Nothing is found for 30 days after such a restore was accepted.
+ */
+export function createGarbage(options: GarbageOptions) {
   const { db, outbox, store, admission, clock, graceHours } = options;
 
   const graceOfObject = (key: string) => (ofSession.test(key) ? graceHours : Infinity);
   const graceOfUpload = (key: string) =>
     key.startsWith(markPrefix) ? markGraceHours : graceOfObject(key);
 
-  /** What is old enough. */
-  async function* pagesOf<T extends { key: string; createdAt: Date }>(
+  /** Yields pages of the items that are older than the grace period of their key. */
+  async function* pagesOf<T extends { readonly key: string; readonly createdAt: Date }>(
     listed: AsyncIterable<T>,
     graceOf: (key: string) => number,
   ): AsyncGenerator<T[]> {
@@ -83,41 +73,50 @@ export function createGarbage(options: GarbageOptions): Garbage {
   }
 
   return {
-    async *findUploads() {
+    /**
+     * Yields pages of open uploads that are older than the grace period and that no row refers to.
+     * Throws StorageError, and the error of an unavailable backend until this start is admitted.
+     */
+    async *findUploads(): AsyncGenerator<readonly StoredUpload[]> {
       for await (const page of pagesOf(store.listUploads(), graceOfUpload)) {
         const uploads = page.map(({ key, uploadId }) => ({ key, uploadId }));
         yield await db.asService((tx) => withoutSession(tx, uploads));
       }
     },
 
-    async *findObjects() {
+    /** Yields pages of objects, under the conditions and with the errors of `findUploads`. */
+    async *findObjects(): AsyncGenerator<readonly StoredObject[]> {
       for await (const page of pagesOf(store.listObjects(), graceOfObject)) {
         const unused = await db.asService((tx) => withoutFile(tx, page));
         yield (await Promise.all(unused.map(({ key }) => statObject(key)))).flat();
       }
     },
 
-    async abortUploads(tx, uploads) {
+    /**
+     * Adds to the outbox the abort of those uploads that still have no row. Resolves with their
+     * number.
+     */
+    async abortUploads(tx: Tx, uploads: readonly StoredUpload[]): Promise<number> {
       await lockSessionsOf(tx, keysOf(uploads));
-      const garbage = await withoutPromise(
-        tx,
-        'multipart.abort',
-        await withoutSession(tx, uploads),
-      );
+      const garbage = await notYetRemoved(tx, 'multipart.abort', await withoutSession(tx, uploads));
       await outbox.addAll(tx, 'multipart.abort', garbage);
       return garbage.length;
     },
 
-    async deleteObjects(tx, objects) {
+    /**
+     * Adds to the outbox the deletion of those objects that still have no row. Resolves with their
+     * number.
+     */
+    async deleteObjects(tx: Tx, objects: readonly StoredObject[]): Promise<number> {
       await lockSessionsOf(tx, keysOf(objects));
-      const garbage = await withoutPromise(tx, 'object.delete', await withoutFile(tx, objects));
+      const garbage = await notYetRemoved(tx, 'object.delete', await withoutFile(tx, objects));
       await outbox.addAll(tx, 'object.delete', garbage);
       return garbage.length;
     },
   };
 }
 
-function keysOf(items: readonly { key: string }[]): string[] {
+function keysOf(items: readonly { readonly key: string }[]): string[] {
   return items.map(({ key }) => key);
 }
 
@@ -129,7 +128,7 @@ async function withoutSession(
   return uploads.filter(({ key, uploadId }) => open.get(key) !== uploadId);
 }
 
-async function withoutFile<T extends { key: string }>(
+async function withoutFile<T extends { readonly key: string }>(
   tx: Tx,
   objects: readonly T[],
 ): Promise<readonly T[]> {
@@ -137,12 +136,12 @@ async function withoutFile<T extends { key: string }>(
   return objects.filter(({ key }) => !files.has(key));
 }
 
-/** Those of which nobody has promised it before. */
-async function withoutPromise<T extends { key: string }>(
+/** Returns the items whose removal is not in the outbox yet. */
+async function notYetRemoved<T extends { readonly key: string }>(
   tx: Tx,
   kind: 'multipart.abort' | 'object.delete',
   items: readonly T[],
 ): Promise<readonly T[]> {
-  const promised = await findPromised(tx, kind, keysOf(items));
-  return items.filter(({ key }) => !promised.has(key));
+  const waiting = await findWaitingRemovals(tx, kind, keysOf(items));
+  return items.filter(({ key }) => !waiting.has(key));
 }

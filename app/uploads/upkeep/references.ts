@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
 
-/** Which of these keys are those of open sessions, each with the upload that the session has. */
+/** Returns the multipart upload of each of these storage keys that has an open session. */
 export async function findOpenUploads(
   tx: Tx,
   keys: readonly string[],
@@ -16,7 +16,7 @@ export async function findOpenUploads(
   return new Map(rows.map((row) => [row.storage_key, row.storage_upload_id]));
 }
 
-/** Which of these keys are, or may yet become, those of files: of sessions, or of versions of documents. */
+/** Returns those of these keys that belong to upload sessions or to versions of documents. */
 export async function findFiles(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set();
   const rows = await tx
@@ -31,9 +31,10 @@ export async function findFiles(tx: Tx, keys: readonly string[]): Promise<Readon
   return new Set(rows.map((row) => row.storage_key));
 }
 
-/** Until the transaction ends, nobody changes what their sessions are. */
+/** Locks the upload sessions of these keys until the transaction ends. */
 export async function lockSessionsOf(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
+  takesLock(tx, 'upload session');
   await tx
     .selectFrom('upload_sessions')
     .select('id')
@@ -43,14 +44,14 @@ export async function lockSessionsOf(tx: Tx, keys: readonly string[]): Promise<v
     .execute();
 }
 
-/** Which of these keys wait in the outbox already. */
-export async function findPromised(
-  tx: Tx,
-  kind: 'multipart.abort' | 'object.delete',
-  keys: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ key: string }>`
-    select payload::json->>'key' as key from outbox
-    where kind = ${kind} and payload::json->>'key' = any(${keys}::text[])`.execute(tx);
-  return new Set(rows.map(({ key }) => key));
+/** Returns whether any row refers to a stored file. If none does, an empty store is a new one. */
+export async function hasFiles(tx: Tx): Promise<boolean> {
+  const upload = await tx.selectFrom('upload_sessions').select('id').limit(1).executeTakeFirst();
+  if (upload !== undefined) return true;
+  const version = await tx
+    .selectFrom('document_versions')
+    .select('document_id')
+    .limit(1)
+    .executeTakeFirst();
+  return version !== undefined;
 }

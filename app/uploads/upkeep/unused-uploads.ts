@@ -3,7 +3,7 @@ import { NIL } from 'uuid';
 import type { Tx } from '../../db/database.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 
-/** How far a walk over completed uploads, oldest first, has come. */
+/** A position in the list of completed uploads, oldest first. */
 export interface CompletedPlace {
   readonly completedAt: Date;
   readonly id: string;
@@ -14,20 +14,21 @@ const start: CompletedPlace = {
   id: NIL,
 };
 
-/** Of `upload_sessions`: the file is no version of a document. */
+/** The condition that the file of a row of `upload_sessions` is no version of a document. */
 const isUnused = sql<boolean>`not exists (
   select from document_versions where document_versions.storage_key = upload_sessions.storage_key
 )`;
 
 /**
- * The ids of unused uploads among the next `limit` completed by `before`, and where to go on: undefined
- * at the end. A walk, as most completed uploads are documents and would be looked at each time anew.
+ * Returns the ids of unused uploads among the next `limit` that were completed by `before`, and the
+ * position of the next call (undefined at the end). Without a position, each call would check anew
+ * all uploads that are documents, and most are.
  */
 export async function findUnused(
   tx: Tx,
   before: Date,
-  { after = start, limit }: { after: CompletedPlace | undefined; limit: number },
-): Promise<{ ids: string[]; next: CompletedPlace | undefined }> {
+  { after = start, limit }: { readonly after: CompletedPlace | undefined; readonly limit: number },
+): Promise<{ readonly ids: readonly string[]; readonly next: CompletedPlace | undefined }> {
   const page = await selectCompleted(tx, before)
     .select(['id', 'completed_at as completedAt', isUnused.as('isUnused')])
     .where(({ eb, refTuple, tuple }) =>
@@ -44,7 +45,10 @@ export async function findUnused(
   };
 }
 
-/** Removes those of the uploads that are unused still and that nobody is just making a document of. */
+/**
+ * Removes those of these uploads that are still unused, and returns them. Skips uploads that are
+ * locked, since a document is being created from them.
+ */
 export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<SessionRow[]> {
   if (ids.length === 0) return [];
   const held = await tx
@@ -56,7 +60,7 @@ export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<Sess
     .skipLocked()
     .execute();
   if (held.length === 0) return [];
-  // Only now that they are locked is it certain what became of them.
+  // Whether they are unused is certain only now that they are locked.
   return tx
     .deleteFrom('upload_sessions')
     .where(

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import { forgottenAfterMs } from './proof-limits.ts';
 
-/** Removes addresses that are no longer looked at, at most `limit` of them. Answers how many. */
+/** Removes at most `limit` client addresses that no longer count. Resolves with their number. */
 export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('known_addresses')
@@ -22,6 +22,12 @@ export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Prom
   return Number(numDeletedRows);
 }
 
+/** Removes the client addresses from which these accounts logged in. */
+export async function forgetAddressesOf(tx: Tx, accountIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('known_addresses').where('account_id', 'in', accountIds).execute();
+}
+
+/** Counts the client addresses that `removeOldAddresses` would remove without a limit. */
 export async function countOldAddresses(tx: Tx, now: Date): Promise<number> {
   const { count } = await tx
     .selectFrom('known_addresses')

@@ -1,18 +1,19 @@
 import type { Readable } from 'node:stream';
-import { AppError } from '../../errors/app-error.ts';
 import { repeat } from '../../async/repeat.ts';
+import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 
 /**
- * Breaks off what is being sent soon after its reader would be refused: a file may take hours, and
- * its share or its reader's session may end meanwhile. Without an answer the sending goes on.
- * @param assertMayRead throws the AppError that another request would get.
+ * Ends a download within seconds once its reader may no longer read the file: sending it may take
+ * hours, and the share or the reader's login session may end meanwhile. If the check itself fails,
+ * the download continues.
+ * @param assertMayRead throws the AppError that a new request of the reader would get.
  */
 export function endWithRight(body: Readable, assertMayRead: () => Promise<unknown>, log: Log) {
-  const looking = repeat(
-    lookEveryMs,
+  const checking = repeat(
+    checkEveryMs,
     async () => void (await assertMayRead()),
     (error) => {
       if (!(error instanceof AppError) || error.status >= 500) return;
@@ -20,5 +21,5 @@ export function endWithRight(body: Readable, assertMayRead: () => Promise<unknow
       body.destroy(error);
     },
   );
-  body.once('close', () => void looking.stop());
+  body.once('close', () => void checking.stop());
 }

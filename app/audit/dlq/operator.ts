@@ -1,0 +1,23 @@
+import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { AuditEvent } from '../../trail/event.ts';
+
+/** The operator who retries or abandons dead letters, as entries name them. */
+export interface Operator {
+  readonly actor: AuditEvent['actor'];
+  readonly requestId: string;
+  /** A note that the operator adds about who they are. */
+  readonly by: string | null;
+}
+
+/** Returns the operator who sent a request: a user or the holder of an internal API key. */
+export function operatorOf(
+  { caller, requestId }: ServiceRequest<Caller | InternalCaller>,
+  by: string | null = null,
+): Operator {
+  const actor =
+    'internalKey' in caller
+      ? ({ type: 'system', id: caller.internalKey } as const)
+      : ({ type: 'user', id: caller.userId } as const);
+  return { actor, requestId, by };
+}

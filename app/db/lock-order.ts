@@ -1,0 +1,56 @@
+import type { Tx } from './database.ts';
+
+/**
+ * The order in which a transaction takes its locks. Two transactions that both keep to it cannot
+ * deadlock. Several locks of one kind are taken in the order of their ids.
+ */
+const lockOrder = [
+  'account',
+  'master envelope',
+  'device count',
+  'device',
+  'envelope',
+  'login session',
+  'document',
+  'share',
+  'share recipient',
+  'sharing key',
+  'upload quota',
+  'upload session',
+  'sync request',
+  'sync object',
+  'signing keys',
+  'restoration',
+  'dead letter',
+  'audit sequence',
+] as const;
+
+export type LockKind = (typeof lockOrder)[number];
+
+const rankOf = new Map<LockKind, number>(lockOrder.map((kind, rank) => [kind, rank]));
+
+const kindsHeld = new WeakMap<Tx, Set<LockKind>>();
+
+/** Begins to check the order of a transaction's locks; production leaves it out. */
+export function watchLocks(tx: Tx): void {
+  kindsHeld.set(tx, new Set());
+}
+
+/**
+ * States that the transaction is about to take a lock of this kind. Call it in every function that
+ * locks rows or names. Throws while developing where the transaction holds a lock that comes later,
+ * and none of this kind yet.
+ */
+export function takesLock(tx: Tx, kind: LockKind): void {
+  const held = kindsHeld.get(tx);
+  if (held === undefined || held.has(kind)) return;
+  const later = [...held].find((other) => rank(other) > rank(kind));
+  if (later !== undefined) {
+    throw new Error(`a lock of kind '${kind}' is taken after '${later}': see app/db/lock-order.ts`);
+  }
+  held.add(kind);
+}
+
+function rank(kind: LockKind): number {
+  return rankOf.get(kind) ?? 0;
+}

@@ -1,0 +1,95 @@
+import type { Owner, Tx } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+
+/** The tables whose rows name their owner by user and tenant. */
+type OwnedTable = {
+  [Table in keyof Schema]: Schema[Table] extends { user_id: unknown; tenant_id: unknown }
+    ? Table
+    : never;
+}[keyof Schema];
+
+interface Fate {
+  /**
+   * The fate of the rows when their owner's account is closed: `keys` and `data` are removed here,
+   * in the order of this table; `feature` is left to a function of the table's own feature; `kept`
+   * rows stay.
+   */
+  readonly closure: 'keys' | 'data' | 'feature' | 'kept';
+  /** Whether rows in another tenant forbid moving the account, which would not see them. */
+  readonly move: 'refused' | 'allowed';
+}
+
+const keys = { closure: 'keys', move: 'refused' } as const;
+const data = { closure: 'data', move: 'refused' } as const;
+const feature = { closure: 'feature', move: 'refused' } as const;
+/** Audit entries stay in the tenant in which their actions happened. */
+const log = { closure: 'kept', move: 'allowed' } as const;
+
+/**
+ * The fate of every table with owners. A new one does not compile until it has an entry here, and a
+ * test compares the names with the database.
+ */
+export const fates = {
+  devices: keys,
+  session_devices: keys,
+  key_envelopes: keys,
+  sync_counters: data,
+  sync_objects: data,
+  sync_history: data,
+  sync_requests: data,
+  // documents.removeUnsealed
+  documents: feature,
+  document_versions: feature,
+  document_keywords: feature,
+  upload_sessions: feature,
+  upload_parts: feature,
+  // sharing.removeAll
+  document_shares: feature,
+  share_recipients: feature,
+  sharing_keys: feature,
+  // endSessions revokes them; they are kept so that the reuse of a refresh token is noticed.
+  login_sessions: { closure: 'feature', move: 'allowed' },
+  // Responses that are kept for 24 hours.
+  idempotency_keys: { closure: 'kept', move: 'allowed' },
+  audit_entries: log,
+  audit_sequences: log,
+  audit_tallies: log,
+} as const satisfies Record<OwnedTable, Fate>;
+
+type Counts = Readonly<Partial<Record<OwnedTable, number>>>;
+
+const tables = Object.keys(fates) as OwnedTable[];
+
+/** Removes the rows of an owner from all tables of a fate. Resolves with the counts by table. */
+export async function removeRows(tx: Tx, owner: Owner, closure: 'keys' | 'data'): Promise<Counts> {
+  const counts: Partial<Record<OwnedTable, number>> = {};
+  for (const table of tables.filter((name) => fates[name].closure === closure)) {
+    counts[table] = await removeFrom(tx, table, owner);
+  }
+  return counts;
+}
+
+async function removeFrom(tx: Tx, table: OwnedTable, { userId, tenantId }: Owner): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom(table)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Returns the tables with rows of a user outside of a tenant, which forbid the move to it. */
+export async function findLeftBehind(tx: Tx, { userId, tenantId }: Owner): Promise<string[]> {
+  const left: string[] = [];
+  for (const table of tables.filter((name) => fates[name].move === 'refused')) {
+    const row = await tx
+      .selectFrom(table)
+      .select('user_id')
+      .where('user_id', '=', userId)
+      .where('tenant_id', '<>', tenantId)
+      .limit(1)
+      .executeTakeFirst();
+    if (row !== undefined) left.push(table);
+  }
+  return left.toSorted();
+}

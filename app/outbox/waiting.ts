@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import type { Tx } from '../db/database.ts';
+
+/**
+ * Removes the e-mails about these users, and to this e-mail address, that have not been sent yet.
+ * Resolves with their number. One that is being sent right now may still arrive.
+ */
+export async function removeWaitingMails(
+  tx: Tx,
+  userIds: readonly string[],
+  email: string | null = null,
+): Promise<number> {
+  const removed = await tx
+    .deleteFrom('outbox')
+    .where('kind', '=', 'email')
+    .where(
+      sql<boolean>`(user_id = any(${userIds}::uuid[]) or payload::json ->> 'to' = ${email}::text)`,
+    )
+    .executeTakeFirst();
+  return Number(removed.numDeletedRows);
+}
+
+/** Counts the e-mails about these users that have not been sent yet. */
+export async function countWaitingMails(tx: Tx, userIds: readonly string[]): Promise<number> {
+  const { count } = await tx
+    .selectFrom('outbox')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', 'in', userIds)
+    .where('kind', '=', 'email')
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Returns those of these object keys whose deletion or abort waits in the outbox already. */
+export async function findWaitingRemovals(
+  tx: Tx,
+  kind: 'multipart.abort' | 'object.delete',
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ key: string }>`
+    select payload::json->>'key' as key from outbox
+    where kind = ${kind} and payload::json->>'key' = any(${keys}::text[])`.execute(tx);
+  return new Set(rows.map(({ key }) => key));
+}
+
+/**
+ * Deletes a message in the transaction of its effect. Resolves with false where the message was
+ * processed already.
+ */
+export async function takeMessage(tx: Tx, messageId: string): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('outbox')
+    .where('id', '=', messageId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}

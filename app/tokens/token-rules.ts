@@ -1,0 +1,32 @@
+import { errors, type JWTPayload } from 'jose';
+import { AppError } from '../errors/app-error.ts';
+
+/** Seconds for which an access token is valid. */
+export const accessTokenSeconds = 900;
+
+/** Seconds for which the access token of a recovery login is valid; it cannot be refreshed. */
+export const recoveryTokenSeconds = 600;
+
+/** Seconds for which a reauthentication is fresh (specification, MFA 1). */
+export const reauthTokenSeconds = 300;
+
+/** Tolerated difference between the clocks of issuers and of this service, in seconds. */
+export const clockSkewSeconds = 30;
+
+/** Returns the time of the `exp` claim. Throws invalid_token unless it is one. */
+export function expiryOf({ exp }: JWTPayload): Date {
+  const expiresAt = new Date((exp ?? Number.NaN) * 1000);
+  if (Number.isNaN(expiresAt.getTime())) throw new AppError('invalid_token');
+  return expiresAt;
+}
+
+/** Returns the API's error for an error of jose, and any other error unchanged. */
+export function toTokenError(error: unknown): unknown {
+  if (!(error instanceof errors.JOSEError)) return error;
+  if (error instanceof errors.JWTExpired) return new AppError('token_expired', { cause: error });
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'iss') return new AppError('invalid_issuer', { cause: error });
+    if (error.claim === 'aud') return new AppError('invalid_audience', { cause: error });
+  }
+  return new AppError('invalid_token', { cause: error });
+}

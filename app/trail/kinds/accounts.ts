@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { Count, nothing, Text, theUser, type EventKind } from './kind.ts';
+
+const removedWithAccount = {
+  documents: Count,
+  uploads: Count,
+  shares: Count,
+  sharingKeys: Count,
+  syncObjects: Count,
+  envelopes: Count,
+  devices: Count,
+};
+
+/** Entries of accounts, logins and login sessions. */
+export const accountEvents = {
+  'account.registered': {
+    resource: 'account',
+    actor: 'anonymous',
+    data: z.strictObject({ emailHash: Text }),
+  },
+  'account.activated': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject({ credentialFingerprint: Text }),
+  },
+  'account.closed': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject(removedWithAccount),
+    note: 'how many were removed; shares that the user received are counted too',
+  },
+  'account.swept': {
+    resource: 'account',
+    actor: 'system',
+    data: z.strictObject({ sessions: Count, ...removedWithAccount }),
+    note: 'how many were removed of what was added after the closure',
+  },
+  'account.granted': {
+    resource: 'account',
+    actor: 'system `cli`',
+    data: z.strictObject({
+      roles: Text.optional(),
+      scopes: Text.optional(),
+      plan: Text.optional(),
+      tenant: Text.optional(),
+      previousTenant: Text.optional(),
+    }),
+  },
+  'account.revoked': {
+    resource: 'account',
+    actor: 'system `cli`',
+    data: z.strictObject({
+      roles: Text.optional(),
+      scopes: Text.optional(),
+      sessions: Count.optional(),
+    }),
+  },
+  'account.purged': {
+    resource: 'purge',
+    actor: 'system, named by its internal key',
+    data: z.strictObject({
+      purgedAccounts: Count,
+      removedAuditTraces: Count,
+      removedEmails: Count,
+    }),
+    note: 'counts of one batch',
+  },
+  'auth.login': {
+    resource: 'session',
+    actor: theUser,
+    data: z.strictObject({ method: Text, deviceId: Text.optional() }),
+  },
+  'auth.login_failed': {
+    resource: 'account',
+    actor: 'anonymous',
+    data: z.strictObject({ addressHash: Text, count: Count, minute: Text }),
+  },
+  'auth.reauthenticated': {
+    resource: 'session',
+    actor: theUser,
+    data: z.strictObject({ method: z.enum(['password', 'srp']) }),
+  },
+  'auth.refreshed': { resource: 'session', actor: theUser, data: nothing },
+  'auth.session_revoked': {
+    resource: 'session',
+    actor: theUser,
+    data: z.strictObject({ bySession: Text.nullable() }),
+  },
+  'auth.refresh_reused': { resource: 'session', actor: 'anonymous', data: nothing },
+  'credentials.changed': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject({
+      method: Text,
+      credentialFingerprint: Text,
+      isRekey: z.boolean().optional(),
+      isRecovery: z.boolean().optional(),
+      sessions: Count.optional(),
+    }),
+    note: '`sessions` is how many other login sessions ended',
+  },
+} as const satisfies Record<string, EventKind>;

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { Count, nothing, Text, theUser, type EventKind } from './kind.ts';
+
+const syncWrite = {
+  resource: 'sync_object',
+  actor: theUser,
+  data: z.strictObject({
+    version: Count,
+    baseVersion: Count.nullable(),
+    deviceId: Text,
+    conflictType: Text.nullable(),
+    ruleApplied: Text.nullable(),
+  }),
+} as const satisfies EventKind;
+
+/** Entries of uploads, documents, shares and synchronised objects. */
+export const documentEvents = {
+  'upload.created': {
+    resource: 'upload',
+    actor: theUser,
+    data: z.strictObject({ fileSize: Count, totalParts: Count }),
+  },
+  'upload.completed': {
+    resource: 'upload',
+    actor: theUser,
+    data: z.strictObject({ fileSize: Count, totalParts: Count }),
+  },
+  'upload.aborted': { resource: 'upload', actor: theUser, data: nothing },
+  'upload.expired': {
+    resource: 'upload',
+    actor: 'system, named by its internal key',
+    data: z.strictObject({ fileSize: Count, wasCompleted: z.boolean() }),
+  },
+  'document.created': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ fileHash: Text, size: Count }),
+  },
+  'document.metadata_changed': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ version: Count, metadataHash: Text }),
+  },
+  'document.version_added': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ version: Count, fileHash: Text, size: Count }),
+  },
+  'document.sealed': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ fileHash: Text, size: Count, metadataHash: Text }),
+  },
+  'document.expired': {
+    resource: 'document',
+    actor: 'system',
+    data: z.strictObject({ version: Count, fileHash: Text }),
+  },
+  'document.deleted': {
+    resource: 'document',
+    actor: 'the user or an administrator',
+    data: z.strictObject({
+      fileHash: Text,
+      status: Text,
+      versions: Count,
+      sealedVersions: Count,
+    }),
+  },
+  'document.shared': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({
+      shareId: Text,
+      recipientId: Text,
+      permissions: Text,
+      expiresAt: Text.nullable(),
+    }),
+  },
+  'document.unshared': {
+    resource: 'document',
+    actor: theUser,
+    data: z.strictObject({ shareId: Text, recipientId: Text }),
+  },
+  'sync.created': syncWrite,
+  'sync.changed': syncWrite,
+  'sync.deleted': syncWrite,
+  'sync.conflicted': { ...syncWrite, note: 'a write that changed nothing; its outcome is failure' },
+} as const satisfies Record<string, EventKind>;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { Count, Text, theUser, type EventKind } from './kind.ts';
+
+const envelope = {
+  resource: 'envelope',
+  actor: theUser,
+  data: z.strictObject({ kind: Text, version: Count, deviceId: Text.optional() }),
+} as const satisfies EventKind;
+
+/** Entries of the users’ own keys and devices. */
+export const keyEvents = {
+  'envelope.created': envelope,
+  'envelope.replaced': envelope,
+  'envelope.removed': envelope,
+  'device.registered': {
+    resource: 'device',
+    actor: theUser,
+    data: z.strictObject({ envelopeId: Text, bySession: Text.nullable() }),
+  },
+  'device.changed': {
+    resource: 'device',
+    actor: theUser,
+    data: z.strictObject({ bySession: Text.nullable() }),
+  },
+  'device.revoked': {
+    resource: 'device',
+    actor: theUser,
+    data: z.strictObject({ sessions: Count, bySession: Text.nullable() }),
+  },
+  'sharing_key.changed': {
+    resource: 'sharing_key',
+    actor: theUser,
+    data: z.strictObject({ fingerprint: Text, version: Count }),
+  },
+} as const satisfies Record<string, EventKind>;

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { Count, Text, theUser, type EventKind } from './kind.ts';
+
+const maintenanceCounts = {
+  expiredSessions: Count.optional(),
+  removedFiles: Count.optional(),
+  removedSessions: Count.optional(),
+  expiredVersions: Count.optional(),
+  abortedUploads: Count.optional(),
+  deletedObjects: Count.optional(),
+  removedIdempotencyKeys: Count.optional(),
+  removedSyncRequests: Count.optional(),
+  removedAddresses: Count.optional(),
+  removedLoginSessions: Count.optional(),
+  removedSessionDevices: Count.optional(),
+  retriedEntries: Count.optional(),
+  recoveredEntries: Count.optional(),
+};
+
+/** Entries of signing keys, the audit log itself and maintenance. */
+export const operationEvents = {
+  'key.created': {
+    resource: 'key',
+    actor: 'system `keys`',
+    data: z.strictObject({
+      requestedBy: Text.nullable(),
+      purpose: Text,
+      generation: Count,
+      algorithm: Text,
+      publicKey: Text,
+      fingerprint: Text,
+      state: Text,
+    }),
+  },
+  'key.activated': {
+    resource: 'key',
+    actor: 'system `keys`',
+    data: z.strictObject({
+      requestedBy: Text.nullable(),
+      purpose: Text,
+      at: Text,
+      predecessor: Text.nullable(),
+      predecessorLost: z.literal(true).optional(),
+    }),
+  },
+  'key.retired': {
+    resource: 'key',
+    actor: 'system `keys`',
+    data: z.strictObject({
+      requestedBy: Text.nullable(),
+      purpose: Text,
+      at: Text,
+      successor: Text.nullable(),
+      lost: z.literal(true).optional(),
+    }),
+  },
+  'audit.retried': {
+    resource: 'audit_entry',
+    actor: 'an operator',
+    data: z.strictObject({
+      status: z.enum(['RECOVERED', 'PENDING']),
+      attempts: Count,
+      lastError: Text.nullable(),
+      by: Text.nullable(),
+    }),
+  },
+  'audit.abandoned': {
+    resource: 'audit_entry',
+    actor: 'an operator',
+    data: z.strictObject({
+      textHash: Text,
+      resourceType: Text,
+      resourceId: Text,
+      seq: Count,
+      lastError: Text.nullable(),
+      reason: Text.nullable(),
+      by: Text.nullable(),
+    }),
+    note: 'the tombstone of that entry',
+  },
+  'audit.read': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject({ count: Count, minute: Text }),
+  },
+  'maintenance.ran': {
+    resource: 'maintenance',
+    actor: 'system, named by its internal key',
+    data: z.strictObject({ task: Text, ...maintenanceCounts }),
+    note: 'counts of one batch',
+  },
+  'vault.marked': {
+    resource: 'mark',
+    actor: 'system `marks`',
+    data: z.strictObject({ sealed: Count, newestEntryId: Text.nullable(), keyIds: Text }),
+    note: 'kept in the object store, not in the log',
+  },
+  'vault.restored': {
+    resource: 'vault',
+    actor: 'system `marks` or `cli`',
+    data: z.strictObject({
+      mark: Text.optional(),
+      missing: Text.optional(),
+      sealed: Count.optional(),
+      epoch: Text,
+    }),
+  },
+} as const satisfies Record<string, EventKind>;

@@ -1,0 +1,79 @@
+import { auditRoutes } from '../audit/routes.ts';
+import { dlqRoutes } from '../audit/dlq/routes.ts';
+import { entryRoutes } from '../audit/entries/routes.ts';
+import { credentialsRoutes } from '../auth/credentials/routes.ts';
+import { loginRoutes } from '../auth/login/routes.ts';
+import { reauthRoutes } from '../auth/reauth/routes.ts';
+import { deviceRoutes } from '../devices/routes.ts';
+import { downloadRoutes } from '../documents/downloads/routes.ts';
+import { formUploadRoutes } from '../documents/form-upload/routes.ts';
+import { metadataRoutes } from '../documents/metadata/routes.ts';
+import { documentRoutes } from '../documents/routes.ts';
+import { sealingRoutes } from '../documents/sealing/routes.ts';
+import { searchRoutes } from '../documents/search/routes.ts';
+import { versionRoutes } from '../documents/versions/routes.ts';
+import { envelopeRoutes } from '../envelopes/routes.ts';
+import { healthRoutes } from '../health/routes.ts';
+import { createOpenApi } from '../http/openapi/openapi.ts';
+import type { Route } from '../http/routing/route.ts';
+import { keyRoutes } from '../keys/routes.ts';
+import { closureRoutes } from '../lifecycle/closure/routes.ts';
+import { purgeRoutes } from '../lifecycle/purge/routes.ts';
+import { maintenanceRoutes } from '../maintenance/routes.ts';
+import { registrationRoutes } from '../registration/routes.ts';
+import { sessionRoutes } from '../sessions/routes.ts';
+import { sharingKeyRoutes } from '../sharing/key-routes.ts';
+import { sharingRoutes } from '../sharing/routes.ts';
+import { feedRoutes } from '../sync/feed/routes.ts';
+import { syncRoutes } from '../sync/routes.ts';
+import { issuerRoutes } from '../tokens/issuer-routes.ts';
+import { uploadRoutes } from '../uploads/routes.ts';
+import { about } from './about.ts';
+import type { Services } from './services.ts';
+
+const routes: readonly Route<Services>[] = [
+  ...healthRoutes,
+  ...registrationRoutes,
+  ...loginRoutes,
+  ...sessionRoutes,
+  ...reauthRoutes,
+  ...credentialsRoutes,
+  ...closureRoutes,
+  ...issuerRoutes,
+  ...uploadRoutes,
+  // Before documentRoutes, which would take `shared` in `/v1/documents/shared` for an id.
+  ...sharingRoutes,
+  ...documentRoutes,
+  ...sealingRoutes,
+  ...downloadRoutes,
+  ...formUploadRoutes,
+  ...versionRoutes,
+  ...metadataRoutes,
+  ...searchRoutes,
+  ...envelopeRoutes,
+  ...deviceRoutes,
+  ...sharingKeyRoutes,
+  // Before syncRoutes, which would take `events` in `/v1/sync/events` for an id.
+  ...feedRoutes,
+  ...syncRoutes,
+  ...auditRoutes,
+  ...entryRoutes,
+  ...dlqRoutes,
+  ...keyRoutes,
+  ...purgeRoutes,
+  ...maintenanceRoutes,
+];
+
+/** Returns every route of the API, in the order of the documentation. */
+export function listRoutes(): readonly Route<Services>[] {
+  return routes;
+}
+
+/** Returns the OpenAPI 3.1 document of the whole API. */
+export function describeApi() {
+  return createOpenApi(routes, {
+    title: 'Probatio',
+    version: '1.0.0',
+    description: about.description,
+  });
+}
