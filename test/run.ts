@@ -1,6 +1,7 @@
 /**
- * `npm test`: starts the services once in a temporary directory, migrates a template database, runs
- * ava with the arguments given (`npm test -- test/client/…`) and stops everything, whatever happens.
+ * Runs `npm test`: starts the services once in a temporary directory, migrates a template database,
+ * runs ava with the given arguments (`npm test -- test/client/…`) and stops everything, even on
+ * failure.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +37,7 @@ async function runTests(signal: AbortSignal): Promise<number> {
   return await runAva(services, signal);
 }
 
-/** The services' output is of interest only when they do not start. */
+/** Starts the services. Prints their output only if they do not start. */
 async function startTestServices(directory: string, signal: AbortSignal): Promise<Services> {
   const lines: string[] = [];
   const log = (source: string, line: string) => void lines.push(`${source}: ${line}`);
@@ -64,7 +65,7 @@ async function runAva(services: Services, signal: AbortSignal): Promise<number> 
       env: {
         ...process.env,
         PROBATIO_TEST_STACK: JSON.stringify(stack),
-        // Hundreds of processes load the same files.
+        // Hundreds of processes load the same files, so they share compiled code.
         NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile'),
       },
       stdio: 'inherit',

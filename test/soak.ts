@@ -1,12 +1,15 @@
-/** `npm run soak -- NAME`: one fault test for longer, under the same run as `npm test`. */
+/**
+ * Runs `npm run soak -- NAME`: one fault test with more rounds, on the services that `npm test`
+ * starts.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { projectFile } from '../app/dev/files/project.ts';
 
 interface Soak {
-  /** In test/faults. */
-  file: string;
-  environment: Record<string, string>;
+  /** Path in test/faults. */
+  readonly file: string;
+  readonly environment: Record<string, string>;
 }
 
 const soaks: Record<string, Soak> = {
@@ -23,9 +26,9 @@ const soaks: Record<string, Soak> = {
     environment: { ROUNDS: '200', FAULTS_S3: 'true' },
   },
   app: { file: 'app/app.labtest.ts', environment: { ROUNDS: '30' } },
-  /** 20 000 commits. */
+  /** Runs 20 000 commits. */
   'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
-  /** 10 000 operations. */
+  /** Runs 10 000 operations. */
   sync: { file: 'sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   memory: {
@@ -37,7 +40,7 @@ const soaks: Record<string, Soak> = {
 const soak = soaks[process.argv[2] ?? ''];
 if (soak === undefined) {
   console.error(`usage: npm run soak -- ${Object.keys(soaks).join('|')}`);
-  console.error('ROUNDS and SEED in the environment win over the defaults.');
+  console.error('ROUNDS and SEED in the environment override the defaults.');
   process.exitCode = 2;
 } else {
   process.exitCode = await run(soak);

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createThreadPool, ThreadPoolError } from '../../app/async/thread-pool.ts';
 import { until } from '../../app/dev/processes/until.ts';
 
-/** Answers a number with the next one, and does what it is told by a word. */
+/** Adds 1 to a number; dies, exits or hangs at the word for it. */
 const counting = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', (request) => {
@@ -21,7 +21,7 @@ function createPool(t: ExecutionContext, { program = counting, count = 1 } = {})
   return threads;
 }
 
-test('threads that die again and again cost their own jobs alone', async (t) => {
+test('a thread that dies fails only the job it runs, however often it happens', async (t) => {
   const threads = createPool(t, { count: 2 });
   const requests = Array.from({ length: 12 }, (_, at) =>
     at % 3 === 0 ? at : ['die', 'exit'][at % 2],
@@ -34,13 +34,13 @@ test('threads that die again and again cost their own jobs alone', async (t) => 
   t.is(await threads.run(41), 42);
 });
 
-test('a program that never starts refuses every job, and none waits for ever', async (t) => {
+test('a program that never starts fails every job at once instead of hanging', async (t) => {
   const threads = createPool(t, { program: `throw new Error('no start')`, count: 2 });
   const answers = await Promise.allSettled([1, 2, 3, 4, 5].map((request) => threads.run(request)));
   t.true(answers.every(({ status }) => status === 'rejected'));
 });
 
-test('a request that cannot be sent is refused, and keeps no thread', async (t) => {
+test('a request that cannot be cloned is refused, and its thread stays usable', async (t) => {
   const threads = createPool(t);
   const unsendable = { call: () => undefined };
   await t.throwsAsync(threads.run(unsendable), { instanceOf: ThreadPoolError });
@@ -51,7 +51,7 @@ test('a request that cannot be sent is refused, and keeps no thread', async (t) 
   );
 });
 
-test('what runs or waits when the pool is closed is refused, and so is what comes later', async (t) => {
+test('closing the pool rejects running, waiting and later jobs', async (t) => {
   const threads = createPool(t);
   await threads.run(1);
   const refused = Promise.allSettled([threads.run('hang'), threads.run(2)]);
@@ -63,7 +63,7 @@ test('what runs or waits when the pool is closed is refused, and so is what come
   await t.notThrowsAsync(threads.close());
 });
 
-test('a thread that dies while it has nothing to do is replaced', async (t) => {
+test('an idle thread that dies is replaced', async (t) => {
   const program = `
     import { parentPort, threadId } from 'node:worker_threads';
     parentPort.on('message', () => {
@@ -72,7 +72,7 @@ test('a thread that dies while it has nothing to do is replaced', async (t) => {
     });`;
   const threads = createPool(t, { program });
   const first = await threads.run('first');
-  // The one that is about to die may still be given a job, which it costs or answers.
+  // The dying thread may still be given a job, which it either fails or answers.
   const answered = await until(
     async () => {
       const second = await threads.run('next').catch(() => first);

@@ -6,7 +6,7 @@ import { connectAs } from '../support/accounts/two-tenants.ts';
 import { startVault } from '../support/vault/vault.ts';
 import { createDevice, createTwo } from '../support/sync/devices.ts';
 
-test('however many writes of a user wait for each other, those of another user go on', async (t) => {
+test('blocked writes of one user do not delay the writes of another user', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const [busy, sibling] = await createTwo(vault);
@@ -28,7 +28,7 @@ test('however many writes of a user wait for each other, those of another user g
   t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
 });
 
-test('a write that waited too long for another is answered 503, and nothing of it is kept', async (t) => {
+test('a write that waited too long for a lock fails with 503 and stores nothing', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const device = await createDevice(vault);
@@ -49,7 +49,7 @@ test('a write that waited too long for another is answered 503, and nothing of i
   t.is((await device.create({ objectId, data: {} })).status, 201);
 });
 
-test('as many work at once as may, in their order, whoever fails', async (t) => {
+test('turns start in order, never more at once than the limit, even when some fail', async (t) => {
   const turns = createTurns(2);
   const order: number[] = [];
   let atOnce = 0;
@@ -68,7 +68,7 @@ test('as many work at once as may, in their order, whoever fails', async (t) => 
   t.is(results.filter(({ status }) => status === 'rejected').length, 7);
 });
 
-test('those of one key do not wait for those of another', async (t) => {
+test('turns of one key do not wait for turns of another key', async (t) => {
   const turns = createKeyedTurns(1);
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const first = turns.take('one', () => held);

@@ -31,7 +31,7 @@ function failureOf(userId: string, addressHash = 'a1'): TalliedEvent {
   };
 }
 
-/** Tallies on the vault's database, whose own worker takes up those of minutes that are over. */
+/** Starts tallies on the vault's database; the vault's own worker records those of past minutes. */
 async function openTallies(t: ExecutionContext<{ vault: TestVault }>, clock: Clock = () => past) {
   const { db, trail: audit, close } = await openTrail(t.context.vault);
   const tallies = startTallies({ db, audit, clock, log, limit: 1_000, maxUnsealed });
@@ -49,7 +49,7 @@ async function entriesOf(sql: Sql, userId: string) {
   return rows.map(({ canonical }) => JSON.parse(String(canonical)) as Record<string, unknown>);
 }
 
-test('equal events of a minute become one entry with their number', async (t) => {
+test('equal events of one minute become one entry with their count', async (t) => {
   const { sql } = t.context;
   let now = new Date('2126-01-02T03:04:56.789Z');
   const { tallies } = await openTallies(t, () => now);
@@ -85,7 +85,7 @@ test('equal events of a minute become one entry with their number', async (t) =>
   }
 });
 
-test('several processes that record at once make one entry of each tally', async (t) => {
+test('processes that record concurrently make one entry of each tally', async (t) => {
   const { vault, sql } = t.context;
   const now = () => new Date();
   const { db, audit, tallies } = await openTallies(t);
@@ -105,7 +105,7 @@ test('several processes that record at once make one entry of each tally', async
   }
 });
 
-test('a minute that is not over is not recorded yet', async (t) => {
+test('a tally of the current minute is not recorded yet', async (t) => {
   const { sql } = t.context;
   const soon = new Date(Date.now() + 3_600_000);
   const { db, audit, tallies } = await openTallies(t, () => soon);
@@ -117,7 +117,7 @@ test('a minute that is not over is not recorded yet', async (t) => {
   t.is((await entriesOf(sql, userId)).length, 1);
 });
 
-test('beyond the limit events are still counted, but under nobody’s name', async (t) => {
+test('beyond the limit of tallies events still count, but under no user’s id', async (t) => {
   const { sql } = t.context;
   const { db, trail: audit } = await openTrail(t.context.vault);
   const soon = () => new Date(Date.now() + 3_600_000);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- NAME`: measures against a limit or a peer in the same run and prints one line of
- * JSON. Needs a Linux machine with nothing else to do.
+ * Runs `npm run bench -- NAME`: measures against a limit or a peer in the same run and prints one
+ * line of JSON. Needs an otherwise idle Linux machine.
  */
 import type { Bench } from './harness/bench.ts';
 import { benchDownload } from './download/download.ts';

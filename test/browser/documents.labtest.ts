@@ -14,7 +14,7 @@ const sampleKeyword = 'Lease';
 const lab = await startBrowserLab();
 test.after.always(() => lab.stop());
 
-/** Chooses a new file in the page and stores it. */
+/** Chooses a new file in the page and stores it as a document. */
 async function storeFile(t: ExecutionContext, tab: Tab, size: number) {
   const bytes = randomBytes(size);
   const name = `evidence ${size}.bin`;
@@ -46,7 +46,7 @@ test.serial('a page stores a chosen file in parts, proves it, and reads it back'
   t.deepEqual(lab.takeProblems(), []);
 });
 
-test.serial('a second account decrypts in its own browser what a page shares', async (t) => {
+test.serial('a second account decrypts in its browser what a page shared', async (t) => {
   t.timeout(limitMs);
   const [owner, recipient] = [await lab.openTab(), await lab.openTab()];
   await createUser(lab.vault, owner);

@@ -4,14 +4,17 @@ import { launchChromium } from './chromium.ts';
 import { startPageServer } from './page-server.ts';
 import { openTab, type Tab } from './tab.ts';
 
-/** A vault, and an application of it in a browser, on a page of another origin. */
+/** A vault, and a browser that runs an application of it on a page of another origin. */
 export interface BrowserLab {
   readonly vault: TestVault;
   readonly origin: string;
   readonly browser: Browser;
-  /** Of a context, which is a device of its own; by default of a new one. */
+  /** Opens a tab in a browser context, which acts as a separate device. Default: a new context. */
   openTab(context?: BrowserContext): Promise<Tab>;
-  /** What went wrong since the last call: errors on consoles, refusals, requests to strangers. */
+  /**
+   * Returns the problems since the last call: console errors, error responses, requests to unknown
+   * origins.
+   */
   takeProblems(): string[];
   stop(): Promise<void>;
 }

@@ -11,10 +11,10 @@ const dayMs = 24 * 60 * 60 * 1000;
 const lab = await startBrowserLab();
 test.after.always(() => lab.stop());
 
-/** The one whose profile is on the disk. */
+/** The browser context whose profile is stored on disk. */
 const disk = lab.browser.defaultBrowserContext();
 
-/** A tab of a new user, and the device and the store that it is for. */
+/** Opens a tab for a new user with a device. `place` names the object store and that device. */
 async function enter(context: BrowserContext) {
   const tab = await lab.openTab(context);
   const credentials = await createUser(lab.vault, tab);
@@ -23,7 +23,7 @@ async function enter(context: BrowserContext) {
   return { tab, credentials, place: { name: credentials.email, deviceId }, logIn };
 }
 
-/** The same user in another browser. */
+/** Logs the given user in on a second device in another browser. */
 async function enterElsewhere(credentials: Credentials) {
   const tab = await lab.openTab();
   await tab.run('logIn', credentials);
@@ -32,7 +32,7 @@ async function enterElsewhere(credentials: Credentials) {
   return { tab, deviceId };
 }
 
-test.serial('what is done offline outlives a reload, and another device hears of it', async (t) => {
+test.serial('offline changes survive a reload and reach another device', async (t) => {
   t.timeout(limitMs);
   const { tab, credentials, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
@@ -64,7 +64,7 @@ test.serial('what is done offline outlives a reload, and another device hears of
   t.deepEqual(lab.takeProblems(), []);
 });
 
-test.serial('a second tab gets the store once the first is closed', async (t) => {
+test.serial('a second tab can open the store once the first tab is closed', async (t) => {
   t.timeout(limitMs);
   const { tab, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
@@ -79,7 +79,7 @@ test.serial('a second tab gets the store once the first is closed', async (t) =>
   t.deepEqual(lab.takeProblems(), []);
 });
 
-test.serial('a forgotten store is empty, and who had it open has lost it', async (t) => {
+test.serial('a forgotten store is empty, and tabs that use it get store_deleted', async (t) => {
   t.timeout(limitMs);
   const { tab, place, logIn } = await enter(disk);
   await tab.run('openObjects', place);
@@ -99,9 +99,9 @@ test.serial('a forgotten store is empty, and who had it open has lost it', async
   t.deepEqual(lab.takeProblems(), []);
 });
 
-test.serial('a full device refuses what it cannot keep, and loses nothing', async (t) => {
+test.serial('a full device refuses new objects and keeps all stored ones', async (t) => {
   t.timeout(limitMs);
-  // Of its own: Chromium remembers for a while how much room an origin had.
+  // Uses a new context, as Chromium remembers an origin's quota for a while.
   const { tab, place, logIn } = await enter(await lab.browser.createBrowserContext());
   const devtools = await tab.page.createCDPSession();
   const { origin } = lab;
@@ -129,13 +129,14 @@ test.serial('a full device refuses what it cannot keep, and loses nothing', asyn
   t.deepEqual(lab.takeProblems(), []);
 });
 
-test.serial('changes of a device with a wrong clock are sent by the vault’s time', async (t) => {
+test.serial('a device with a wrong clock sends its changes with the vault’s time', async (t) => {
   t.timeout(limitMs);
   const { tab, place } = await enter(disk);
   await tab.run('openObjects', { ...place, clockAheadMs: 3 * dayMs });
   const sentAt: number[] = [];
   tab.page.on('request', (request) => {
-    const { changedAt } = JSON.parse(request.postData() ?? '{}') as { changedAt?: string };
+    const body = JSON.parse(request.postData() ?? '{}') as { readonly changedAt?: string };
+    const { changedAt } = body;
     if (changedAt !== undefined) sentAt.push(Date.parse(changedAt));
   });
   const objectId = await tab.run('createObject', { data: { title: 'Lease' } });

@@ -14,12 +14,15 @@ const emptyPage = `<!doctype html>
 
 export interface PageServer {
   readonly origin: string;
-  /** The page speaks to this vault, and is allowed to speak to nothing else. */
+  /** Lets the page connect to this vault and to no other origin. */
   connectTo(vaultUrl: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Serves the application of `page/` as a production site would, with a strict policy. */
+/**
+ * Serves the application in `page/` as a production site would, with a strict
+ * Content-Security-Policy.
+ */
 export async function startPageServer(): Promise<PageServer> {
   let script = '';
   let policy = '';
@@ -57,7 +60,7 @@ export async function startPageServer(): Promise<PageServer> {
   };
 }
 
-/** Fails where the client imports what browsers do not have. */
+/** Bundles the application. Throws if the client imports a module that browsers do not have. */
 async function bundle(vaultUrl: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [projectFile('test/browser/page/main.ts')],

@@ -3,10 +3,10 @@ import type { StepName, StepOutcome, Steps } from './page/main.ts';
 
 type Value<Name extends StepName> = Awaited<ReturnType<Steps[Name]>>;
 
-/** Chromium's own note of an answer or of none, which is looked at as such. */
+/** Chromium's own console note of a failed response or request, which is reported separately. */
 const networkNote = 'Failed to load resource';
 
-/** The application in a tab. */
+/** The application running in one tab. */
 export interface Tab {
   readonly page: Page;
   /** Throws an Error with the `code` that the client threw in the page. */
@@ -15,7 +15,7 @@ export interface Tab {
   close(): Promise<void>;
 }
 
-/** What a tab did that no application should see. */
+/** Reports what a tab did that no application should do. */
 export interface Watch {
   readonly origins: ReadonlySet<string>;
   report(problem: string): void;
@@ -42,7 +42,7 @@ export async function openTab(context: BrowserContext, url: string, watch: Watch
   };
 }
 
-/** Runs in the page. */
+/** Runs one step inside the page. */
 function callStep(name: StepName, options: unknown): Promise<StepOutcome> {
   const { runStep } = globalThis as unknown as {
     runStep(name: StepName, options: unknown): Promise<StepOutcome>;

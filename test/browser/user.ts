@@ -4,13 +4,13 @@ import { untilMail } from '../support/accounts/mailbox.ts';
 import type { TestVault } from '../support/vault/vault.ts';
 import type { Tab } from './tab.ts';
 
-/** A new account with a master key, registered, validated and logged in within the page. */
+/** Creates an account with a master key, registered, validated and logged in within the page. */
 export async function createUser(vault: TestVault, tab: Tab): Promise<Credentials> {
   const email = `${randomUUID()}@vault.test`;
   const credentials = { email, password: randomBytes(16).toString('base64url') };
   const { fingerprint } = await tab.run('register', credentials);
   const mail = await untilMail(vault.mailDirectory, email);
-  if (mail.fingerprint !== fingerprint) throw new Error('the mail shows another fingerprint');
+  if (mail.fingerprint !== fingerprint) throw new Error('the e-mail shows another fingerprint');
   await tab.run('validateEmail', { token: mail.token });
   await tab.run('logInFirst', credentials);
   return credentials;

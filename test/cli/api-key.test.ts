@@ -16,7 +16,7 @@ async function keyPath(t: ExecutionContext): Promise<string> {
 
 const create = (...args: string[]) => runCli(['api-key', 'create', ...args]);
 
-test('a key is printed once, with the line that the file needs', async (t) => {
+test('a new API key is printed once, with the line for the key file', async (t) => {
   const { code, stdout } = await create('--name', 'cron', '--admin');
   t.is(code, 0);
   const [key = '', line = '', rest] = stdout.split('\n');
@@ -28,7 +28,7 @@ test('a key is printed once, with the line that the file needs', async (t) => {
   t.not((await create('--name', 'cron')).stdout.split('\n')[0], key);
 });
 
-test('a key added to the file is admitted, and the file does not hold it', async (t) => {
+test('an API key added to the file is admitted, and the file holds only its hash', async (t) => {
   const file = await keyPath(t);
   const admin = await create('--name', 'cron', '--admin', '--file', file);
   const plain = await create('--name', 'later', '--file', file);
@@ -44,7 +44,7 @@ test('a key added to the file is admitted, and the file does not hold it', async
   await t.throwsAsync(keys.admit(plainKey), { message: /right|role/ });
 });
 
-test('a name that is taken is refused, and so is a file that is none', async (t) => {
+test('a name that is already used and a file that is no key file are refused', async (t) => {
   const file = await keyPath(t);
   await create('--name', 'cron', '--file', file);
   const before = await readApiKeys(file);
@@ -57,6 +57,6 @@ test('a name that is taken is refused, and so is a file that is none', async (t)
   await writeFile(file, 'jam');
   const broken = await create('--name', 'other', '--file', file);
   t.is(broken.code, 1);
-  t.is(broken.stdout, '', 'no key that is of no use');
+  t.is(broken.stdout, '', 'a key that could not be stored is not printed');
   t.is(await readFile(file, 'utf8'), 'jam');
 });

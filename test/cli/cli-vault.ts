@@ -1,42 +1,50 @@
 import { decodeJwt } from 'jose';
-import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { createSql } from '../support/vault/sql.ts';
+import { startReadyVault } from '../support/vault/vault.ts';
 import { runCli, type Outcome } from '../support/processes/run-cli.ts';
 
-/** A vault, and the command line on its database. */
-export interface CliVault {
-  readonly vault: TestVault;
-  readonly sql: Sql;
-  /** `probatio <command> --email <of the account> <args>` */
-  cli(command: string, account: { email: string }, ...args: string[]): Promise<Outcome>;
-}
+export type CliVault = Awaited<ReturnType<typeof startCliVault>>;
 
-export async function startCliVault(): Promise<CliVault> {
+/** Starts a vault, and returns it with the command line on its database. */
+export async function startCliVault() {
   const vault = await startReadyVault();
   const env = { DATABASE_SERVICE_URL: vault.databases.service };
   return {
     vault,
     sql: createSql(vault),
-    cli: (command, { email }, ...args) => runCli([command, '--email', email, ...args], env),
+    /** Runs `probatio <command> --email <e-mail address of the account> <args>`. */
+    cli(
+      command: string,
+      { email }: { readonly email: string },
+      ...args: string[]
+    ): Promise<Outcome> {
+      return runCli([command, '--email', email, ...args], env);
+    },
   };
 }
 
 export function claimsOf(accessToken: string) {
   return decodeJwt<{
-    authz: { roles: string[]; scopes: string[] };
-    tenant_id: string;
+    readonly authz: { readonly roles: string[]; readonly scopes: string[] };
+    readonly tenant_id: string;
   }>(accessToken);
 }
 
-export async function accountRow({ sql }: CliVault, { email }: { email: string }) {
+export async function accountRow({ sql }: CliVault, { email }: { readonly email: string }) {
   const [row] = await sql(
     'select id, tenant_id, plan, roles, scopes from accounts where email = $1',
     [email],
   );
-  return row as { id: string; tenant_id: string; plan: string; roles: string[]; scopes: string[] };
+  return row as {
+    readonly id: string;
+    readonly tenant_id: string;
+    readonly plan: string;
+    readonly roles: string[];
+    readonly scopes: string[];
+  };
 }
 
-/** What the audit log says that the command line did to an account. */
+/** Returns the audit entries of an account about grants and revocations, in order. */
 export async function entriesOf(context: CliVault, account: { email: string }) {
   const { id } = await accountRow(context, account);
   const rows = await context.sql(
@@ -47,11 +55,11 @@ export async function entriesOf(context: CliVault, account: { email: string }) {
   return rows.map(
     ({ canonical }) =>
       JSON.parse(String(canonical)) as {
-        id: string;
-        action: string;
-        actor: object;
-        tenant: string;
-        data: object;
+        readonly id: string;
+        readonly action: string;
+        readonly actor: object;
+        readonly tenant: string;
+        readonly data: object;
       },
   );
 }

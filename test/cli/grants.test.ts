@@ -19,7 +19,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('what is granted is in the next tokens of the account, and in a signed entry', async (t) => {
+test('granted rights are in the next tokens of the account and in a signed entry', async (t) => {
   const { vault, cli } = t.context;
   const account = await createAccount(vault);
   const session = await openSession(vault, account);
@@ -34,7 +34,9 @@ test('what is granted is in the next tokens of the account, and in a signed entr
   t.regex(stdout, /^granted roles: auditor operator\n.*within 15 minutes\n$/s);
 
   t.deepEqual(claimsOf(session.accessToken).authz.roles, ['user']);
-  const next = (await refresh(vault, session.refreshToken)).body as { accessToken: string };
+  const next = (await refresh(vault, session.refreshToken)).body as {
+    readonly accessToken: string;
+  };
   t.deepEqual(claimsOf(next.accessToken).authz.roles, ['user', 'auditor', 'operator']);
 
   const [entry, ...others] = await entriesOf(t.context, account);
@@ -51,12 +53,12 @@ test('what is granted is in the next tokens of the account, and in a signed entr
       const { status, body } = await auditor.send('GET', path);
       return status === 200 && body;
     },
-    { what: 'a running sealer to have it signed', timeoutMs: 20_000 },
+    { what: 'the sealer to sign the entry', timeoutMs: 20_000 },
   );
   t.is(verdict['valid'], true);
 });
 
-test('granting or revoking again changes nothing, and leaves no entry', async (t) => {
+test('a repeated grant or revocation changes nothing and writes no entry', async (t) => {
   const { vault, cli } = t.context;
   const account = await createAccount(vault);
   const grant = ['--role', 'auditor', '--scope', 'audit:read', '--tenant', 'default'];
@@ -79,7 +81,7 @@ test('granting or revoking again changes nothing, and leaves no entry', async (t
   );
 });
 
-test('what is revoked is missing from the next tokens, and --sessions ends those of now', async (t) => {
+test('revoked rights are not in the next tokens, and --sessions ends the sessions', async (t) => {
   const { vault, cli } = t.context;
   const account = await createAccount(vault);
   await cli('grant', account, '--role', 'operator');
@@ -108,7 +110,7 @@ test('what is revoked is missing from the next tokens, and --sessions ends those
   });
 });
 
-test('two grants at the same time both hold', async (t) => {
+test('two concurrent grants both take effect', async (t) => {
   const { vault, cli } = t.context;
   const account = await createAccount(vault);
   await Promise.all([
@@ -119,12 +121,13 @@ test('two grants at the same time both hold', async (t) => {
   t.deepEqual(roles.toSorted(), ['auditor', 'operator', 'user']);
 });
 
-test('a grant without its entry does not happen', async (t) => {
+test('a grant whose entry cannot be written is rolled back', async (t) => {
   const { vault, sql, cli } = t.context;
   const account = await createAccount(vault);
   const { id } = await accountRow(t.context, account);
   await sql(
-    `create function refuse_entry() returns trigger language plpgsql as $$ begin raise 'on purpose'; end $$`,
+    `create function refuse_entry() returns trigger language plpgsql
+     as $$ begin raise 'on purpose'; end $$`,
   );
   await sql(
     `create trigger refuse_entry before insert on audit_entries for each row
@@ -137,7 +140,7 @@ test('a grant without its entry does not happen', async (t) => {
   t.deepEqual((await accountRow(t.context, account)).roles, ['user']);
 });
 
-test('only an active account can be granted anything', async (t) => {
+test('only an active account can be granted or revoked rights', async (t) => {
   const { vault, cli } = t.context;
   const pending = inventAccount();
   await register(vault, pending);
@@ -147,23 +150,26 @@ test('only an active account can be granted anything', async (t) => {
       const { code, stdout, stderr } = await cli(command, account, '--role', 'auditor');
       t.is(code, 1);
       t.is(stdout, '');
-      t.is(stderr, 'No active account has this e-mail address.\n');
+      t.is(stderr, 'No active account has this e-mail address; check its spelling.\n');
     }
   }
 });
 
-test('a database that is away, or does not know the login, is said in one line', async (t) => {
+test('a database that is unavailable or refuses the login is reported in one line', async (t) => {
   const run = (url: string) =>
     runCli(['grant', '--email', 'a@example.org', '--role', 'auditor'], {
       DATABASE_SERVICE_URL: url,
     });
   const away = await run('postgresql://probatio_service:secret@127.0.0.1:1/vault');
-  const words = 'The database is away; try again soon. (connect ECONNREFUSED 127.0.0.1:1)\n';
+  const words = 'The database is unavailable; try again soon. (connect ECONNREFUSED 127.0.0.1:1)\n';
   t.deepEqual(away, { code: 1, stdout: '', stderr: words });
   const url = new URL(t.context.vault.databases.service);
   url.password = 'wrong-password';
   const refused = await run(url.href);
   t.is(refused.code, 1);
-  t.regex(refused.stderr, /^The database is away; .* \(password authentication failed .*\)\n$/);
+  t.regex(
+    refused.stderr,
+    /^The database is unavailable; .* \(password authentication failed .*\)\n$/,
+  );
   t.false(refused.stderr.includes('wrong-password'));
 });

@@ -1,7 +1,8 @@
 import test from 'ava';
-import { describeApi } from '../../app/app.ts';
+import { describeApi } from '../../app/wiring/routes.ts';
 import { access } from '../../app/cli/commands/access.ts';
 import { apiKey } from '../../app/cli/commands/api-key.ts';
+import { configuration } from '../../app/cli/commands/configuration.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
 import { grant } from '../../app/cli/commands/grant.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
@@ -13,6 +14,7 @@ import { runCli } from '../support/processes/run-cli.ts';
 
 const commands: Record<string, Command> = {
   access,
+  configuration,
   migrate,
   grant,
   revoke,
@@ -23,7 +25,7 @@ const commands: Record<string, Command> = {
 };
 const names = Object.keys(commands);
 
-test('help says which commands there are', async (t) => {
+test('help lists all commands', async (t) => {
   for (const args of [['help'], ['--help']]) {
     const { code, stdout, stderr } = await runCli(args);
     t.is(code, 0);
@@ -32,7 +34,7 @@ test('help says which commands there are', async (t) => {
   }
 });
 
-test('each command says how it is called', async (t) => {
+test('every command prints its usage on --help, -h and help', async (t) => {
   for (const name of names) {
     const usage = commands[name]?.usage ?? '';
     t.regex(usage, new RegExp(`^usage: probatio ${name}`));
@@ -41,12 +43,12 @@ test('each command says how it is called', async (t) => {
   }
 });
 
-test('what is not asked rightly ends with 2, and the reason on standard error alone', async (t) => {
+test('a misused command exits with 2 and prints the reason to standard error only', async (t) => {
   const said: [string[], RegExp][] = [
     [[], /^usage: probatio <command>/],
-    [['jam'], /^there is no command jam\n\nusage: /],
-    [['constructor'], /^there is no command constructor\n/],
-    [['help', 'jam'], /^there is no command jam\n/],
+    [['jam'], /^no such command: jam\n\nusage: /],
+    [['constructor'], /^no such command: constructor\n/],
+    [['help', 'jam'], /^no such command: jam\n/],
     [['migrate'], /^DATABASE_OWNER_URL is not set\nsee: probatio migrate --help\n$/],
     [['api-key', 'create', '--jam'], /^[^\n]*--jam[^\n]*\nsee: probatio api-key --help\n$/],
   ];
@@ -59,14 +61,16 @@ test('what is not asked rightly ends with 2, and the reason on standard error al
 });
 
 const email = ['--email', 'a@example.org'];
-/** [arguments, what is said about them] */
+/** Arguments, and the reason for which they are refused. */
 const misused: [string[], RegExp][] = [
   [['migrate'], /^DATABASE_OWNER_URL is not set$/],
   [['migrate', 'jam'], /jam/],
   [['openapi', '--jam'], /--jam/],
+  [['configuration', 'jam'], /jam/],
+  [['configuration', '--schema', '/nowhere'], /^--schema: the file cannot be read$/],
   [['grant'], /^--email/],
   [['grant', '--email', 'jam', '--role', 'auditor'], /^--email/],
-  [['grant', ...email], /^say what to grant/],
+  [['grant', ...email], /^give what to grant/],
   [['grant', ...email, '--role', 'jam'], /^--role jam: .*auditor, operator, probatio_admin$/],
   [['grant', ...email, '--role', 'auditor', '--scope', 'jam'], /^--scope jam: .*audit:read/],
   [['grant', ...email, '--scope', 'recovery'], /^--scope recovery/],
@@ -77,7 +81,7 @@ const misused: [string[], RegExp][] = [
   [['grant', ...email, '--sessions'], /--sessions/],
   [['grant', ...email, '--role', 'auditor', 'jam'], /jam/],
   [['grant', ...email, '--role', 'auditor'], /^DATABASE_SERVICE_URL is not set$/],
-  [['revoke', ...email], /^say what to revoke/],
+  [['revoke', ...email], /^give what to revoke/],
   [['revoke', ...email, '--tenant', 'a'], /--tenant/],
   [['revoke', ...email, '--plan', 'a'], /--plan/],
   [['revoke', ...email, '--role', 'user'], /^every account has the role user/],
@@ -93,7 +97,7 @@ const misused: [string[], RegExp][] = [
   [['api-key', 'create', '--name', 'a b'], /^--name/],
   [['api-key', 'create', '--name', 'a', '--file', ''], /^--file/],
 ];
-test('what a command cannot do with its arguments it refuses, with the reason', async (t) => {
+test('a command refuses invalid arguments and gives the reason', async (t) => {
   for (const [[name = '', ...args], said] of misused) {
     const run = async () => commands[name]?.run(args);
     const error = await t.throwsAsync(run, { instanceOf: UsageError }, [name, ...args].join(' '));
@@ -101,13 +105,13 @@ test('what a command cannot do with its arguments it refuses, with the reason', 
   }
 });
 
-test('openapi prints the document of the API', async (t) => {
+test('openapi prints the OpenAPI document', async (t) => {
   const { code, stdout } = await runCli(['openapi']);
   t.is(code, 0);
   t.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(describeApi())));
 });
 
-test('a database whose URL is none is named by its variable alone', async (t) => {
+test('an invalid database URL is reported by its variable, never by its value', async (t) => {
   const named = { DATABASE_OWNER_URL: 'jam', DATABASE_SERVICE_URL: 'mysql://app:jam@db/vault' };
   for (const [command, name] of [
     ['migrate', 'DATABASE_OWNER_URL'],

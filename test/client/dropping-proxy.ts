@@ -9,19 +9,20 @@ import {
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What a client asks for, such as `POST /v1/uploads`. */
+/** Tells whether to drop a request, given as method and path such as `POST /v1/uploads`. */
 type Drops = (what: string) => boolean;
 
 interface DroppingProxy {
   readonly url: string;
-  /** What was asked for and lost, in order. */
+  /** Dropped requests, as method and path, in order. */
   readonly lost: readonly string[];
 }
 
 /**
- * Passes short requests on to the vault, but breaks the connection in place of answers that `losesAnswer`
- * names, once the vault has given them, and of requests that `losesRequest` names, as a server does that
- * has just closed it. The test's end stops it.
+ * Starts a proxy to the vault for short requests. It breaks the connection instead of responding to
+ * a request that `losesAnswer` matches, which the vault has processed, and instead of passing on a
+ * request that `losesRequest` matches, as a server does that has just closed the connection. The
+ * test's end stops it.
  */
 export async function startDroppingProxy(
   t: ExecutionContext,
@@ -66,7 +67,7 @@ async function forward(request: IncomingMessage, vaultUrl: string) {
 
 const never: Drops = () => false;
 
-/** Names each thing once: what is lost the first time arrives the second. */
+/** Matches each distinct request once, so that its repetition arrives. */
 export function firstOf(pattern: RegExp): Drops {
   const seen = new Set<string>();
   return (what) => {

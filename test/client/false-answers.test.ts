@@ -5,11 +5,10 @@ import { startReadyVault } from '../support/vault/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-/** Something between that takes requests in the vault's place, as a captive portal does. */
-
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
+/** Responses of something that takes requests in the vault's place, as a captive portal does. */
 const answers: Record<string, () => Response> = {
   nothing: () => new Response(null, { status: 204 }),
   'an empty object': () => Response.json({}),
@@ -17,11 +16,11 @@ const answers: Record<string, () => Response> = {
     Response.json({ encryptedEnvelope: randomBytes(40).toString('base64') }, { status: 201 }),
 };
 
-test('a key that something else took is not said to be kept', async (t) => {
+test('a key counts as stored only if the response repeats it', async (t) => {
   let answer: (() => Response) | undefined;
   const client = connect(vault, (input, init) => {
-    const isMeant = answer !== undefined && pathOf(input).endsWith('-envelope');
-    return isMeant && init?.method !== 'GET' ? Promise.resolve(answer!()) : fetch(input, init);
+    const isReplaced = pathOf(input).endsWith('-envelope') && init?.method !== 'GET';
+    return isReplaced && answer !== undefined ? Promise.resolve(answer()) : fetch(input, init);
   });
   const { session, credentials } = await createUser(vault, client);
   const { password } = credentials;

@@ -15,7 +15,7 @@ const Strings = z.record(z.string(), z.unknown()).transform((vector) =>
     .filter(([, value]) => /^[0-9a-f]{8,}$|^[A-Za-z0-9+/=]{56,}$/.test(value)),
 );
 
-test('the values that the format’s description prints are those of the vectors', async (t) => {
+test('the values printed in docs/formats.md are those of the test vectors', async (t) => {
   const [srp] = await readVectors('srp.json', z.array(Strings));
   const [, argon2] = await readVectors('argon2.json', z.array(Strings));
   const [leaf] = await readVectors('sync.json', z.array(Strings));
@@ -30,7 +30,7 @@ test('the values that the format’s description prints are those of the vectors
   t.true(joined.includes(rfc5054Group3072.N.toString(16)));
 });
 
-test('the proof that the format’s description prints is valid', (t) => {
+test('the proof printed in docs/formats.md is valid', (t) => {
   const [, json = ''] = /```json\n(.*?)```/s.exec(formats) ?? [];
   const proof = AuditProof.parse(JSON.parse(json));
   t.true(verifyProof(proof, { trustedKeys: [proof.hsmKeyId] }).valid);

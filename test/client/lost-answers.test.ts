@@ -18,11 +18,11 @@ const vault = await startReadyVault();
 const sql = createSql(vault);
 test.after.always(() => vault.stop());
 
-// One after another: deriving keys from passwords keeps a whole processor busy.
+// The tests are serial, because deriving keys from passwords keeps a whole processor busy.
 
 const evidence = { name: 'evidence.bin', mediaType: 'application/octet-stream' };
 const hasty = { ...defaultRetry, baseDelaySeconds: 0.01 };
-/** Gives up before any answer comes twice. */
+/** A policy without repetition. */
 const impatient = { ...defaultRetry, attempts: 1 };
 
 const clientAt = (baseUrl: string, retry = hasty) =>
@@ -33,7 +33,7 @@ async function openJournal(t: ExecutionContext) {
   return () => openResumeFile(path);
 }
 
-/** States of all upload sessions of a user, oldest first. */
+/** Returns the states of all upload sessions of a user, oldest first. */
 async function sessionsOf({ credentials }: OpenAccount): Promise<unknown[]> {
   const rows = await sql(
     `select upload_sessions.status from upload_sessions join accounts on accounts.id = user_id
@@ -44,10 +44,10 @@ async function sessionsOf({ credentials }: OpenAccount): Promise<unknown[]> {
 }
 
 for (const [title, loss] of [
-  ['whose first answers are all lost', 'losesAnswer'],
+  ['whose first responses are all lost', 'losesAnswer'],
   ['whose connections are closed between two requests', 'losesRequest'],
 ] as const) {
-  test.serial(`an account and its documents are made once by a client ${title}`, async (t) => {
+  test.serial(`an account and its documents are created once by a client ${title}`, async (t) => {
     const drops = firstOf(/^POST /);
     const proxy = await startDroppingProxy(t, vault.baseUrl, { [loss]: drops });
     const account = await createAccount(clientAt(proxy.url), vault.mailDirectory, () => {});
@@ -83,7 +83,10 @@ for (const [title, loss] of [
   });
 }
 
-/** A run that stores a document and ends without the answer to one request; what the next resumes from. */
+/**
+ * Stores a document, but loses the response to the request `to`. Returns what opens the journal
+ * again.
+ */
 async function runWithoutAnswer(
   t: ExecutionContext,
   { user, source, to }: { user: OpenAccount; source: ByteSource; to: string },
@@ -98,7 +101,7 @@ async function runWithoutAnswer(
   return open;
 }
 
-test.serial('a session is made once though the run that asked for it never knew', async (t) => {
+test.serial('an upload session whose response was lost is resumed by the next run', async (t) => {
   const user = await createUser(vault);
   const { credentials, masterKey } = user;
   const source = sourceOf(randomBytes(10));
@@ -112,28 +115,34 @@ test.serial('a session is made once though the run that asked for it never knew'
   t.deepEqual(await resume.load(), []);
 });
 
-test.serial('a session that no run ever knew is ended with the upload it was for', async (t) => {
-  const user = await createUser(vault);
-  const { masterKey } = user;
-  const source = sourceOf(randomBytes(10));
-  const open = await runWithoutAnswer(t, { user, source, to: 'POST /v1/uploads' });
-  await using resume = await open();
-  const another = sourceOf(randomBytes(11));
-  await user.session.storeDocument({ ...evidence, masterKey, source: another, resume });
-  t.deepEqual(await sessionsOf(user), ['ABORTED', 'COMPLETED']);
-});
+test.serial(
+  'an upload session whose response was lost is aborted when its file changed',
+  async (t) => {
+    const user = await createUser(vault);
+    const { masterKey } = user;
+    const source = sourceOf(randomBytes(10));
+    const open = await runWithoutAnswer(t, { user, source, to: 'POST /v1/uploads' });
+    await using resume = await open();
+    const another = sourceOf(randomBytes(11));
+    await user.session.storeDocument({ ...evidence, masterKey, source: another, resume });
+    t.deepEqual(await sessionsOf(user), ['ABORTED', 'COMPLETED']);
+  },
+);
 
-test.serial('a document is made once though the run that asked for it never knew', async (t) => {
-  const user = await createUser(vault);
-  const { masterKey } = user;
-  const source = sourceOf(randomBytes(10));
-  const open = await runWithoutAnswer(t, { user, source, to: 'POST /v1/documents' });
-  await using resume = await open();
-  const { id } = await user.session.storeDocument({ ...evidence, masterKey, source, resume });
-  const documents = await gather(user.session.documents.list());
-  t.deepEqual(
-    documents.map((document) => document.id),
-    [id],
-  );
-  t.deepEqual(await sessionsOf(user), ['COMPLETED']);
-});
+test.serial(
+  'a document whose response was lost is not created again by the next run',
+  async (t) => {
+    const user = await createUser(vault);
+    const { masterKey } = user;
+    const source = sourceOf(randomBytes(10));
+    const open = await runWithoutAnswer(t, { user, source, to: 'POST /v1/documents' });
+    await using resume = await open();
+    const { id } = await user.session.storeDocument({ ...evidence, masterKey, source, resume });
+    const documents = await gather(user.session.documents.list());
+    t.deepEqual(
+      documents.map((document) => document.id),
+      [id],
+    );
+    t.deepEqual(await sessionsOf(user), ['COMPLETED']);
+  },
+);

@@ -10,8 +10,6 @@ import { recordingFetch } from '../support/client/recording-fetch.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-/** What an application without types, or with a mistake, may pass. */
-
 const vault = await startReadyVault();
 const { fetch, sent } = recordingFetch();
 const user = await createUser(vault, connect(vault, fetch));
@@ -19,29 +17,32 @@ const { masterKey, session } = user;
 const tools = toolsOf(session);
 test.after.always(() => vault.stop());
 
-/** What no type allows. */
+/** Passes a value that the types refuse, as an application without types may. */
 const wrong = (value: unknown) => value as never;
 const isUpload = ({ path }: { path: string }) => path.startsWith('/v1/uploads');
 const uploads = () => sent.filter(isUpload).length;
 
-test.serial('what could not be read again is refused before a byte is sent', async (t) => {
-  const before = uploads();
-  const options: [string, Parameters<typeof storeBytes>[2]][] = [
-    ['no name', { name: wrong(undefined) }],
-    ['a name that is no text', { name: wrong(5) }],
-    ['no media type', { mediaType: wrong(null) }],
-    ['a blank keyword', { keywords: [' '] }],
-    ['a keyword that is no text', { keywords: wrong([5]) }],
-    ['no key at all', { masterKey: new Uint8Array(0) }],
-    ['half a key', { masterKey: new Uint8Array(16) }],
-  ];
-  for (const [what, option] of options) {
-    await t.throwsAsync(storeBytes(user, 10, option), { instanceOf: TypeError }, what);
-  }
-  t.is(uploads(), before);
-});
+test.serial(
+  'a document that could not be read again is refused before a byte is sent',
+  async (t) => {
+    const before = uploads();
+    const options: [string, Parameters<typeof storeBytes>[2]][] = [
+      ['no name', { name: wrong(undefined) }],
+      ['a name that is not a string', { name: wrong(5) }],
+      ['no media type', { mediaType: wrong(null) }],
+      ['a blank keyword', { keywords: [' '] }],
+      ['a keyword that is not a string', { keywords: wrong([5]) }],
+      ['no key at all', { masterKey: new Uint8Array(0) }],
+      ['half a key', { masterKey: new Uint8Array(16) }],
+    ];
+    for (const [what, option] of options) {
+      await t.throwsAsync(storeBytes(user, 10, option), { instanceOf: TypeError }, what);
+    }
+    t.is(uploads(), before);
+  },
+);
 
-test.serial('an upload that may have no part under way ends', async (t) => {
+test.serial('an upload with a concurrency of zero is refused instead of hanging', async (t) => {
   await t.throwsAsync(storeBytes(user, 10, { concurrency: 0 }), { instanceOf: RangeError });
 });
 
@@ -57,25 +58,22 @@ test.serial('a document keeps its metadata when a change of it is refused', asyn
   t.is((await openDocument(tools, { id, masterKey })).metadata.name, 'mine');
 });
 
-test.serial(
-  'a range that is none is the caller’s mistake, and not damage to the file',
-  async (t) => {
-    const { document } = await storeBytes(user, 100);
-    const ranges = [
-      { offset: -1, length: 5 },
-      { offset: 0, length: 0 },
-      { offset: 0, length: -1 },
-      { offset: 1.5, length: 2 },
-      { offset: Number.NaN, length: 2 },
-      { offset: wrong('3'), length: 2 },
-      wrong({ offset: 3 }),
-    ];
-    for (const range of ranges) {
-      const reading = collect(downloadDocument(tools, { id: document.id, masterKey, range }));
-      await t.throwsAsync(reading, { instanceOf: RangeError }, JSON.stringify(range));
-    }
-  },
-);
+test.serial('an invalid range is the caller’s error, not damage to the file', async (t) => {
+  const { document } = await storeBytes(user, 100);
+  const ranges = [
+    { offset: -1, length: 5 },
+    { offset: 0, length: 0 },
+    { offset: 0, length: -1 },
+    { offset: 1.5, length: 2 },
+    { offset: Number.NaN, length: 2 },
+    { offset: wrong('3'), length: 2 },
+    wrong({ offset: 3 }),
+  ];
+  for (const range of ranges) {
+    const reading = collect(downloadDocument(tools, { id: document.id, masterKey, range }));
+    await t.throwsAsync(reading, { instanceOf: RangeError }, JSON.stringify(range));
+  }
+});
 
 test.serial('a device without a name is not added', async (t) => {
   const device = { deviceId: crypto.randomUUID(), deviceKey: new Uint8Array(32).fill(7) };
@@ -84,7 +82,7 @@ test.serial('a device without a name is not added', async (t) => {
   t.deepEqual(await gather(session.devices.list()), []);
 });
 
-test('a client of what is no address of a vault is not made', (t) => {
+test('a client is not created for an invalid base URL', (t) => {
   for (const baseUrl of ['', 'vault.example', '/api', 'ftp://vault.example', wrong(undefined)]) {
     t.throws(() => createVaultClient({ baseUrl }), { instanceOf: TypeError }, baseUrl);
   }

@@ -24,9 +24,9 @@ test.after.always(() => vault.stop());
 const ended = { name: 'ClientError', code: 'session_ended' };
 const isRefresh = ({ path }: SentRequest) => path === '/v1/auth/refresh';
 
-// One after another: deriving keys from passwords keeps a whole processor busy.
+// The tests are serial, because deriving keys from passwords keeps a whole processor busy.
 
-/** A session of the user, what it sends, and a hand on its clock and its tokens. */
+/** Opens a login session with control over its clock, tokens and requests. */
 async function openSession() {
   const { fetch, sent } = recordingFetch();
   const aging = agingTokens(key, fetch);
@@ -36,7 +36,7 @@ async function openSession() {
   sent.length = 0;
   const currentId = async () => {
     for await (const { id, current } of session.listSessions()) if (current) return id;
-    throw new Error('a session is always in its own list');
+    throw new Error('the session is not in its own list');
   };
   return {
     session,
@@ -50,11 +50,11 @@ async function openSession() {
   };
 }
 
-/** Any request that needs a token. */
+/** Sends a request that needs a token. */
 const work = (session: VaultSession) => session.uploads.config();
 
 test.serial(
-  'the token is renewed shortly before its end, once for all requests at once',
+  'the access token is renewed shortly before its end, once for all requests',
   async (t) => {
     const { session, sent, advanceMinutes } = await openSession();
     advanceMinutes(13);
@@ -69,20 +69,17 @@ test.serial(
   },
 );
 
-test.serial(
-  'requests whose token the vault calls expired are sent again with one new token',
-  async (t) => {
-    const { session, sent, expireTokens } = await openSession();
-    await work(session);
-    expireTokens();
-    await Promise.all(Array.from({ length: 5 }, () => work(session)));
-    t.is(sent.filter(isRefresh).length, 1);
-    t.is(sent.filter(({ status }) => status === 401).length, 5);
-  },
-);
+test.serial('requests whose access token expired are sent again with one new token', async (t) => {
+  const { session, sent, expireTokens } = await openSession();
+  await work(session);
+  expireTokens();
+  await Promise.all(Array.from({ length: 5 }, () => work(session)));
+  t.is(sent.filter(isRefresh).length, 1);
+  t.is(sent.filter(({ status }) => status === 401).length, 5);
+});
 
 test.serial(
-  'what must not be repeated is sent again too: the vault refused it unseen',
+  'a non-repeatable request is sent again too, since the vault refused it unprocessed',
   async (t) => {
     const { session, expireTokens } = await openSession();
     await work(session);
@@ -99,7 +96,7 @@ test.serial(
   },
 );
 
-test.serial('a token that is refused as soon as it is new is an error, not a loop', async (t) => {
+test.serial('a new access token that is refused at once is an error, not a loop', async (t) => {
   const { session, sent, expireForever } = await openSession();
   expireForever();
   await t.throwsAsync(work(session), { name: 'VaultError', code: 'token_expired' });
@@ -113,7 +110,7 @@ test.serial('a token that is refused as soon as it is new is an error, not a loo
   );
 });
 
-test.serial('an upload that takes longer than a token lives goes on', async (t) => {
+test.serial('an upload that takes longer than an access token lives goes on', async (t) => {
   const { session, sent, expireTokens, advanceMinutes } = await openSession();
   let parts = 0;
   await session.storeDocument({
@@ -133,7 +130,7 @@ test.serial('an upload that takes longer than a token lives goes on', async (t) 
 });
 
 test.serial(
-  'a session whose refresh is refused has ended, and asks the vault no more',
+  'a login session whose refresh is refused has ended and sends nothing more',
   async (t) => {
     const { session, sent, currentId, advanceMinutes } = await openSession();
     await createSql(vault)('update login_sessions set revoked_at = now() where id = $1', [
@@ -148,34 +145,34 @@ test.serial(
   },
 );
 
-test.serial(
-  'sessions are listed, and one ended by another notices with its next request',
-  async (t) => {
-    const [one, other] = [await openSession(), await openSession()];
-    const [oneId, otherId] = [await one.currentId(), await other.currentId()];
-    const listed = [];
-    for await (const { id } of one.session.listSessions({ pageSize: 1 })) listed.push(id);
-    t.true(listed.indexOf(otherId) < listed.indexOf(oneId), 'newest first');
-
-    await one.session.revokeSession(otherId);
-    await t.throwsAsync(work(other.session), ended);
-    await t.notThrowsAsync(work(one.session));
-    const strange = one.session.revokeSession(crypto.randomUUID());
-    await t.throwsAsync(strange, { name: 'VaultError', code: 'not_found' });
-  },
-);
-
-test.serial('after a logout the session has ended, here and at the vault', async (t) => {
+test.serial('login sessions are listed, and a revoked one fails at its next request', async (t) => {
   const [one, other] = [await openSession(), await openSession()];
-  const id = await one.currentId();
-  await one.session.logout();
-  await t.throwsAsync(work(one.session), ended);
-  for await (const session of other.session.listSessions()) t.not(session.id, id);
-  await t.notThrowsAsync(one.session.logout(), 'a second logout has nothing to do');
+  const [oneId, otherId] = [await one.currentId(), await other.currentId()];
+  const listed = [];
+  for await (const { id } of one.session.listSessions({ pageSize: 1 })) listed.push(id);
+  t.true(listed.indexOf(otherId) < listed.indexOf(oneId), 'newest first');
+
+  await one.session.revokeSession(otherId);
+  await t.throwsAsync(work(other.session), ended);
+  await t.notThrowsAsync(work(one.session));
+  const strange = one.session.revokeSession(crypto.randomUUID());
+  await t.throwsAsync(strange, { name: 'VaultError', code: 'not_found' });
 });
 
 test.serial(
-  'a logout succeeds although the session was ended elsewhere, or its token has expired',
+  'after a logout the login session has ended in the client and at the vault',
+  async (t) => {
+    const [one, other] = [await openSession(), await openSession()];
+    const id = await one.currentId();
+    await one.session.logout();
+    await t.throwsAsync(work(one.session), ended);
+    for await (const session of other.session.listSessions()) t.not(session.id, id);
+    await t.notThrowsAsync(one.session.logout(), 'a second logout is idempotent');
+  },
+);
+
+test.serial(
+  'a logout succeeds although the session was ended elsewhere or its token expired',
   async (t) => {
     const [one, other, late] = [await openSession(), await openSession(), await openSession()];
     await one.session.revokeSession(await other.currentId());
@@ -190,7 +187,7 @@ test.serial(
 );
 
 test.serial(
-  'with the signer away a session uses its token up, then waits for the signer',
+  'without the signer a session uses its token up, then waits for the signer',
   async (t) => {
     const signer = await startOwnSigner();
     t.teardown(() => signer[Symbol.asyncDispose]());

@@ -19,7 +19,7 @@ const evidence = {
   mediaType: 'application/pdf',
 };
 
-test('a sealed document has a proof that holds without the vault', async (t) => {
+test('a sealed document has a proof that verifies without the vault', async (t) => {
   const document = await session.storeDocument({ ...evidence, masterKey });
   t.is(await session.documents.hash(document.id), document.fileHash);
   const proof = await session.certifyDocument(document.id);
@@ -52,7 +52,7 @@ test('a wrong password is refused', async (t) => {
   await t.throwsAsync(login, { name: 'VaultError', code: 'invalid_proof' });
 });
 
-test('a server that cannot prove that it knows the verifier is not believed', async (t) => {
+test('a server that cannot prove that it knows the verifier is refused', async (t) => {
   const client = connect(vault, async (input, init) => {
     const response = await fetch(input, init);
     if (pathOf(input) !== '/v1/auth/login/verify') return response;
@@ -62,13 +62,13 @@ test('a server that cannot prove that it knows the verifier is not believed', as
   await t.throwsAsync(client.login(credentials), { code: 'server_proof_invalid' });
 });
 
-test('certifying again gives the same proof', async (t) => {
+test('certifying again returns the same proof', async (t) => {
   const { id } = await session.storeDocument({ ...evidence, masterKey });
   const proof = await session.certifyDocument(id);
   t.deepEqual(await session.certifyDocument(id), proof);
 });
 
-test('an empty file is evidence too', async (t) => {
+test('an empty file can be stored and sealed', async (t) => {
   const source = blobSource(new Blob([]));
   const document = await session.storeDocument({ ...evidence, source, masterKey });
   const { entryCanonical } = await session.certifyDocument(document.id);

@@ -11,7 +11,7 @@ const minimal = {
   MAIL_DIRECTORY: '/mail',
 };
 
-/** The lines of the error, but for the first. */
+/** Returns the lines of the error after the first. */
 function problemsOf(env: NodeJS.ProcessEnv): string[] {
   try {
     loadConfig(env);
@@ -29,7 +29,7 @@ function problemsOf(env: NodeJS.ProcessEnv): string[] {
 const names = (problems: readonly string[]) =>
   problems.map((line) => line.replace(/:.*/, '')).sort();
 
-test('the few settings without a default are enough, and the defaults are production’s', (t) => {
+test('the required settings suffice, and every default suits production', (t) => {
   const config = loadConfig(minimal);
   t.is(config.environment, 'production');
   t.deepEqual(config.http.trustedProxies, []);
@@ -37,16 +37,16 @@ test('the few settings without a default are enough, and the defaults are produc
   t.true(Object.isFrozen(config));
 });
 
-test('every missing setting is named at once', (t) => {
+test('every missing setting is named in one error', (t) => {
   t.deepEqual(names(problemsOf({})), Object.keys(minimal).sort());
 });
 
-test('an empty value counts as none', (t) => {
+test('an empty value counts as missing', (t) => {
   const empty = Object.fromEntries(Object.keys(minimal).map((name) => [name, '']));
   t.deepEqual(problemsOf(empty).sort(), problemsOf({}).sort());
 });
 
-test('every wrong setting is named at once, and no value is repeated', (t) => {
+test('every invalid setting is named in one error, which repeats no value', (t) => {
   const wrong = {
     NODE_ENV: 'jam-staging',
     PORT: 'jam-port',
@@ -71,7 +71,7 @@ test('every wrong setting is named at once, and no value is repeated', (t) => {
   );
 });
 
-test('what is set is never said not to be, and what is not a number is said so', (t) => {
+test('a setting that is no number is reported as such rather than as missing', (t) => {
   for (const [name, value] of [
     ['PORT', '80a'],
     ['DATABASE_POOL_SIZE', '1.5'],
@@ -82,13 +82,13 @@ test('what is set is never said not to be, and what is not a number is said so',
   }
 });
 
-test('a time that no timer or date can hold is refused', (t) => {
+test('a duration that no timer or date can hold is refused', (t) => {
   for (const name of ['HTTP_DRAIN_SECONDS', 'UPLOADS_SESSION_TTL_SECONDS']) {
     t.deepEqual(names(problemsOf({ ...minimal, [name]: '99999999999999' })), [name]);
   }
 });
 
-test('a database is named by its URL, and no part of that is repeated', (t) => {
+test('a database is set by its URL, no part of which is repeated in an error', (t) => {
   const urls = [
     'postgresql://app:jam@db',
     'postgresql://app:jam@db/',
@@ -101,7 +101,7 @@ test('a database is named by its URL, and no part of that is repeated', (t) => {
   }
 });
 
-test('half of the credentials of an object store is not taken for none', (t) => {
+test('incomplete credentials of an object store are refused', (t) => {
   const s3 = { ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' };
   const id = { STORAGE_ACCESS_KEY_ID: 'jam' };
   const secret = { STORAGE_SECRET_ACCESS_KEY: 'jam' };
@@ -110,7 +110,7 @@ test('half of the credentials of an object store is not taken for none', (t) => 
   t.deepEqual(problemsOf({ ...s3, ...id, ...secret }), []);
 });
 
-test('each object store needs its own settings, told together with every other problem', (t) => {
+test('each object store requires its own settings, reported with every other problem', (t) => {
   const { STORAGE_DIRECTORY: _directory, MAIL_DIRECTORY: _mail, ...rest } = minimal;
   t.deepEqual(names(problemsOf(rest)), ['MAIL_DIRECTORY', 'STORAGE_DIRECTORY']);
   t.deepEqual(names(problemsOf({ ...rest, STORAGE_DRIVER: 's3' })), [
@@ -120,7 +120,7 @@ test('each object store needs its own settings, told together with every other p
   t.deepEqual(problemsOf({ ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' }), []);
 });
 
-test('mails go to a server or into a directory, not to both', (t) => {
+test('mail goes to a server or into a directory, not to both', (t) => {
   const { MAIL_DIRECTORY: _mail, ...rest } = minimal;
   const MAIL_URL = 'smtps://vault:jam@mail.example:465';
   t.like(loadConfig({ ...rest, MAIL_URL }).mail, { driver: 'smtp' });
@@ -139,7 +139,7 @@ test('a limit is a rate or off', (t) => {
   ]);
 });
 
-test('numbers, lists and URLs are read as what they are', (t) => {
+test('numbers, lists and URLs are parsed', (t) => {
   const config = loadConfig({
     ...minimal,
     PORT: '0',

@@ -16,7 +16,7 @@ function runApp(env: NodeJS.ProcessEnv): Promise<Outcome> {
   });
 }
 
-test('a process that is not configured says everything that is wrong, and ends with 2', async (t) => {
+test('a process with an invalid configuration names every problem and exits with 2', async (t) => {
   const { code, stdout, stderr } = await runApp({
     DATABASE_URL: 'mysql://app:jam-password@db/vault',
     PORT: '99999',
@@ -35,7 +35,7 @@ test('a process that is not configured says everything that is wrong, and ends w
   t.notRegex(stderr, /jam-password|99999|\n +at /);
 });
 
-test('a process that cannot listen says why in one line of its log, and ends with 1', async (t) => {
+test('a process that cannot listen logs the reason in one line and exits with 1', async (t) => {
   const { code, stdout, stderr } = await runApp({
     NODE_ENV: 'test',
     LOG_LEVEL: 'fatal',

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { sql } from 'kysely';
-import { AppError } from '../../app/errors/errors.ts';
+import { AppError } from '../../app/errors/app-error.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 const owner = { userId: '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a01', tenantId: 'default' };
 
-test('a connection that breaks in a transaction is given back: the pool is whole again', async (t) => {
+test('a connection that breaks in a transaction returns its place to the pool', async (t) => {
   const poolSize = 2;
   const { proxy, settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
@@ -39,7 +39,7 @@ test('a connection that breaks in a transaction is given back: the pool is whole
   }
 });
 
-test('the error of the work is thrown, even where the rollback fails too', async (t) => {
+test('the error of the work is thrown even where the rollback fails too', async (t) => {
   const { proxy, settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
@@ -52,7 +52,7 @@ test('the error of the work is thrown, even where the rollback fails too', async
   await t.throwsAsync(work, { code: 'not_found' });
 });
 
-test('a connection whose other end is gone without a word is given up: the pool is whole again', async (t) => {
+test('a connection whose peer vanishes silently is closed and replaced in the pool', async (t) => {
   const { proxy, settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;

@@ -13,7 +13,7 @@ async function emptyDatabase(t: ExecutionContext) {
   return databaseUrls(postgres, name);
 }
 
-test('the migrations make exactly the tables that the entities describe', async (t) => {
+test('the migrations create exactly the tables that the entities describe', async (t) => {
   const { owner } = await emptyDatabase(t);
   await migrate(owner);
   const orm = await connectOwner(owner);
@@ -21,13 +21,13 @@ test('the migrations make exactly the tables that the entities describe', async 
   t.is(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '');
 });
 
-test('migrating again does nothing', async (t) => {
+test('migrating again changes nothing', async (t) => {
   const { owner } = await emptyDatabase(t);
   t.true((await migrate(owner)).length > 0);
   t.deepEqual(await migrate(owner), []);
 });
 
-test('of several processes that migrate at once, one does, and the others find it done', async (t) => {
+test('concurrent migrations run once, and the other processes wait for them', async (t) => {
   const { owner } = await emptyDatabase(t);
   const names = await Promise.all(Array.from({ length: 4 }, () => migrate(owner)));
   t.is(names.filter(({ length }) => length > 0).length, 1);
@@ -38,11 +38,12 @@ test('a migration that fails leaves nothing behind', async (t) => {
   const { owner, admin } = await emptyDatabase(t);
   const client = await connectAs(admin);
   t.teardown(() => client.end());
-  // In the way of the last of them.
+  // The migration that creates this table fails.
   await client.query('create table upload_parts (x int)');
   await t.throwsAsync(migrate(owner));
   const { rows } = await client.query<{ name: string }>(
-    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'r'`,
   );
   t.deepEqual(
     rows.map(({ name }) => name).filter((name) => name !== 'migrations'),

@@ -5,7 +5,7 @@ import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
 import { createStatementNames } from '../../app/db/statement-names.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
-/** With a single connection. */
+/** Opens a database with a pool of one connection. */
 async function open(t: ExecutionContext) {
   const { settings, ownerUrl, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
@@ -26,7 +26,7 @@ async function preparedTexts(db: Database): Promise<string[]> {
   return rows.map(({ statement }) => statement);
 }
 
-test('what is asked again and again is prepared once, with its parameters apart', async (t) => {
+test('a repeated statement is prepared once, without its parameters', async (t) => {
   const { db } = await open(t);
   for (let n = 0; n < 10; n += 1) await db.asService(readSlots);
   t.deepEqual(await preparedTexts(db), [
@@ -34,7 +34,7 @@ test('what is asked again and again is prepared once, with its parameters apart'
   ]);
 });
 
-test('a statement with a long list in it is not prepared, as each length is another one', async (t) => {
+test('a statement with a long list is not prepared, as each length is another text', async (t) => {
   const { db } = await open(t);
   const slots = Array.from({ length: 100 }, (_, index) => index);
   const readMany = (tx: Tx) => totals(tx).select('slot').where('slot', 'in', slots).execute();
@@ -42,7 +42,7 @@ test('a statement with a long list in it is not prepared, as each length is anot
   t.deepEqual(await preparedTexts(db), []);
 });
 
-test('a statement that fails again and again fails for what it says, and so does none after it', async (t) => {
+test('a statement that fails repeatedly keeps its error and breaks no later one', async (t) => {
   const { db } = await open(t);
   const insertTwice = (tx: Tx) =>
     tx.insertInto('audit_totals').values({ slot: 1_000, sealed: 0 }).execute();
@@ -68,7 +68,7 @@ test('a migration may change a table that a running app has read', async (t) => 
   );
 });
 
-test('a statement is named at its third use, and keeps its name', (t) => {
+test('a statement gets a name at its third use and keeps it', (t) => {
   const nameOf = createStatementNames();
   t.deepEqual(
     [1, 2, 3, 4].map(() => nameOf('select $1', 1)),
@@ -76,7 +76,7 @@ test('a statement is named at its third use, and keeps its name', (t) => {
   );
 });
 
-test('of statements without end a limited number has names', (t) => {
+test('the number of named statements is limited', (t) => {
   const nameOf = createStatementNames();
   const names = new Set<string | undefined>();
   for (let n = 0; n < 2_000; n += 1) {

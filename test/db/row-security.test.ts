@@ -6,7 +6,7 @@ import { connectAs, createTenant, type Tenant } from '../support/accounts/two-te
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Its rows are each one user's, and theirs to see. */
+  /** Whether each row belongs to one user, who may see it. */
   readonly hasOwner: boolean;
 }
 
@@ -30,14 +30,15 @@ test.after.always(async () => {
   await vault.stop();
 });
 
-/** Every table there is, so that a new one cannot be forgotten; the owner's bookkeeping aside. */
+/** Lists every table but the owner's bookkeeping, so that a new one cannot be forgotten. */
 async function listTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; isShown: boolean }>(`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
       exists (select from pg_policies where tablename = relname and 'probatio_app' = any(roles))
         as "isShown"
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not attisdropped
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'migrations'
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      and c.relname <> 'migrations'
     group by c.relname order by c.relname`);
   return rows.map(({ name, columns, isShown }) => ({
     name,
@@ -46,10 +47,10 @@ async function listTables(client: Client): Promise<Table[]> {
   }));
 }
 
-/** Tables of rows that are nobody's and that every user reads. */
+/** Tables whose rows belong to nobody and are visible to every user. */
 const shownToAll: ReadonlySet<string> = new Set(['sync_epochs']);
 
-/** Runs a statement as the app does for a user, and takes it back. */
+/** Runs a statement as the app does for a user, and rolls it back. */
 async function asUser(tenant: Tenant | undefined, sql: string, values: unknown[] = []) {
   await app.query('begin');
   try {
@@ -65,7 +66,7 @@ async function asUser(tenant: Tenant | undefined, sql: string, values: unknown[]
   }
 }
 
-/** Rows seen, or changed; 0 where the statement itself is not allowed. */
+/** Returns the number of rows read or changed; 0 where the statement itself is not allowed. */
 async function reach(tenant: Tenant | undefined, sql: string): Promise<number> {
   try {
     return (await asUser(tenant, sql)).rowCount ?? 0;
@@ -79,17 +80,20 @@ const isConcealed = ({ name }: Table) => !shownToAll.has(name);
 
 const quoted = ({ name }: Table) => escapeIdentifier(name);
 
-test.serial('every table with rows of users has some of both', async (t) => {
-  for (const table of tables.filter(({ hasOwner }) => hasOwner)) {
-    for (const { userId, tenantId } of [alice, bob]) {
-      const { rowCount } = await service.query(
-        `select 1 from ${quoted(table)} where user_id = $1 and tenant_id = $2`,
-        [userId, tenantId],
-      );
-      t.true((rowCount ?? 0) > 0, `${table.name} has no row of ${tenantId}`);
+test.serial(
+  'every table with an owner has rows of both users, so that the tests prove something',
+  async (t) => {
+    for (const table of tables.filter(({ hasOwner }) => hasOwner)) {
+      for (const { userId, tenantId } of [alice, bob]) {
+        const { rowCount } = await service.query(
+          `select 1 from ${quoted(table)} where user_id = $1 and tenant_id = $2`,
+          [userId, tenantId],
+        );
+        t.true((rowCount ?? 0) > 0, `${table.name} has no row of ${tenantId}`);
+      }
     }
-  }
-});
+  },
+);
 
 test.serial('a user sees all of their own rows and nobody else’s', async (t) => {
   for (const table of tables.filter(isConcealed)) {
@@ -104,21 +108,28 @@ test.serial('a user sees all of their own rows and nobody else’s', async (t) =
   }
 });
 
-test.serial('no row is seen of another user, or of the same user in another tenant', async (t) => {
-  const strangers = [
-    { userId: alice.userId, tenantId: bob.tenantId },
-    { userId: bob.userId, tenantId: alice.tenantId },
-    { userId: alice.userId, tenantId: '' },
-  ];
-  for (const table of tables.filter(isConcealed)) {
-    for (const stranger of strangers) {
-      t.is(await reach(stranger, `select * from ${quoted(table)}`), 0, table.name);
+test.serial(
+  'no row of another user, or of the same user in another tenant, is visible',
+  async (t) => {
+    const strangers = [
+      { userId: alice.userId, tenantId: bob.tenantId },
+      { userId: bob.userId, tenantId: alice.tenantId },
+      { userId: alice.userId, tenantId: '' },
+    ];
+    for (const table of tables.filter(isConcealed)) {
+      for (const stranger of strangers) {
+        t.is(await reach(stranger, `select * from ${quoted(table)}`), 0, table.name);
+      }
+      t.is(
+        await reach(undefined, `select * from ${quoted(table)}`),
+        0,
+        `${table.name}, without a user`,
+      );
     }
-    t.is(await reach(undefined, `select * from ${quoted(table)}`), 0, `${table.name}, nobody`);
-  }
-});
+  },
+);
 
-test.serial('variables left empty by an earlier transaction show no row', async (t) => {
+test.serial('settings left empty by an earlier transaction make no row visible', async (t) => {
   for (const table of tables.filter(isConcealed)) {
     t.is(
       await reach({ userId: '', tenantId: '' }, `select * from ${quoted(table)}`),
@@ -140,7 +151,7 @@ test.serial('no row of another user can be changed or deleted', async (t) => {
   }
 });
 
-test.serial('a row of one’s own cannot be given to another user or tenant', async (t) => {
+test.serial('a row cannot be given to another user or tenant', async (t) => {
   for (const table of tables.filter(({ hasOwner }) => hasOwner)) {
     for (const change of [`user_id = '${bob.userId}'`, `tenant_id = '${bob.tenantId}'`]) {
       const error = await t.throwsAsync(
@@ -168,7 +179,8 @@ test.serial('no row can be inserted for another user or tenant', async (t) => {
       const error = await t.throwsAsync(
         asUser(
           alice,
-          `insert into ${quoted(table)} select * from json_populate_record(null::${quoted(table)}, $1)`,
+          `insert into ${quoted(table)}
+           select * from json_populate_record(null::${quoted(table)}, $1)`,
           [JSON.stringify(row)],
         ),
         undefined,
@@ -179,13 +191,14 @@ test.serial('no row can be inserted for another user or tenant', async (t) => {
   }
 });
 
-test.serial('what belongs to another user cannot be hung under a row of one’s own', async (t) => {
+test.serial('a row of one user cannot reference a row of another', async (t) => {
   const { rows: references } = await service.query<{
     child: string;
     column: string;
     parent: string;
   }>(`
-    select conrelid::regclass::text as child, confrelid::regclass::text as parent, a.attname as column
+    select
+      conrelid::regclass::text as child, confrelid::regclass::text as parent, a.attname as column
     from pg_constraint join pg_attribute a on a.attrelid = conrelid and a.attnum = conkey[1]
     where contype = 'f' and connamespace = 'public'::regnamespace`);
   const owned = new Set(tables.filter(({ hasOwner }) => hasOwner).map(({ name }) => name));

@@ -30,14 +30,14 @@ const readTenant = async (tx: Tx) => {
   return rows[0]?.tenant;
 };
 
-test('a tenant is taken by its name, whatever is in it', async (t) => {
+test('a tenant is set verbatim, whatever characters its name has', async (t) => {
   const db = await open(t);
   for (const tenantId of [`o'hara`, `'; drop table devices; --`, String.raw`\'`, '$1', 'ü €']) {
     t.is(await db.asUser({ userId, tenantId }, readTenant), tenantId);
   }
 });
 
-test('what is left of a transaction speaks for nobody once it is over', async (t) => {
+test('a transaction handle that outlives its transaction can run nothing', async (t) => {
   const db = await open(t);
   const left: Tx[] = [];
   const keep = async (tx: Tx) => {
@@ -51,7 +51,7 @@ test('what is left of a transaction speaks for nobody once it is over', async (t
     }),
     { message: 'rolled back' },
   );
-  // On the same connection: the pool has no other.
+  // This transaction uses the same connection, since the pool has no other.
   await db.asUser({ userId, tenantId: 'three' }, async (tx) => {
     for (const over of left) {
       await t.throwsAsync(async () => readTenant(over), { message: 'the transaction is over' });
@@ -62,7 +62,7 @@ test('what is left of a transaction speaks for nobody once it is over', async (t
   t.is(left.length, 2);
 });
 
-test('work that catches the error of a statement is not told that it was stored', async (t) => {
+test('work that swallows the error of a statement does not commit', async (t) => {
   const db = await open(t);
   let followedUp = false;
   const work = db.asService(async (tx) => {
@@ -78,13 +78,13 @@ test('work that catches the error of a statement is not told that it was stored'
   t.deepEqual(await db.asService(readSlots), []);
 });
 
-test('a statement that nobody waits for fails its transaction nevertheless', async (t) => {
+test('a failed statement that nobody awaited fails its transaction', async (t) => {
   const db = await open(t);
   const failures: unknown[] = [];
   const work = db.asService(async (tx) => {
     await insertSlot(tx, 1_000);
     void sql`select 1 / 0`.execute(tx).catch((error: unknown) => failures.push(error));
-    // Later than the statement is sent, and sooner than it is answered.
+    // By now the statement is sent, but its result has not arrived.
     await Promise.resolve();
     await new Promise(setImmediate);
   });
@@ -93,7 +93,7 @@ test('a statement that nobody waits for fails its transaction nevertheless', asy
   t.deepEqual(await db.asService(readSlots), []);
 });
 
-test('of statements at once in a transaction one that fails undoes all', async (t) => {
+test('one failed statement among concurrent ones rolls the transaction back', async (t) => {
   const db = await open(t);
   const slots = Array.from({ length: 20 }, (_, number) => 1_000 + number);
   await db.asService((tx) => Promise.all(slots.map((slot) => insertSlot(tx, slot))));
@@ -106,7 +106,7 @@ test('of statements at once in a transaction one that fails undoes all', async (
   t.deepEqual(await db.asService(readSlots), slots);
 });
 
-test('a connection that is lost before the commit is told, and nothing was stored', async (t) => {
+test('a connection lost before the commit rejects, and nothing is stored', async (t) => {
   const { db, proxy } = await openBehindProxy(t);
   let followedUp = false;
   const work = db.asService(async (tx) => {
@@ -122,24 +122,27 @@ test('a connection that is lost before the commit is told, and nothing was store
   t.deepEqual(await db.asService(readSlots), []);
 });
 
-// Alone: what other tests do in this thread would be time in which its transactions do nothing.
-test.serial('work that never ends gives its connection back', async (t) => {
-  const { db } = await openBehindProxy(t, { idleMs: 300 });
-  const never = new Promise<never>(() => undefined);
-  await t.throwsAsync(
-    db.asService(() => never),
-    { message: 'a transaction was left idle' },
-  );
-  const work = db.asService(async (tx) => {
-    await insertSlot(tx, 1_000);
-    await never;
-  });
-  await t.throwsAsync(work, { message: 'a transaction was left idle' });
-  // By the pool's only connection, and for longer in all than it may be idle.
-  const slept = db.asService(async (tx) => {
-    for (let turn = 0; turn < 3; turn += 1) await sql`select pg_sleep(0.2)`.execute(tx);
-    await sql`select pg_sleep(0.5)`.execute(tx);
-    return readSlots(tx);
-  });
-  t.deepEqual(await slept, []);
-});
+// This test runs alone: delays by other tests in this thread would count as idle time.
+test.serial(
+  'a transaction whose work never ends is rolled back and frees its connection',
+  async (t) => {
+    const { db } = await openBehindProxy(t, { idleMs: 300 });
+    const never = new Promise<never>(() => undefined);
+    await t.throwsAsync(
+      db.asService(() => never),
+      { message: 'a transaction was left idle' },
+    );
+    const work = db.asService(async (tx) => {
+      await insertSlot(tx, 1_000);
+      await never;
+    });
+    await t.throwsAsync(work, { message: 'a transaction was left idle' });
+    // The pool's only connection is used, for longer in all than a transaction may be idle.
+    const slept = db.asService(async (tx) => {
+      for (let turn = 0; turn < 3; turn += 1) await sql`select pg_sleep(0.2)`.execute(tx);
+      await sql`select pg_sleep(0.5)`.execute(tx);
+      return readSlots(tx);
+    });
+    t.deepEqual(await slept, []);
+  },
+);

@@ -35,10 +35,11 @@ const lockSlot = (tx: Tx, slot: number) =>
 
 const away = { code: 'database_unavailable' };
 
-test('what Postgres cannot do now and may do later is database_unavailable', async (t) => {
+test('an error of Postgres that may pass by itself becomes database_unavailable', async (t) => {
   const { db } = await openOwn(t);
-  // A full disk, no memory, an I/O error, a lost connection behind a pooler, a serialization failure,
-  // a lock that was not waited for, a transaction that was idle or took too long.
+  // In order: disk full, out of memory, I/O error, connection lost behind a pooler, serialization
+  // failure, lock not available, and the timeouts of an idle transaction, a transaction and a
+  // session.
   for (const code of [
     '53100',
     '53200',
@@ -54,14 +55,14 @@ test('what Postgres cannot do now and may do later is database_unavailable', asy
   }
 });
 
-test('what Postgres would refuse again keeps its own error', async (t) => {
+test('an error that Postgres would raise again keeps its code', async (t) => {
   const { db } = await openOwn(t);
   for (const code of ['22001', '23514', '25P02', '42501', '42703', 'P0001']) {
     await t.throwsAsync(fail(db, code), { code }, code);
   }
 });
 
-test('a deadlock is database_unavailable to one of the two, and the other goes on', async (t) => {
+test('one victim of a deadlock gets database_unavailable, and the other goes on', async (t) => {
   const { db } = await openOwn(t);
   await db.asService(async (tx) => {
     await insertSlot(tx, 1_000);
@@ -83,7 +84,7 @@ test('a deadlock is database_unavailable to one of the two, and the other goes o
   t.like(reasons[0], away);
 });
 
-test('a database that takes no writes, as a standby, is away for them and serves reads', async (t) => {
+test('a read-only database, such as a standby, fails writes and serves reads', async (t) => {
   const { login, ownerUrl } = await openOwn(t);
   const name = new URL(ownerUrl).pathname.slice(1);
   const owner = await connectAs(ownerUrl);
@@ -97,7 +98,7 @@ test('a database that takes no writes, as a standby, is away for them and serves
   await t.notThrowsAsync(db.ping());
 });
 
-test('a database that is not there, or takes no login of ours, is away', async (t) => {
+test('a database that is missing or refuses the login counts as unavailable', async (t) => {
   const { login } = await openOwn(t);
   const change = (url: string, part: Partial<URL>) => Object.assign(new URL(url), part).href;
   for (const part of [{ pathname: '/nowhere' }, { password: 'another' }]) {
@@ -110,7 +111,7 @@ test('a database that is not there, or takes no login of ours, is away', async (
   }
 });
 
-test('a Unix socket that is gone, as of a Postgres that starts again, is one that is away', async (t) => {
+test('a Unix socket that is gone, as while Postgres restarts, counts as unavailable', async (t) => {
   const url = 'postgresql://probatio_app:secret@%2Fnowhere/probatio';
   const db = await open(t, { url, serviceUrl: url });
   await t.throwsAsync(db.ping(), away);

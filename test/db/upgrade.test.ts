@@ -6,7 +6,7 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgr
 import { testStack } from '../support/vault/stack.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 
-/** A database as an earlier release left it, and a superuser's connection, who sees all rows. */
+/** Creates a database as of a migration; its connection is a superuser's and sees all rows. */
 async function databaseAt(t: ExecutionContext, migration: string) {
   const { postgres } = testStack();
   const name = `upgrade_${randomUUID().replaceAll('-', '')}`;
@@ -41,7 +41,8 @@ async function addEntries(client: Client, userId: string): Promise<void> {
   await client.query(
     `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical, state)
-     values (gen_random_uuid(), $1, 'default', 'account', 'a', 1, 'account.activated', '{}', 'PENDING'),
+     values
+       (gen_random_uuid(), $1, 'default', 'account', 'a', 1, 'account.activated', '{}', 'PENDING'),
        (gen_random_uuid(), $1, 'default', 'account', 'a', 2, 'auth.login', '{}', 'DEAD')`,
     [userId],
   );
@@ -56,7 +57,7 @@ async function addEntries(client: Client, userId: string): Promise<void> {
   );
 }
 
-test('the log, its keys, accounts and envelopes of the release before are taken over', async (t) => {
+test('log, keys, accounts and envelopes of the previous release are migrated', async (t) => {
   const { owner, client } = await databaseAt(t, 'Migration0004Documents');
   const userId = randomUUID();
   await client.query(
@@ -115,11 +116,11 @@ test('the log, its keys, accounts and envelopes of the release before are taken 
   });
 });
 
-test('documents of before there were versions become their first versions', async (t) => {
+test('a document from before versions becomes its own first version', async (t) => {
   const { owner, client } = await databaseAt(t, 'Migration0003Access');
   await client.query(
-    `insert into documents (id, user_id, tenant_id, storage_key, object_version, file_size, file_hash,
-       encrypted_metadata, status, sealed_at, proof_id)
+    `insert into documents (id, user_id, tenant_id, storage_key, object_version, file_size,
+       file_hash, encrypted_metadata, status, sealed_at, proof_id)
      select gen_random_uuid(), gen_random_uuid(), 'default', 'key-' || n, 'v', n, 'hash-' || n, 'm',
        'SEALED', now(), gen_random_uuid()
      from generate_series(1, 3) n`,
@@ -142,7 +143,7 @@ test('documents of before there were versions become their first versions', asyn
   );
 });
 
-test('of a table whose row-level security is in force a migration cannot overlook rows', async (t) => {
+test('a migration fails rather than overlook rows hidden by row-level security', async (t) => {
   const { owner } = await databaseAt(t, 'Migration0004Documents');
   const orm = await connectOwner(owner);
   t.teardown(() => orm.close());
@@ -151,7 +152,7 @@ test('of a table whose row-level security is in force a migration cannot overloo
   });
 });
 
-test('after the migrations every table is under row-level security again, the owner included', async (t) => {
+test('after the migrations row-level security is forced on every table again', async (t) => {
   const { owner, client } = await databaseAt(t, 'Migration0001Tables');
   await migrate(owner);
   const { rows } = await client.query(

@@ -18,7 +18,7 @@ function script(source: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
   };
 }
 
-test('a process that ignores its stop signal is killed after the grace', async (t) => {
+test('a process that ignores its stop signal is killed after the grace period', async (t) => {
   const lines: string[] = [];
   const source = `process.on('SIGTERM', () => console.log('ignored'));
     setInterval(() => undefined, 1000); console.log('listening');`;
@@ -34,7 +34,7 @@ test('a process that ignores its stop signal is killed after the grace', async (
   t.false(isAlive(child.pid));
 });
 
-test('neither arguments nor environment carry what goes to standard input', async (t) => {
+test('a process receives its input on standard input', async (t) => {
   const lines: string[] = [];
   const source = `process.stdin.on('data', (data) => console.log('got ' + data));`;
   const child = await spawnGuarded(script(source, { input: 'secret' }), {
@@ -44,7 +44,7 @@ test('neither arguments nor environment carry what goes to standard input', asyn
   t.deepEqual(lines, ['got secret']);
 });
 
-test('a command that does not exist is an error', async (t) => {
+test('a command that does not exist throws', async (t) => {
   const missing = script('', { command: '/does/not/exist' });
   await t.throwsAsync(runGuarded(missing), { message: /^script: .*ENOENT/ });
 });
@@ -54,7 +54,7 @@ test('a failing command throws with its output', async (t) => {
   await t.throwsAsync(runGuarded(failing), { message: 'script failed (exit code 3)\nthe reason' });
 });
 
-test('an abort ends the command', async (t) => {
+test('an abort stops the command and throws its reason', async (t) => {
   const endless = script('setInterval(() => undefined, 1000)');
   const abort = new AbortController();
   const run = runGuarded(endless, abort.signal);
@@ -62,7 +62,7 @@ test('an abort ends the command', async (t) => {
   await t.throwsAsync(run, { message: 'given up' });
 });
 
-test('two processes with one lock file never run at the same time', async (t) => {
+test('two processes with the same lock file never run concurrently', async (t) => {
   const lockFile = join(await temporaryDirectory(t), 'lock');
   const endless = script('setInterval(() => undefined, 1000)', { lockFile });
   const first = await spawnGuarded(endless, { onLine: () => undefined });
@@ -75,7 +75,7 @@ test('two processes with one lock file never run at the same time', async (t) =>
   t.true(isAlive(started.pid));
 });
 
-test('a process does not outlive its watchdog', async (t) => {
+test('a process is stopped when its watchdog is killed', async (t) => {
   const endless = script('setInterval(() => undefined, 1000)');
   const child = await spawnGuarded(endless, { onLine: () => undefined });
   const watchdog = execFileSync('ps', ['-o', 'ppid=', '-p', String(child.pid)], {

@@ -6,7 +6,7 @@ test('a JSON log line becomes text with its fields', (t) => {
   t.regex(readableLine('app', line), /^app {4}\d\d:\d\d:\d\d warn late ms=12$/);
 });
 
-test("an error's stack follows on its own lines", (t) => {
+test('the stack of an error follows on lines of its own', (t) => {
   const err = { message: 'no', stack: 'Error: no\n    at f' };
   const line = JSON.stringify({
     level: 'error',
@@ -17,7 +17,7 @@ test("an error's stack follows on its own lines", (t) => {
   t.regex(readableLine('signer', line), /error failed\nError: no\n {4}at f$/);
 });
 
-test('what is not a log entry stays as it is', (t) => {
+test('a line that is no log entry stays unchanged', (t) => {
   t.is(readableLine('app', 'plain text'), 'app    plain text');
   t.is(readableLine('app', '{"half": '), 'app    {"half": ');
   t.is(readableLine('app', '{"other":1}'), 'app    {"other":1}');

@@ -27,7 +27,7 @@ async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Prom
 }
 
 test.serial(
-  'SIGKILL of the supervisor stops every service, and the next start finds the data',
+  'every service stops after SIGKILL of the supervisor, and the next start finds the data',
   async (t) => {
     const directory = await temporaryDirectory(t);
     const supervisor = runProgram(t, ['test/dev/services-program.ts', directory]);
@@ -39,11 +39,14 @@ test.serial(
     await onRedis(report.redisUrl, (redis) => redis.set('kept', 'in Redis'));
 
     supervisor.kill('SIGKILL');
-    await until(() => !report.pids.some(isAlive), { what: 'the end of all', timeoutMs: 10_000 });
+    await until(() => !report.pids.some(isAlive), {
+      what: 'the end of all services',
+      timeoutMs: 10_000,
+    });
 
     const services = await start(t, directory);
     const { rows } = await asAdmin(services.postgres.access, (client) =>
-      client.query<{ place: string }>('SELECT place FROM kept'),
+      client.query<{ readonly place: string }>('SELECT place FROM kept'),
     );
     t.is(rows[0]?.place, 'in Postgres');
     t.is(await onRedis(services.redis.url, (redis) => redis.get('kept')), 'in Redis');
@@ -51,7 +54,7 @@ test.serial(
 );
 
 test.serial(
-  'a next start that comes at once waits for what a killed supervisor left',
+  'a start right after SIGKILL of the supervisor waits for the end of its processes',
   async (t) => {
     const directory = await temporaryDirectory(t);
     const supervisor = runProgram(t, ['test/dev/services-program.ts', directory]);
@@ -64,7 +67,7 @@ test.serial(
   },
 );
 
-test.serial('the end of Postgres is reported', async (t) => {
+test.serial('an unexpected end of Postgres is reported', async (t) => {
   const services = await start(t, await temporaryDirectory(t));
 
   services.postgres.kill('SIGINT');

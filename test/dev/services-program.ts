@@ -1,4 +1,4 @@
-/** Starts the services in the directory named by the argument, reports them as one line, and waits. */
+/** Starts the services in the directory of the argument, reports them as one line, and waits. */
 import { startServices } from '../../app/dev/stack/services.ts';
 import { stopSignals } from '../../app/dev/processes/stop-signals.ts';
 
@@ -7,12 +7,12 @@ const signal = stopSignals();
 const services = await startServices({ directory, durable: true, log: () => undefined, signal });
 const { postgres, redis, signer, signerSocketPath } = services;
 
-/** What the test needs to know of services in another process. */
+/** The data that a test needs about services in another process. */
 export interface ServicesReport {
-  pids: number[];
-  postgres: typeof postgres.access;
-  redisUrl: string;
-  signerSocketPath: string;
+  readonly pids: number[];
+  readonly postgres: typeof postgres.access;
+  readonly redisUrl: string;
+  readonly signerSocketPath: string;
 }
 
 const report: ServicesReport = {

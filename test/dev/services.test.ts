@@ -29,7 +29,7 @@ test.after.always(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-async function answers(socketPath: string): Promise<boolean> {
+async function accepts(socketPath: string): Promise<boolean> {
   const socket = createConnection(socketPath);
   try {
     await once(socket, 'connect');
@@ -50,10 +50,10 @@ test.serial('secrets and data are closed to other users', async (t) => {
 });
 
 test.serial(
-  'the embedded Postgres logins are no superusers and do not bypass row-level security',
+  'no login of the embedded Postgres is a superuser or bypasses row-level security',
   async (t) => {
     const { rows } = await asAdmin(services.postgres.access, (client) =>
-      client.query<{ rolname: string }>(
+      client.query<{ readonly rolname: string }>(
         `SELECT rolname FROM pg_roles WHERE rolname LIKE 'probatio%'
        AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) ORDER BY rolname`,
       ),
@@ -65,16 +65,16 @@ test.serial(
   },
 );
 
-test.serial('a signer that was killed is started again on the same socket', async (t) => {
+test.serial('a killed signer is restarted on the same socket', async (t) => {
   const killed = services.signer.pid;
 
   process.kill(killed, 'SIGKILL');
 
   await until(() => services.signer.pid !== killed, { what: 'a new signer', timeoutMs: 10_000 });
-  t.true(await answers(services.signerSocketPath));
+  t.true(await accepts(services.signerSocketPath));
 });
 
-test.serial('services stop in the order signer, Redis, Postgres', async (t) => {
+test.serial('the services stop in the order signer, Redis, Postgres', async (t) => {
   const pids = [services.postgres.pid, services.redis.pid, services.signer.pid];
 
   await services.stop();

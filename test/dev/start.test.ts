@@ -10,7 +10,7 @@ import { runProgram, untilLine, temporaryDirectory } from '../support/processes/
 
 const startProgram = 'app/dev/start.ts';
 
-test('operators’ commands find a running stack; Ctrl-C stops the app, the signer, Redis and Postgres, in this order', async (t) => {
+test('commands reach a running stack, and Ctrl-C stops its processes in order', async (t) => {
   const directory = await temporaryDirectory(t);
   const port = await freePort();
   const stack = runProgram(t, [startProgram, directory], { PORT: String(port) });
@@ -37,13 +37,13 @@ test('operators’ commands find a running stack; Ctrl-C stops the app, the sign
   t.deepEqual(stopped, ['app', 'signer', 'redis', 'postgres']);
 });
 
-test('a taken port is one clear line, before anything is started', async (t) => {
+test('a port in use is reported in one line before anything is started', async (t) => {
   const directory = await temporaryDirectory(t);
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
   const address = server.address();
-  const port = typeof address === 'object' && address ? String(address.port) : '';
+  const port = typeof address === 'object' && address !== null ? String(address.port) : '';
 
   const stack = runProgram(t, [startProgram, directory], { PORT: port });
 
@@ -61,5 +61,5 @@ test('a second start on the same directory is refused', async (t) => {
   const second = runProgram(t, [startProgram, directory], { PORT: '0' });
 
   t.is(await second.exitCode, 1);
-  t.deepEqual(second.lines, [`already running on ${directory}: stop the other one first`]);
+  t.deepEqual(second.lines, [`a stack is already running on ${directory}: stop it first`]);
 });

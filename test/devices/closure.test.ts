@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { moveToTenant } from '../../app/lifecycle/grants/tenant-move.ts';
+import { fates } from '../../app/lifecycle/owned-rows.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { sweepNow } from '../support/accounts/closing.ts';
 import { createRecoverable } from '../support/accounts/recovery-account.ts';
@@ -19,15 +20,9 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-const tables = [
-  'key_envelopes',
-  'devices',
-  'session_devices',
-  'sync_objects',
-  'sync_counters',
-  'sync_history',
-  'sync_requests',
-];
+const tables = Object.entries(fates)
+  .filter(([, { closure }]) => closure === 'keys' || closure === 'data')
+  .map(([name]) => name);
 
 async function rowsOf(userId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -38,7 +33,7 @@ async function rowsOf(userId: string): Promise<Record<string, number>> {
   return counts;
 }
 
-/** What devices shared, and a session of another issuer. */
+/** Inserts rows of synchronisation and a device binding of another issuer's session. */
 async function shareSomething(userId: string, deviceId: string): Promise<void> {
   const inserts = [
     `session_devices (id, user_id, tenant_id, issuer, sid, device_id)
@@ -57,7 +52,7 @@ async function shareSomething(userId: string, deviceId: string): Promise<void> {
   }
 }
 
-test('a closed account leaves no key, no device and nothing that they shared', async (t) => {
+test('a closed account leaves no key, no device and nothing that its devices shared', async (t) => {
   const owner = await createRecoverable(vault);
   const { userId, token } = owner;
   const revoked = await createDevice(vault, token);
@@ -84,10 +79,10 @@ test('a closed account leaves no key, no device and nothing that they shared', a
 
   await shareSomething(userId, await createDevice(vault, api.token));
   await sweepNow(vault);
-  t.deepEqual(await rowsOf(userId), {}, 'what came after it is swept away');
+  t.deepEqual(await rowsOf(userId), {}, 'later rows are swept away');
 });
 
-test('who has devices stays in their tenant', async (t) => {
+test('a user with devices cannot be moved to another tenant', async (t) => {
   const { userId, token } = await createRecoverable(vault);
   await createDevice(vault, token);
   const db = await openDatabase(vault.config.database);

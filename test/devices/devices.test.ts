@@ -29,9 +29,9 @@ const notFound = { status: 404, code: 'not_found' };
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const anyInfo = () => randomBytes(40).toString('base64');
 
-// Tests that take all connections to Postgres run one after the other, before all others.
+// Tests that use every connection to Postgres are serial and run before all others.
 
-test('the envelope of a device comes back as it was given', async (t) => {
+test('the envelope of a device is returned as it was stored', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = randomUUID();
   const path = `/device-envelope/${deviceId}`;
@@ -51,7 +51,7 @@ test('the envelope of a device comes back as it was given', async (t) => {
   t.regex(String(createdAt), time);
 });
 
-test.serial('a device is registered once, however many try at once', async (t) => {
+test.serial('a device is registered once, however many requests are concurrent', async (t) => {
   const { token, userId } = await createOwner(vault);
   const deviceId = randomUUID();
   const answers = await manyAtOnce(50, () =>
@@ -72,7 +72,7 @@ test.serial('a device is registered once, however many try at once', async (t) =
   );
 });
 
-test('the id of a device is one’s own: another user may have the same', async (t) => {
+test('device ids are unique for a user: another user may have the same', async (t) => {
   const [one, other] = [await createOwner(vault), await createOwner(vault)];
   const deviceId = await createDevice(vault, one.token);
   const path = `/device-envelope/${deviceId}`;
@@ -85,7 +85,7 @@ test('the id of a device is one’s own: another user may have the same', async 
   t.is((await ask(vault, one.token, 'GET', path)).status, 200);
 });
 
-test('devices are listed page by page, with what their client says of them', async (t) => {
+test('devices are listed page by page, with the data that their client stored', async (t) => {
   const { token } = await createOwner(vault);
   t.deepEqual((await ask(vault, token, 'GET', '/devices')).body, []);
   const encryptedInfo = anyInfo();
@@ -100,7 +100,7 @@ test('devices are listed page by page, with what their client says of them', asy
     t.is(page.headers.get('cache-control'), 'no-store');
     read.push(...(page.body as Record<string, unknown>[]));
     const cursor = nextCursor(page.headers.get('link'));
-    query = cursor && `?limit=2&cursor=${cursor}`;
+    query = cursor === undefined ? undefined : `?limit=2&cursor=${cursor}`;
   }
   t.deepEqual(
     read.map(({ deviceId }) => deviceId),
@@ -115,7 +115,7 @@ test('devices are listed page by page, with what their client says of them', asy
   }
 });
 
-test('what a client says of a device can be changed, and is 1 KiB of base64 at most', async (t) => {
+test('the data that a client stores with a device can be changed, up to 1 KiB', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const headers = { 'If-Match': '"1"' };
@@ -143,7 +143,7 @@ test('what a client says of a device can be changed, and is 1 KiB of base64 at m
 });
 
 test.serial(
-  'who changes a device names the version they read, and of fifty at once one does',
+  'a change of a device names its version, and one of fifty concurrent ones succeeds',
   async (t) => {
     const { token } = await createOwner(vault);
     const deviceId = await createDevice(vault, token);
@@ -186,7 +186,7 @@ test('the use of a device is recorded once a minute', async (t) => {
   t.true((await lastUsedAt()) > first);
 });
 
-test('a user has 100 devices at most, of which revoked ones are none', async (t) => {
+test('a user has at most 100 devices, not counting revoked ones', async (t) => {
   const { token, userId } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   await createDevice(vault, token);
@@ -206,25 +206,28 @@ test('a user has 100 devices at most, of which revoked ones are none', async (t)
   t.is((await ask(vault, token, 'POST', '/device-envelope', { json })).status, 201);
 });
 
-test.serial('however many devices are registered at once, a user has 100 at most', async (t) => {
-  const { token, userId } = await createOwner(vault);
-  await sql(
-    `insert into devices (user_id, tenant_id, device_id)
+test.serial(
+  'a user has at most 100 devices, however many are registered concurrently',
+  async (t) => {
+    const { token, userId } = await createOwner(vault);
+    await sql(
+      `insert into devices (user_id, tenant_id, device_id)
      select $1, 'default', gen_random_uuid() from generate_series(1, 98)`,
-    [userId],
-  );
-  const register = () => {
-    const json = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
-    return ask(vault, token, 'POST', '/device-envelope', { json });
-  };
-  const answers = await manyAtOnce(20, register);
-  t.is(answers.filter(({ status }) => status === 201).length, 2);
-  for (const answer of answers.filter(({ status }) => status !== 201)) {
-    assertError(t, answer, { status: 429, code: 'quota_exceeded' });
-  }
-});
+      [userId],
+    );
+    const register = () => {
+      const json = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
+      return ask(vault, token, 'POST', '/device-envelope', { json });
+    };
+    const answers = await manyAtOnce(20, register);
+    t.is(answers.filter(({ status }) => status === 201).length, 2);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      assertError(t, answer, { status: 429, code: 'quota_exceeded' });
+    }
+  },
+);
 
-test('what is no device envelope is refused', async (t) => {
+test('a malformed device envelope is refused', async (t) => {
   const { token } = await createOwner(vault);
   const post = (json: unknown) => ask(vault, token, 'POST', '/device-envelope', { json });
   const encryptedEnvelope = anyEnvelope();
@@ -246,7 +249,7 @@ test('what is no device envelope is refused', async (t) => {
   t.deepEqual((await ask(vault, token, 'GET', '/devices')).body, []);
 });
 
-test('devices are their user’s in their tenant, and need the scope for keys', async (t) => {
+test('devices belong to a user in a tenant, and need the scope for keys', async (t) => {
   const api = await createApi(vault);
   const deviceId = await createDevice(vault, api.token);
   const elsewhere = await createApi(vault, {
@@ -262,7 +265,7 @@ test('devices are their user’s in their tenant, and need the scope for keys', 
   t.is(await guardCode(vault, elsewhere.token, deviceId), 'device_unknown');
   t.is(await createDevice(vault, elsewhere.token, deviceId), deviceId);
   t.is((await elsewhere.send('DELETE', remove)).status, 204);
-  t.is((await api.send('GET', path)).status, 200, 'it is another device there');
+  t.is((await api.send('GET', path)).status, 200, 'another tenant has its own device of this id');
   const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['sync:read'] });
   const denied = { status: 403, code: 'access_denied' };
   for (const [method, where] of [

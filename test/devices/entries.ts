@@ -1,7 +1,7 @@
 import { createSql } from '../support/vault/sql.ts';
 import type { TestVault } from '../support/vault/vault.ts';
 
-/** Actions and data of the entries of a device, oldest first. */
+/** Returns actions and data of the entries of a device, oldest first. */
 export async function entriesOf(vault: TestVault, deviceId: string) {
   const rows = await createSql(vault)(
     `select seq, canonical from audit_entries

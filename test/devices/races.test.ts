@@ -13,12 +13,12 @@ import {
   reauthHeader,
 } from '../support/accounts/owner.ts';
 
-test('whatever happens to devices and keys at once, nothing fails on our side', async (t) => {
+test('concurrent changes of devices and keys cause no server error', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const owner = await createRecoverable(vault);
   const { account, userId, token } = owner;
-  // The session's own device is the first, and stays: with another one it might end too early.
+  // The session's own device stays, since its revocation would end the session too early.
   const own = await createDevice(vault, token);
   const others = await Promise.all(Array.from({ length: 7 }, () => createDevice(vault, token)));
   const [revoked, kept] = [others.slice(0, 4), [own, ...others.slice(4)]];

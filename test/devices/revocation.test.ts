@@ -19,7 +19,7 @@ test.after.always(() => vault.stop());
 const notFound = { status: 404, code: 'not_found' };
 const blacklisted = { status: 403, code: 'device_blacklisted' };
 
-test('a revoked device is gone for good', async (t) => {
+test('a revoked device cannot be used or registered again', async (t) => {
   const { token, userId } = await createOwner(vault);
   const keeper = await createDevice(vault, token);
   const deviceId = await createDevice(vault, token);
@@ -57,7 +57,7 @@ test('a revoked device is gone for good', async (t) => {
   t.is(removed.length, 1);
 });
 
-test('a revocation needs no body, and takes no other', async (t) => {
+test('a revocation needs no body, and takes only its documented one', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const revoke = (json: unknown) => ask(vault, token, 'DELETE', `/devices/${deviceId}`, { json });
@@ -77,7 +77,7 @@ test('a revocation needs no body, and takes no other', async (t) => {
   t.is((await ask(vault, token, 'DELETE', `/devices/${deviceId}`)).status, 204);
 });
 
-test.serial('of revocations at once one is recorded', async (t) => {
+test.serial('one of concurrent revocations is recorded', async (t) => {
   const { token } = await createOwner(vault);
   await createDevice(vault, token);
   const deviceId = await createDevice(vault, token);

@@ -22,7 +22,7 @@ import {
   logInAt,
 } from '../support/accounts/owner.ts';
 
-// Tests with a vault of their own run one after the other, before all others.
+// Tests with a vault of their own are serial and run before all others.
 
 let vault: TestVault;
 
@@ -43,7 +43,7 @@ async function deviceOf(token: string): Promise<string | null | undefined> {
   return sessions.find(({ current }) => current)?.deviceId;
 }
 
-test('the first device that a session registers is its own, and stays it', async (t) => {
+test('the first device that a login session registers is bound to it for good', async (t) => {
   const { token, account } = await createOwner(vault);
   t.is(await deviceOf(token), null);
   const deviceId = await createDevice(vault, token);
@@ -61,7 +61,7 @@ test('the first device that a session registers is its own, and stays it', async
   t.is(await guardCode(vault, unbound.token, deviceId), 'device_unknown');
 });
 
-test('of devices registered at once by a session one is its own', async (t) => {
+test('one of several devices registered concurrently is bound to the login session', async (t) => {
   const { token } = await createOwner(vault);
   const ids = await Promise.all(Array.from({ length: 10 }, () => createDevice(vault, token)));
   const bound = await deviceOf(token);
@@ -73,7 +73,7 @@ test('of devices registered at once by a session one is its own', async (t) => {
   );
 });
 
-test('a login at a device binds its session, and says so in the log', async (t) => {
+test('a login at a device binds its session, and the audit entry says so', async (t) => {
   const { token, account } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const answer = await logInAt(vault, account, deviceId);
@@ -91,7 +91,7 @@ test('a login at a device binds its session, and says so in the log', async (t) 
   t.is(await guardCode(vault, tokenOf(refreshed), deviceId), undefined);
 });
 
-test('a device is looked at only after the proof, and must be an active one', async (t) => {
+test('the device of a login is checked only after the proof, and must be active', async (t) => {
   const { token, account } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const stranger = await createOwner(vault);
@@ -111,10 +111,10 @@ test('a device is looked at only after the proof, and must be an active one', as
     'select 1 from login_sessions where user_id = $1 and revoked_at is null',
     [keeper.userId],
   );
-  t.is(open.length, 1, 'refused logins open no session');
+  t.is(open.length, 1, 'a refused login opens no session');
 });
 
-test('with a device its sessions end, and no others', async (t) => {
+test('revoking a device ends its login sessions, and no others', async (t) => {
   const { token, account } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   const second = await logInAt(vault, account, deviceId);
@@ -132,14 +132,14 @@ test('with a device its sessions end, and no others', async (t) => {
   t.is((await tryToken(vault, elsewhere.token)).status, 200);
 });
 
-test('a session that revokes its own device is over at once', async (t) => {
+test('a login session that revokes its own device ends at once', async (t) => {
   const { token } = await createOwner(vault);
   const deviceId = await createDevice(vault, token);
   t.is((await ask(vault, token, 'DELETE', `/devices/${deviceId}`)).status, 204);
   assertError(t, await tryToken(vault, token), invalidToken);
 });
 
-test.serial('a login under way as its device is revoked opens no session', async (t) => {
+test.serial('a login in progress while its device is revoked opens no session', async (t) => {
   const own = await startReadyVault();
   t.teardown(() => own.stop());
   const { token, account, userId } = await createOwner(own);
@@ -160,7 +160,7 @@ test.serial('a login under way as its device is revoked opens no session', async
   t.is(sessions.length, 1);
 });
 
-test.serial('a session that was just ended registers no device', async (t) => {
+test.serial('a login session that has just ended registers no device', async (t) => {
   const own = await startReadyVault();
   t.teardown(() => own.stop());
   const { token, userId } = await createOwner(own);
@@ -175,7 +175,7 @@ test.serial('a session that was just ended registers no device', async (t) => {
   t.deepEqual(await sql('select 1 from devices where user_id = $1', [userId]), []);
 });
 
-/** A vault that trusts one other issuer. */
+/** Starts a vault that trusts one other issuer. */
 async function startTrusting(t: ExecutionContext) {
   const server = await startKeyServer();
   t.teardown(() => server.close());
@@ -199,7 +199,7 @@ async function startTrusting(t: ExecutionContext) {
   return { trusting, sign };
 }
 
-test.serial('sessions of other issuers are bound by their names', async (t) => {
+test.serial('sessions of other issuers are bound to a device by issuer and sid', async (t) => {
   const { trusting, sign } = await startTrusting(t);
   const session = await sign({ sid: 'a' });
   const deviceId = await createDevice(trusting, session);
@@ -208,18 +208,30 @@ test.serial('sessions of other issuers are bound by their names', async (t) => {
     t.is(await guardCode(trusting, await sign(other), deviceId), 'device_unknown');
   }
   const sibling = await createDevice(trusting, session);
-  t.is(await guardCode(trusting, session, sibling), 'device_unknown', 'it stays with the first');
+  t.is(
+    await guardCode(trusting, session, sibling),
+    'device_unknown',
+    'the session stays bound to its first device',
+  );
 
   const next = await sign({ sid: 'b' });
   const opened = await ask(trusting, next, 'GET', `/device-envelope/${deviceId}`);
   t.is(opened.status, 200);
-  t.is(await guardCode(trusting, next, deviceId), undefined, 'who opens its envelope is bound');
+  t.is(
+    await guardCode(trusting, next, deviceId),
+    undefined,
+    'opening its envelope binds the session',
+  );
   await ask(trusting, next, 'GET', `/device-envelope/${sibling}`);
   t.is(await guardCode(trusting, next, sibling), 'device_unknown');
 
   t.is((await ask(trusting, next, 'DELETE', `/devices/${deviceId}`)).status, 204);
   t.is(await guardCode(trusting, session, deviceId), 'device_blacklisted');
-  t.is(await guardCode(trusting, session, sibling), 'device_unknown', 'nor is it free for another');
+  t.is(
+    await guardCode(trusting, session, sibling),
+    'device_unknown',
+    'the session cannot be bound to another device',
+  );
   const json = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
   const refused = await ask(trusting, session, 'POST', '/device-envelope', { json });
   assertError(t, refused, blacklisted);
@@ -227,7 +239,7 @@ test.serial('sessions of other issuers are bound by their names', async (t) => {
   assertError(t, await logInAt(trusting, account, deviceId), unknown);
 });
 
-test.serial('users of other issuers have no credentials here', async (t) => {
+test.serial('users of other issuers cannot set credentials in the vault', async (t) => {
   const { trusting, sign } = await startTrusting(t);
   const denied = { status: 403, code: 'access_denied' };
   const json = {

@@ -23,7 +23,7 @@ import {
 } from '../support/documents/documents.ts';
 import { untilHashed } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -31,7 +31,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a document carries the server’s own hash of the stored file', async (t) => {
+test('a document has the hash that the server itself computed over the stored file', async (t) => {
   const api = await createApi(t.context.vault);
   const bytes = bytesOf(100_000);
   const { fileKey } = await upload(t, api, bytes);
@@ -59,7 +59,7 @@ test('a document carries the server’s own hash of the stored file', async (t) 
   });
 });
 
-test('only a completed upload of the caller becomes a document', async (t) => {
+test('only a completed upload of the caller can become a document', async (t) => {
   const { sql, vault } = t.context;
   const [api, other] = [await createApi(vault), await createApi(vault)];
   const elsewhere = await createApi(vault, { userId: api.caller.userId, tenantId: 'other' });
@@ -83,7 +83,7 @@ test('only a completed upload of the caller becomes a document', async (t) => {
   t.is((await createDocument(api, String(session?.storage_key))).status, 201);
 });
 
-test('a completed upload can become a document for a day', async (t) => {
+test('a completed upload can become a document for 24 hours', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { fileKey, sessionId } = await upload(t, api, bytesOf(10));
@@ -98,7 +98,7 @@ test('a completed upload can become a document for a day', async (t) => {
   t.is((await createDocument(api, fileKey)).status, 201);
 });
 
-test('a file whose bytes are not those of the upload becomes no document', async (t) => {
+test('an upload whose stored bytes have changed cannot become a document', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const changes = [
@@ -109,7 +109,7 @@ test('a file whose bytes are not those of the upload becomes no document', async
     const { fileKey, sessionId } = await upload(t, api, bytesOf(100));
     await untilHashed(sql, sessionId);
     await change(fileKey);
-    // As if the process had died before it had hashed the file.
+    // Simulates a process that died before it had hashed the file.
     await sql('update upload_sessions set file_hash = null where id = $1', [sessionId]);
     const { status, body } = await createDocument(api, fileKey);
     t.is(status, 400);
@@ -117,7 +117,7 @@ test('a file whose bytes are not those of the upload becomes no document', async
   }
 });
 
-test('the same bytes are one document of a user, and may be another user’s', async (t) => {
+test('equal bytes make one document per user, and another user may store them too', async (t) => {
   const { vault } = t.context;
   const [api, other] = [await createApi(vault), await createApi(vault)];
   const bytes = bytesOf(100);
@@ -129,7 +129,7 @@ test('the same bytes are one document of a user, and may be another user’s', a
   t.is(body.code, 'duplicate_hash');
 });
 
-test('the same bytes may be a document of a user in each of their tenants', async (t) => {
+test('a user may store the same bytes once in each of their tenants', async (t) => {
   const one = await createApi(t.context.vault);
   const { userId } = one.caller;
   const other = await createApi(t.context.vault, { userId, tenantId: 'elsewhere' });
@@ -137,7 +137,7 @@ test('the same bytes may be a document of a user in each of their tenants', asyn
   for (const api of [one, other]) await storeDocument(t, api, bytes);
 });
 
-test('of fifty parallel documents of one upload one is made', async (t) => {
+test('fifty concurrent creations from one upload make one document', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { fileKey } = await upload(t, api, bytesOf(100));
@@ -154,7 +154,7 @@ test('of fifty parallel documents of one upload one is made', async (t) => {
   t.deepEqual(entries, [{ resource_id: made?.body.id }]);
 });
 
-test('of fifty parallel documents of equal uploads one is made', async (t) => {
+test('fifty concurrent creations from equal uploads make one document', async (t) => {
   const api = await createApi(t.context.vault);
   const bytes = bytesOf(100);
   const uploads: Uploaded[] = [];
@@ -164,7 +164,7 @@ test('of fifty parallel documents of equal uploads one is made', async (t) => {
   for (const { status, body } of answers) if (status === 409) t.is(body.code, 'duplicate_hash');
 });
 
-test('no document is made of an upload that is being deleted', async (t) => {
+test('no document is created from an upload that is being deleted', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < 10; round += 1) {
@@ -179,7 +179,7 @@ test('no document is made of an upload that is being deleted', async (t) => {
   t.deepEqual(await sql('select id from documents where user_id = $1', [api.caller.userId]), []);
 });
 
-test('what a document says is checked before its file is', async (t) => {
+test('a document’s fields are validated before its file', async (t) => {
   const api = await createApi(t.context.vault);
   const keyword = 'ab'.repeat(32);
   const { fileKey } = await upload(t, api, bytesOf(100));
@@ -222,7 +222,7 @@ test('what a document says is checked before its file is', async (t) => {
   t.is(status, 201);
 });
 
-test('keywords are kept once each, of their owner alone', async (t) => {
+test('duplicate keywords are stored once, for their owner only', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { fileKey } = await upload(t, api, bytesOf(100));

@@ -18,7 +18,7 @@ import {
 } from '../support/documents/documents.ts';
 import { expireDocument } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -32,7 +32,7 @@ const untilGone = (vault: TestVault, fileKey: string) =>
     timeoutMs: 10_000,
   });
 
-test('a deleted document takes its object, its path and its quota along', async (t) => {
+test('deleting a document removes its object, frees its path and returns its quota', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(100);
@@ -53,12 +53,12 @@ test('a deleted document takes its object, its path and its quota along', async 
   await storeDocument(t, api, bytes);
   const scratch = path.join(storeDirectory(vault), 'scratch');
   await until(async () => (await readdir(scratch)).length === 0, {
-    what: 'what lies between here and gone to be freed',
+    what: 'the deleted files to be freed',
     timeoutMs: 10_000,
   });
 });
 
-test('of ten parallel deletions one finds the document, and one entry tells of it', async (t) => {
+test('one of ten concurrent deletions succeeds, and one audit entry records it', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -71,7 +71,7 @@ test('of ten parallel deletions one finds the document, and one entry tells of i
   t.deepEqual(entries, [{ action: 'document.created' }, { action: 'document.deleted' }]);
 });
 
-test('of deletion and certification exactly one wins', async (t) => {
+test('exactly one of a concurrent deletion and certification succeeds', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < 10; round += 1) {
@@ -82,7 +82,7 @@ test('of deletion and certification exactly one wins', async (t) => {
       t.is(removed.status, 403);
       t.is(body.status, 'SEALED');
     } else {
-      // The file may go between the look at the document and the look at its file.
+      // The file may disappear after the document's row was read and before its file is.
       t.true([404, 409].includes(certified.status), String(certified.status));
       t.is(removed.status, 204);
       t.is(status, 404);
@@ -90,7 +90,7 @@ test('of deletion and certification exactly one wins', async (t) => {
   }
 });
 
-test('a sealed document is not its owner’s to delete', async (t) => {
+test('an owner cannot delete a sealed document, but an admin can', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id, fileKey } = await storeDocument(t, api);
@@ -125,7 +125,7 @@ test('an expired document may be deleted', async (t) => {
   t.is((await removeDocument(api, id)).status, 204);
 });
 
-test('all versions go with their document, with what is stored of them', async (t) => {
+test('deleting a document removes all its versions and their stored files', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id, fileKey } = await storeDocument(t, api);
@@ -141,7 +141,7 @@ test('all versions go with their document, with what is stored of them', async (
   t.deepEqual(left, []);
 });
 
-test('one sealed version keeps its owner from deleting any', async (t) => {
+test('one sealed version keeps the owner from deleting the document', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id, fileKey } = await storeDocument(t, api);
@@ -164,7 +164,7 @@ test('one sealed version keeps its owner from deleting any', async (t) => {
     [api.caller.userId, api.caller.tenantId, id],
   );
   const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
-  t.is((await getDocument(admin, id)).status, 404, 'to delete is not to read');
+  t.is((await getDocument(admin, id)).status, 404, 'the right to delete does not include reading');
   t.is((await removeDocument(admin, id)).status, 204);
   for (const key of [fileKey, second.fileKey, third.fileKey]) await untilGone(vault, key);
   for (const table of ['document_shares', 'document_versions']) {
@@ -179,7 +179,7 @@ test('one sealed version keeps its owner from deleting any', async (t) => {
   t.like(deletion?.['data'], { status: 'PENDING', versions: 3, sealedVersions: 1 });
 });
 
-test('an upload of another document is not touched', async (t) => {
+test('deleting a document leaves other uploads untouched', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);

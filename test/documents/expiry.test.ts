@@ -17,7 +17,7 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, ageDocument, insertDocuments } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.beforeEach(async (t) => {
   const vault = await startVault();
@@ -25,7 +25,7 @@ test.beforeEach(async (t) => {
 });
 test.afterEach.always((t) => t.context.vault.stop());
 
-test.serial('a version that was not sealed within thirty days expires, and no other', async (t) => {
+test.serial('only versions left unsealed for thirty days expire', async (t) => {
   const { sql, vault } = t.context;
   const { documentExpiry } = vault.services;
   const api = await createApi(vault);
@@ -61,7 +61,7 @@ test.serial('a version that was not sealed within thirty days expires, and no ot
     data: { version: 1, fileHash: old.fileHash },
   });
   t.is((await certify(api, old.id)).body.code, 'document_expired');
-  t.true(await hasObject(vault, old.fileKey), 'its owner decides when it goes');
+  t.true(await hasObject(vault, old.fileKey), 'an expired file stays until its owner deletes it');
   t.is((await removeDocument(api, old.id)).status, 204);
 });
 
@@ -82,7 +82,7 @@ test.serial('each version of a document expires at its own time', async (t) => {
   t.is((await certify(api, id)).status, 200);
 });
 
-test.serial('runs at the same time expire everything once between them', async (t) => {
+test.serial('concurrent runs expire every document exactly once', async (t) => {
   const { sql, vault } = t.context;
   const { documentExpiry } = vault.services;
   const owners = Array.from({ length: 3 }, () => ({ userId: randomUUID(), tenantId: 'default' }));
@@ -105,7 +105,7 @@ test.serial('runs at the same time expire everything once between them', async (
   t.deepEqual(states, [{ status: 'EXPIRED' }]);
 });
 
-test.serial('a document that somebody works on is passed over and expires later', async (t) => {
+test.serial('a document locked by another transaction is skipped and expires later', async (t) => {
   const { sql, vault } = t.context;
   const { documentExpiry } = vault.services;
   const owner = { userId: randomUUID(), tenantId: 'default' };
@@ -120,7 +120,7 @@ test.serial('a document that somebody works on is passed over and expires later'
   t.deepEqual(await documentExpiry.expire({ dryRun: false }), { expired: 1 });
 });
 
-test.serial('a document is either sealed or expired, whatever comes first', async (t) => {
+test.serial('concurrent certification and expiry leave a document sealed or expired', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < 10; round += 1) {
@@ -139,7 +139,7 @@ test.serial('a document is either sealed or expired, whatever comes first', asyn
   }
 });
 
-test.serial('an expiry whose entry cannot be written does not happen', async (t) => {
+test.serial('an expiry whose audit entry cannot be written is rolled back', async (t) => {
   const { sql, vault } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };
   await insertDocuments(sql, owner, 3, '31 days');
@@ -154,7 +154,7 @@ test.serial('an expiry whose entry cannot be written does not happen', async (t)
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
 });
 
-test.serial('how long a version may wait is configured', async (t) => {
+test.serial('DOCUMENTS_PENDING_DAYS sets how long a version may stay unsealed', async (t) => {
   const { sql, vault } = t.context;
   const week = await startVault({ DOCUMENTS_PENDING_DAYS: '7' });
   t.teardown(() => week.stop());
@@ -166,7 +166,7 @@ test.serial('how long a version may wait is configured', async (t) => {
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 0 });
 });
 
-test.serial('the search for what is overdue uses its index', async (t) => {
+test.serial('the query for overdue versions uses its index', async (t) => {
   const { sql, vault } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };
   await insertDocuments(sql, owner, 5000, '1 day');

@@ -9,7 +9,7 @@ import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { documentAt, listVersions, storeDocument } from '../support/documents/documents.ts';
 import { untilHashed } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -17,8 +17,11 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** From now on the hash of an upload, to be computed anew, is not known until `end`. */
-async function pauseHash({ vault, sql }: { vault: TestVault; sql: Sql }, sessionId: string) {
+/** Makes the hash of an upload unknown, and delays its computation until `end` is called. */
+async function pauseHash(
+  { vault, sql }: { readonly vault: TestVault; readonly sql: Sql },
+  sessionId: string,
+) {
   await untilHashed(sql, sessionId);
   await sql('update upload_sessions set file_hash = null where id = $1', [sessionId]);
   const holder = await connectAs(vault.databases.admin);
@@ -32,8 +35,12 @@ async function pauseHash({ vault, sql }: { vault: TestVault; sql: Sql }, session
   };
 }
 
-/** Sends JSON as the client does who may hang up. */
-async function post({ vault, api }: { vault: TestVault; api: Api }, path: string, json: object) {
+/** Sends JSON as a client that may hang up. */
+async function post(
+  { vault, api }: { readonly vault: TestVault; readonly api: Api },
+  path: string,
+  json: object,
+) {
   const hangUp = new AbortController();
   const answer = fetch(vault.baseUrl + path, {
     method: 'POST',
@@ -44,7 +51,7 @@ async function post({ vault, api }: { vault: TestVault; api: Api }, path: string
   return { answer, hangUp: () => hangUp.abort() };
 }
 
-test.serial('a document is answered once the hash of its file is known', async (t) => {
+test.serial('creating a document responds once its file’s hash is known', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(100);
@@ -55,12 +62,14 @@ test.serial('a document is answered once the hash of its file is known', async (
   await pause.end();
   const { status } = await answer;
   t.is(status, 201);
-  const [item] = (await api.send('GET', '/v1/documents')).body as unknown as { id: string }[];
+  const [item] = (await api.send('GET', '/v1/documents')).body as unknown as {
+    readonly id: string;
+  }[];
   t.is((await api.send('GET', `/v1/documents/${item?.id}/hash`)).body.hash, sha3(bytes));
 });
 
 for (const what of ['document', 'version'] as const) {
-  test.serial(`who hangs up before a file is hashed makes no ${what}, and may again`, async (t) => {
+  test.serial(`hanging up before the hash is known makes no ${what}; a retry does`, async (t) => {
     const { vault, sql } = t.context;
     const api = await createApi(vault);
     const { id } = await storeDocument(t, api);
@@ -76,7 +85,10 @@ for (const what of ['document', 'version'] as const) {
     await t.throwsAsync(first.answer, { name: 'AbortError' });
     const isGone = (line: string) =>
       line.includes(`"path":"${path}"`) && line.includes('"aborted":true');
-    await until(() => vault.logLines.some(isGone), { what: 'the hang-up', timeoutMs: 10_000 });
+    await until(() => vault.logLines.some(isGone), {
+      what: 'the hang-up to be logged',
+      timeoutMs: 10_000,
+    });
     await pause.end();
     await untilHashed(sql, sessionId);
 

@@ -15,9 +15,9 @@ test.after.always((t) => t.context.vault.stop());
 
 const count = 100;
 
-/** The pages of a list as the links lead, each with its size in bytes. */
+/** Reads all pages of a list by following the links; returns each page's ids and size in bytes. */
 async function readPages(api: Api, method: string, path: string, idName: string, json?: unknown) {
-  const pages: { ids: string[]; bytes: number }[] = [];
+  const pages: { readonly ids: string[]; readonly bytes: number }[] = [];
   let cursor: string | undefined = '';
   while (cursor !== undefined) {
     const query = `?limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`;
@@ -36,7 +36,7 @@ async function readPages(api: Api, method: string, path: string, idName: string,
   return pages;
 }
 
-test('a page ends where it gets large, and the next goes on without a gap', async (t) => {
+test('a page ends before it grows too large, and the next continues without a gap', async (t) => {
   const { vault } = t.context;
   const sql = createSql(vault);
   const owner = await createPerson(vault);

@@ -6,7 +6,7 @@ import { createSql, type Sql } from '../support/vault/sql.ts';
 import { certify, storeDocument } from '../support/documents/documents.ts';
 import { insertDocuments } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -14,20 +14,20 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** The pages of ids, as the links lead. */
+/** Reads all pages of ids by following the links. */
 async function readPages(api: Api, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   let path: string | undefined = `/v1/documents?limit=${limit}`;
   while (path !== undefined) {
     const { headers, body } = await api.send('GET', path);
-    pages.push((body as unknown as { id: string }[]).map(({ id }) => id));
+    pages.push((body as unknown as { readonly id: string }[]).map(({ id }) => id));
     const cursor = nextCursor(headers.get('link'));
-    path = cursor && `/v1/documents?limit=${limit}&cursor=${cursor}`;
+    path = cursor === undefined ? undefined : `/v1/documents?limit=${limit}&cursor=${cursor}`;
   }
   return pages;
 }
 
-test('a list is read page by page, newest first, without a gap or a repetition', async (t) => {
+test('a list is read page by page, newest first, without gaps or repetitions', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const ids = await insertDocuments(sql, api.caller, 25);
@@ -49,7 +49,7 @@ test('a list is read page by page, newest first, without a gap or a repetition',
   }
 });
 
-test('a document made or deleted between two pages moves no other', async (t) => {
+test('documents created or deleted between two pages shift no others', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const ids = await insertDocuments(sql, api.caller, 6);
@@ -59,12 +59,12 @@ test('a document made or deleted between two pages moves no other', async (t) =>
   const cursor = nextCursor(first.headers.get('link'));
   const { body } = await api.send('GET', `/v1/documents?limit=3&cursor=${cursor}`);
   t.deepEqual(
-    (body as unknown as { id: string }[]).map(({ id }) => id),
+    (body as unknown as { readonly id: string }[]).map(({ id }) => id),
     ids.slice(3),
   );
 });
 
-test('an item has four fields, a page a hundred items, and a list without any is empty', async (t) => {
+test('items have four fields, pages 100 items by default, and a list may be empty', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   t.deepEqual((await api.send('GET', '/v1/documents')).body as unknown, []);
@@ -80,7 +80,7 @@ test('an item has four fields, a page a hundred items, and a list without any is
   ]);
 });
 
-test('a limit or cursor that is none is refused', async (t) => {
+test('an invalid limit or cursor is refused', async (t) => {
   const api = await createApi(t.context.vault);
   for (const query of [
     'limit=0',
@@ -97,7 +97,7 @@ test('a limit or cursor that is none is refused', async (t) => {
   }
 });
 
-test('a document of another user or tenant is not there, whatever one does', async (t) => {
+test('a document of another user or tenant is not found by any route', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);

@@ -16,7 +16,7 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, expireDocument } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -38,7 +38,7 @@ async function keywordsOf(sql: Sql, id: string): Promise<string[]> {
 const replaceAny = (api: Api, id: string, ifMatch = '*') =>
   replaceMetadata(api, id, fresh, { 'If-Match': ifMatch });
 
-test('metadata are replaced by who knows the ETag, and get another', async (t) => {
+test('metadata are replaced with the current ETag, and get a new one', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -62,7 +62,7 @@ test('metadata are replaced by who knows the ETag, and get another', async (t) =
   });
 });
 
-test('who knows no ETag, or an old one, replaces nothing', async (t) => {
+test('metadata are not replaced without the current ETag', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -95,7 +95,7 @@ test('every change of a document changes its ETag', async (t) => {
   t.deepEqual(seen, ['"1"', '"2"', '"3"', '"4"']);
 });
 
-test('metadata of a sealed or expired version stay as they are, whatever the caller knows', async (t) => {
+test('metadata of a sealed or expired version cannot be replaced, with any ETag', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const sealed = await storeDocument(t, api);
@@ -117,7 +117,7 @@ test('metadata of a sealed or expired version stay as they are, whatever the cal
     t.is((await getDocument(api, id)).body.encryptedMetadata, metadata);
   }
   const { fileKey: _key } = await storeVersion(t, api, sealed.id);
-  t.is((await replaceAny(api, sealed.id)).status, 200, 'the next version has its own');
+  t.is((await replaceAny(api, sealed.id)).status, 200, 'the next version has metadata of its own');
   const [first] = await sql(
     'select encrypted_metadata from document_versions where document_id = $1 and version = 1',
     [sealed.id],
@@ -125,7 +125,7 @@ test('metadata of a sealed or expired version stay as they are, whatever the cal
   t.is(first?.['encrypted_metadata'], metadata);
 });
 
-test('keywords are replaced where some are given, and stay otherwise', async (t) => {
+test('keywords are replaced if the request has some, and kept otherwise', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -144,7 +144,7 @@ test('keywords are replaced where some are given, and stay otherwise', async (t)
   t.deepEqual(await keywordsOf(sql, other.id), [keyword('a')]);
 });
 
-test('of changes that know the same ETag one is made', async (t) => {
+test('one of twenty concurrent replacements with the same ETag succeeds', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -162,7 +162,7 @@ test('of changes that know the same ETag one is made', async (t) => {
   t.deepEqual(await actionsOn(sql, id), ['document.created', 'document.metadata_changed']);
 });
 
-test('what metadata say is checked first', async (t) => {
+test('the fields of new metadata are validated first', async (t) => {
   const api = await createApi(t.context.vault);
   const { id } = await storeDocument(t, api);
   const refused: object[] = [

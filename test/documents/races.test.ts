@@ -22,7 +22,7 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, untilHashed } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -32,12 +32,16 @@ test.after.always((t) => t.context.vault.stop());
 
 const rounds = 10;
 
-/** What a proof says was sealed. */
+/** Returns the hashes that a proof records for the sealed version. */
 function sealedBy({ entryCanonical }: AuditProof) {
-  return (JSON.parse(entryCanonical) as { data: { fileHash: string; metadataHash: string } }).data;
+  return (
+    JSON.parse(entryCanonical) as {
+      data: { readonly fileHash: string; readonly metadataHash: string };
+    }
+  ).data;
 }
 
-test('a proof tells of the metadata that the sealed version has, whatever changed them meanwhile', async (t) => {
+test('a proof records the sealed version’s metadata despite concurrent changes', async (t) => {
   const api = await createApi(t.context.vault);
   for (let round = 0; round < rounds; round += 1) {
     const { id } = await storeDocument(t, api);
@@ -56,7 +60,7 @@ test('a proof tells of the metadata that the sealed version has, whatever change
   }
 });
 
-test('a proof tells of the version that it seals, whatever became current meanwhile', async (t) => {
+test('a proof records the version it seals despite concurrent new versions', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < rounds; round += 1) {
@@ -79,7 +83,7 @@ test('a proof tells of the version that it seals, whatever became current meanwh
   }
 });
 
-test('a version whose file is gone is not sealed, even if it becomes current meanwhile', async (t) => {
+test('a version whose file is gone is not sealed, even if it just became current', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < rounds; round += 1) {
@@ -96,7 +100,7 @@ test('a version whose file is gone is not sealed, even if it becomes current mea
   }
 });
 
-test('a version is added before a deletion and goes with it, or its file stays free', async (t) => {
+test('a version added during a deletion is deleted too, or its file stays usable', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < rounds; round += 1) {
@@ -110,7 +114,7 @@ test('a version is added before a deletion and goes with it, or its file stays f
     t.is((await getDocument(api, id)).status, 404);
     const gone = async (key: string) =>
       until(async () => !(await hasObject(vault, key)), {
-        what: 'the object to go',
+        what: 'the object to be deleted',
         timeoutMs: 10_000,
       });
     await gone(fileKey);
@@ -123,7 +127,7 @@ test('a version is added before a deletion and goes with it, or its file stays f
   }
 });
 
-test('a list read while documents are made has each of those before once', async (t) => {
+test('a list read during creations has every older document exactly once', async (t) => {
   const api = await createApi(t.context.vault);
   const before: string[] = [];
   for (let i = 0; i < 20; i += 1) before.unshift((await storeDocument(t, api)).id);
@@ -133,9 +137,9 @@ test('a list read while documents are made has each of those before once', async
   let path: string | undefined = '/v1/documents?limit=2';
   while (path !== undefined) {
     const { headers, body } = await api.send('GET', path);
-    seen.push(...(body as unknown as { id: string }[]).map(({ id }) => id));
+    seen.push(...(body as unknown as { readonly id: string }[]).map(({ id }) => id));
     const cursor = nextCursor(headers.get('link'));
-    path = cursor && `/v1/documents?limit=2&cursor=${cursor}`;
+    path = cursor === undefined ? undefined : `/v1/documents?limit=2&cursor=${cursor}`;
   }
   for (const { status } of await making) t.is(status, 201);
   t.is(new Set(seen).size, seen.length, 'no repetition');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { listRoutes } from '../../app/app.ts';
+import { listRoutes } from '../../app/wiring/routes.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
@@ -16,7 +16,7 @@ interface Scene {
   readonly vault: TestVault;
   readonly sql: Sql;
   readonly owner: Api;
-  /** The owner's documents in every state, and one that is nobody's. */
+  /** The ids of the owner's documents in every state, and one that no document has. */
   readonly ids: Readonly<Record<string, string>>;
   readonly strangers: Readonly<Record<string, Api>>;
 }
@@ -43,11 +43,11 @@ test.before(async (t) => {
     ids: { pending: pending.id, sealed: sealed.id, expired: expired.id, unknown: randomUUID() },
     strangers: {
       'another user': await createApi(vault),
-      'the same user of another tenant': await createApi(vault, {
+      'the same user in another tenant': await createApi(vault, {
         userId: owner.caller.userId,
         tenantId: 'other',
       }),
-      'someone with every role but one': await createApi(vault, {
+      'a user with every role but the admin one': await createApi(vault, {
         roles: ['user', 'auditor', 'operator'],
       }),
     },
@@ -55,14 +55,14 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** What an owner would send, by the end of the path. */
+/** Valid request bodies, by the last segment of the path. */
 const bodies: Record<string, object> = {
   versions: { storagePath: `${randomUUID()}/no-file` },
   metadata: { encryptedMetadata: metadataOf('mine now'), keywordDeterministic: [] },
   share: { recipientId: randomUUID(), wrappedKey: 'QUJD', permissions: ['read'] },
 };
 
-/** With a precondition that would be met, and without any. */
+/** Headers with a precondition that holds, and without any. */
 const conditions: Record<string, string>[] = [{ 'If-Match': '*' }, {}];
 
 const routes = listRoutes().flatMap(({ method, path, aliases = [], body }) =>
@@ -71,7 +71,7 @@ const routes = listRoutes().flatMap(({ method, path, aliases = [], body }) =>
   ),
 );
 
-/** Everything that is kept of the owner's documents. */
+/** Returns everything that is stored about the owner's documents. */
 async function snapshot({ sql, ids }: Scene) {
   const all = [Object.values(ids)];
   return [
@@ -83,23 +83,29 @@ async function snapshot({ sql, ids }: Scene) {
   ];
 }
 
-test('the routes of a document are known', (t) => t.true(routes.length >= 20));
+test('the routes of a document are listed', (t) => t.true(routes.length >= 20));
 
 for (const { method, name, body } of routes) {
   const ending = name.split('/').at(-1) ?? '';
-  test.serial(`${method} ${name} finds nothing for whoever is not the owner`, async (t) => {
+  test.serial(`${method} ${name} finds nothing for anyone but the owner`, async (t) => {
     const { ids, strangers } = t.context;
-    const json = body && (bodies[ending] ?? t.fail('say above what an owner would send'));
+    const json =
+      body === undefined
+        ? undefined
+        : (bodies[ending] ?? t.fail(`add a valid body for ${ending} to bodies above`));
     const before = await snapshot(t.context);
     for (const [who, api] of Object.entries(strangers)) {
       for (const [what, id] of Object.entries(ids)) {
         const path = name.replace(':id', id).replace(/:\w+/g, randomUUID());
         for (const headers of conditions) {
-          const answer = await api.send(method, path, { ...(json && { json }), headers });
+          const answer = await api.send(method, path, {
+            ...(json === undefined ? {} : { json }),
+            headers,
+          });
           const { status, body } = answer;
           t.deepEqual(
             [status, body.code, body.message, answer.headers.get('etag')],
-            [404, 'not_found', 'Nothing is here for you.', null],
+            [404, 'not_found', 'No such resource, or you have no access to it.', null],
             `${who}, ${what}`,
           );
         }

@@ -19,7 +19,7 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, expireDocument, insertDocuments } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -27,7 +27,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a new version is current at once, and the one before stays as it was', async (t) => {
+test('a new version becomes current at once, and the previous one stays unchanged', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id, fileHash } = await storeDocument(t, api);
@@ -59,7 +59,7 @@ test('a new version is current at once, and the one before stays as it was', asy
   t.deepEqual(entry?.data, { version: 2, fileHash: sha3(bytes), size: 200 });
 });
 
-test('a version inherits the metadata of the one before unless it has its own', async (t) => {
+test('a version inherits the metadata of the previous one unless it has its own', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -75,7 +75,7 @@ test('a version inherits the metadata of the one before unless it has its own', 
   t.is((await getDocument(api, id)).body.encryptedMetadata, own.encryptedMetadata);
 });
 
-test('a sealed version never changes, and a new one on top of it is sealed by itself', async (t) => {
+test('a sealed version never changes, and a version after it is sealed separately', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id, fileHash } = await storeDocument(t, api);
@@ -95,7 +95,7 @@ test('a sealed version never changes, and a new one on top of it is sealed by it
   ]);
 });
 
-test('a version may come on top of one that waits or has expired', async (t) => {
+test('a version can follow a pending or an expired one', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -113,7 +113,7 @@ test('a version may come on top of one that waits or has expired', async (t) => 
   t.is((await certify(api, id)).status, 200);
 });
 
-test('no content is held twice, in whatever document or version', async (t) => {
+test('no content is stored twice by a user, in any document or version', async (t) => {
   const { vault } = t.context;
   const [api, other] = [await createApi(vault), await createApi(vault)];
   const [first, second, third] = [bytesOf(10), bytesOf(20), bytesOf(30)];
@@ -135,7 +135,7 @@ test('no content is held twice, in whatever document or version', async (t) => {
   await storeVersion(t, other, theirs.id, second);
 });
 
-test('only a completed upload of the caller that nothing uses becomes a version', async (t) => {
+test('only an unused, completed upload of the caller can become a version', async (t) => {
   const { vault } = t.context;
   const [api, other] = [await createApi(vault), await createApi(vault)];
   const { id, fileKey } = await storeDocument(t, api);
@@ -156,7 +156,7 @@ test('only a completed upload of the caller that nothing uses becomes a version'
   t.is((await listVersions(api, id)).length, 2);
 });
 
-test('what a version says is checked before its file is', async (t) => {
+test('a version’s fields are validated before its file', async (t) => {
   const api = await createApi(t.context.vault);
   const { id } = await storeDocument(t, api);
   const { fileKey } = await upload(t, api, bytesOf(10));
@@ -180,7 +180,7 @@ test('what a version says is checked before its file is', async (t) => {
   t.is((await addVersion(api, id, fileKey)).status, 201);
 });
 
-test('versions added at the same time have every number once', async (t) => {
+test('concurrently added versions get distinct consecutive numbers', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -201,7 +201,7 @@ test('versions added at the same time have every number once', async (t) => {
   t.is((await actionsOn(sql, id)).length, 13);
 });
 
-test('an upload becomes one version, however many documents ask for it at once', async (t) => {
+test('an upload becomes one version even if several documents request it at once', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const documents = await Promise.all(Array.from({ length: 5 }, () => storeDocument(t, api)));
@@ -216,7 +216,7 @@ test('an upload becomes one version, however many documents ask for it at once',
   }
 });
 
-test('a document has at most a thousand versions, which a list shows page by page', async (t) => {
+test('a document has at most 1000 versions, which are listed page by page', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { userId, tenantId } = api.caller;
@@ -224,7 +224,8 @@ test('a document has at most a thousand versions, which a list shows page by pag
   await sql(
     `insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
        object_version, file_size, file_hash, encrypted_metadata)
-     select $1::uuid, n, $2, $3, $1::uuid || '/' || n, 'v', 1, $1::uuid || '.' || n, $4 from generate_series(2, 999) n`,
+     select $1::uuid, n, $2, $3, $1::uuid || '/' || n, 'v', 1, $1::uuid || '.' || n, $4
+     from generate_series(2, 999) n`,
     [id, userId, tenantId, metadata],
   );
   await sql('update documents set version = 999 where id = $1', [id]);
@@ -233,17 +234,20 @@ test('a document has at most a thousand versions, which a list shows page by pag
   const { status, body } = await addVersion(api, id, fileKey);
   t.is(status, 409);
   t.is(body.code, 'too_many_versions');
-  t.is((await createDocument(api, fileKey)).status, 201, 'the file is still free');
+  t.is((await createDocument(api, fileKey)).status, 201, 'the file can still be used');
 
   const pages: number[][] = [];
   let path: string | undefined = `/v1/documents/${id}/versions?limit=400`;
   while (path !== undefined) {
     const answer = await api.send('GET', path);
-    pages.push((answer.body as unknown as { version: number }[]).map(({ version }) => version));
+    pages.push(
+      (answer.body as unknown as { readonly version: number }[]).map(({ version }) => version),
+    );
     const link = answer.headers.get('link');
     const cursor = nextCursor(link);
     if (cursor !== undefined) t.true(link?.startsWith(`</v1/documents/${id}/versions?`));
-    path = cursor && `/v1/documents/${id}/versions?limit=400&cursor=${cursor}`;
+    path =
+      cursor === undefined ? undefined : `/v1/documents/${id}/versions?limit=400&cursor=${cursor}`;
   }
   t.deepEqual(
     pages.map((page) => page.length),
@@ -259,7 +263,7 @@ test('a document has at most a thousand versions, which a list shows page by pag
   }
 });
 
-test('a version that is asked for twice under one key is added once', async (t) => {
+test('a version requested twice with one Idempotency-Key is added once', async (t) => {
   const api = await createApi(t.context.vault);
   const { id } = await storeDocument(t, api);
   const { fileKey } = await upload(t, api, bytesOf(10));

@@ -11,7 +11,7 @@ test.after.always(() => vault.stop());
 
 const proofFiles = ['README.txt', 'entry.json', 'key.pem', 'proof.json', 'signature.der'];
 
-test('a file goes through all that the vault does, and both verifications hold until one bit is changed', async (t) => {
+test('the demo passes all steps, and both verifications fail after one changed bit', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'agreement.txt'), 'what was agreed');
   const { code, text } = await runDemo(t, { vault, directory, args: ['agreement.txt'] });
@@ -49,7 +49,7 @@ test('a file goes through all that the vault does, and both verifications hold u
   t.regex(check.text, /^openssl dgst .*: NOT VERIFIED$/m);
 });
 
-test('an empty file goes through too, to the folder asked for', async (t) => {
+test('the demo stores an empty file too, and writes its proof to the given folder', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'empty'), '');
   const args = ['empty', '--out', 'proof'];
@@ -63,7 +63,7 @@ test('an empty file goes through too, to the folder asked for', async (t) => {
   t.regex(again.text, /is not empty/);
 });
 
-test('what cannot be stored is one clear line', async (t) => {
+test('a file that cannot be stored is reported in one line', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'evidence'), 'x');
   const nowhere = `http://127.0.0.1:${await freePort()}`;

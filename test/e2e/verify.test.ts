@@ -8,8 +8,12 @@ import { writeProofFiles } from '../../client/node/proof-files.ts';
 import { keyFingerprint } from '../../client/proofs/proof.ts';
 import { runProgram, temporaryDirectory } from '../support/processes/processes.ts';
 
-/** A proof under a key of its own, as anyone can make one. */
-function prove(entry: { v: 1; id: string; data?: Record<string, string> }) {
+/** Signs an entry with a new key and returns the proof, as anyone can make one. */
+function prove(entry: {
+  readonly v: 1;
+  readonly id: string;
+  readonly data?: Record<string, string>;
+}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }));
   const entryCanonical = canonicalize(entry) ?? '';
@@ -25,7 +29,7 @@ function prove(entry: { v: 1; id: string; data?: Record<string, string> }) {
 
 const proof = prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8057', data: { name: 'Größe' } });
 
-/** `npm run demo -- --verify DIR …` with no vault to ask. */
+/** Runs `npm run demo -- --verify DIR …` with a vault that cannot be reached. */
 async function verify(t: ExecutionContext, directory: string, ...args: string[]) {
   const environment = { PROBATIO_URL: 'http://127.0.0.1:9' };
   const demo = runProgram(t, ['client/demo/main.ts', '--verify', directory, ...args], environment);
@@ -54,14 +58,14 @@ async function flipBit(path: string, position: number): Promise<void> {
 const good = { code: 0, libraryAgrees: true, opensslAgrees: true };
 const bad = { code: 1, libraryAgrees: false, opensslAgrees: false };
 
-test('a folder is verified without the vault', async (t) => {
+test('a proof folder is verified without the vault', async (t) => {
   const directory = await createFolder(t);
   t.deepEqual(await verify(t, directory), good);
   const fingerprint = keyFingerprint(new Uint8Array(Buffer.from(proof.publicKey, 'base64')));
   t.deepEqual(await verify(t, directory, '--key', fingerprint.toUpperCase()), good);
 });
 
-test('a changed bit in the entry fails both verifications, wherever it is', async (t) => {
+test('a changed bit anywhere in the entry fails both verifications', async (t) => {
   for (const position of [0, 7, 30, 59, 60, 61, 1000]) {
     const directory = await createFolder(t);
     await flipBit(join(directory, 'entry.json'), position);
@@ -75,14 +79,14 @@ test('a changed bit in the signature fails both verifications', async (t) => {
   t.deepEqual(await verify(t, directory), bad);
 });
 
-test('a changed proof.json is found out, though OpenSSL does not read it', async (t) => {
+test('a changed proof.json is detected, though OpenSSL does not read it', async (t) => {
   const directory = await createFolder(t);
   const changed = { ...proof, entryCanonical: proof.entryCanonical.replace('Größe', 'Grösse') };
   await writeFile(join(directory, 'proof.json'), JSON.stringify(changed));
   t.deepEqual(await verify(t, directory), { ...bad, opensslAgrees: true });
 });
 
-test('an entry that was signed again with another key is the vault’s for OpenSSL alone', async (t) => {
+test('an entry signed with another key fails the client library, but not OpenSSL', async (t) => {
   const directory = await createFolder(t);
   const forged = prove({ v: 1, id: proof.id, data: { name: 'forged' } });
   await writeProofFolder(forged, directory);
@@ -92,13 +96,13 @@ test('an entry that was signed again with another key is the vault’s for OpenS
   });
 });
 
-test('files of another proof are found out by the id', async (t) => {
+test('files of another proof are detected by the id', async (t) => {
   const directory = await createFolder(t);
   await writeProofFiles(prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8058' }), directory);
   t.deepEqual(await verify(t, directory), { ...bad, opensslAgrees: true });
 });
 
-test('a missing file fails, whichever it is', async (t) => {
+test('a missing file fails the verification, whichever it is', async (t) => {
   for (const name of ['entry.json', 'signature.der', 'key.pem', 'proof.json']) {
     const directory = await createFolder(t);
     await rm(join(directory, name));

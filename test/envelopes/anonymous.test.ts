@@ -10,7 +10,7 @@ const allowed = { KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: 'true' };
 const invalidToken = { status: 401, code: 'invalid_token' };
 const keys = '/v1/crypto/keys';
 
-test('in development, where it is allowed, key routes take callers without a token as one user', async (t) => {
+test('in development key routes may serve callers without a token as one user', async (t) => {
   const vault = await startReadyVault({ NODE_ENV: 'development', ...allowed });
   t.teardown(() => vault.stop());
   const master = `${vault.baseUrl}${keys}/master-envelope`;
@@ -37,7 +37,7 @@ async function assertNothingElse(t: Parameters<typeof assertError>[0], vault: Te
   assertError(t, await send('PUT', credentials, { json: {} }), invalidToken);
 }
 
-test('unless it is allowed, nobody comes without a token in development either', async (t) => {
+test('by default callers without a token are refused in development too', async (t) => {
   const vault = await startReadyVault({ NODE_ENV: 'development' });
   t.teardown(() => vault.stop());
   const master = `${vault.baseUrl}${keys}/master-envelope`;
@@ -47,7 +47,7 @@ test('unless it is allowed, nobody comes without a token in development either',
   await createDevice(vault, token);
 });
 
-test('outside of development a vault that allows it does not start', (t) => {
+test('a vault outside of development refuses to start with anonymous keys allowed', (t) => {
   const settings = {
     DATABASE_URL: 'postgresql://app@db/vault',
     DATABASE_SERVICE_URL: 'postgresql://service@db/vault',

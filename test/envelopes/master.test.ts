@@ -17,7 +17,7 @@ test.after.always((t) => t.context.vault.stop());
 const create = (api: Api, encryptedEnvelope: unknown) =>
   api.send('POST', path, { json: { encryptedEnvelope } });
 
-test('the wrapped master key comes back as it was given', async (t) => {
+test('the wrapped master key is returned as it was stored', async (t) => {
   const api = await createApi(t.context.vault);
   t.is((await api.send('GET', path)).status, 404);
   const encryptedEnvelope = randomBytes(40).toString('base64');
@@ -36,7 +36,7 @@ test('the wrapped master key comes back as it was given', async (t) => {
   t.regex(String(createdAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('there is one master envelope of a user, however many are made at once', async (t) => {
+test('a user has one master envelope, however many are created concurrently', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const answers = await Promise.all(
@@ -52,7 +52,7 @@ test('there is one master envelope of a user, however many are made at once', as
   t.deepEqual(entries, [{ resource_id: made?.body.id }]);
 });
 
-test('what has not the length of a wrapped key is refused', async (t) => {
+test('an envelope that does not have the length of a wrapped key is refused', async (t) => {
   const api = await createApi(t.context.vault);
   for (const length of [0, 1, 32, 39, 41, 48, 1025, 500_000]) {
     const { status, body } = await create(api, randomBytes(length).toString('base64'));
@@ -77,7 +77,7 @@ test('what has not the length of a wrapped key is refused', async (t) => {
   t.is((await api.send('GET', path)).status, 404);
 });
 
-test('an envelope is its user’s in its tenant, and needs the scope for keys', async (t) => {
+test('an envelope belongs to a user in a tenant, and needs the scope for keys', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   await create(api, randomBytes(40).toString('base64'));

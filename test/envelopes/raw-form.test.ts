@@ -14,7 +14,7 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-/** The three envelopes: their path, the name of the wrapping key, and what else they need. */
+/** The path of each envelope, its wrapping key's field, and the other fields that it needs. */
 const forms = [
   ['/master-envelope', 'kPasswordBase64', () => ({})],
   ['/recovery-envelope', 'kRecoveryBase64', () => ({})],
@@ -25,7 +25,7 @@ const envelopeOf = ({ body }: JsonAnswer) =>
   (body as { encryptedEnvelope: string }).encryptedEnvelope;
 
 for (const [path, name, more] of forms) {
-  test(`a key in the raw is kept wrapped: ${path}`, async (t) => {
+  test(`a raw key is stored wrapped: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
     const [wrapping, master] = [randomBytes(32), randomBytes(32)];
     const json = {
@@ -42,7 +42,7 @@ for (const [path, name, more] of forms) {
     t.deepEqual(Buffer.from(opened), master);
   });
 
-  test(`a key of another length is refused: ${path}`, async (t) => {
+  test(`a raw key of another length is refused: ${path}`, async (t) => {
     const { token, userId } = await createOwner(vault);
     const post = (json: object) => ask(vault, token, 'POST', path, { json });
     const key = (bytes: number) => randomBytes(bytes).toString('base64');
@@ -62,7 +62,7 @@ for (const [path, name, more] of forms) {
     );
   });
 
-  test(`what is no canonical base64 is refused: ${path}`, async (t) => {
+  test(`a raw key that is not canonical base64 is refused: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
     const good = Buffer.alloc(32).toString('base64');
     const bad = [
@@ -94,7 +94,7 @@ for (const [path, name, more] of forms) {
   });
 }
 
-test('no key in the raw is in a log, an error or the database', async (t) => {
+test('no raw key is in a log, an error or the database', async (t) => {
   const { token } = await createOwner(vault);
   const [wrapping, master] = [randomBytes(32), randomBytes(32)];
   const refused: JsonAnswer[] = [];
@@ -126,7 +126,7 @@ test('no key in the raw is in a log, an error or the database', async (t) => {
   }
 });
 
-test('where keys in the raw are refused, only wrapped ones are taken', async (t) => {
+test('where raw keys are refused, only wrapped ones are accepted', async (t) => {
   const strict = await startReadyVault({ KEYS_RAW_FORM: 'refuse' });
   t.teardown(() => strict.stop());
   const { token } = await createOwner(strict);

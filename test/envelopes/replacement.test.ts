@@ -11,6 +11,9 @@ import { manyAtOnce } from '../support/http/many-at-once.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
+import { createAct } from '../../app/trail/act.ts';
+import { createAuditTrail } from '../../app/trail/trail.ts';
 
 let vault: TestVault;
 
@@ -19,7 +22,7 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-// Tests that take all connections to Postgres run one after the other, before all others.
+// Tests that use every connection to Postgres are serial and run before all others.
 
 const replace = (token: string, path: string, json: object, ifMatch?: string) =>
   ask(vault, token, 'PUT', path, {
@@ -31,7 +34,7 @@ for (const [path, wrappingKey] of [
   ['/master-envelope', 'kPasswordBase64'],
   ['/recovery-envelope', 'kRecoveryBase64'],
 ] as const) {
-  test(`an envelope is replaced by who knows its version: ${path}`, async (t) => {
+  test(`an envelope is replaced only by a request with its version: ${path}`, async (t) => {
     const { token, userId } = await createOwner(vault);
     const first = { encryptedEnvelope: anyEnvelope() };
     assertError(t, await replace(token, path, first, '"1"'), { status: 404, code: 'not_found' });
@@ -70,7 +73,7 @@ for (const [path, wrappingKey] of [
     );
   });
 
-  test.serial(`of replacements at once one wins: ${path}`, async (t) => {
+  test.serial(`one of concurrent replacements succeeds: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
     await ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } });
     const changes = Array.from({ length: 20 }, () => ({ encryptedEnvelope: anyEnvelope() }));
@@ -80,7 +83,7 @@ for (const [path, wrappingKey] of [
     t.like((await ask(vault, token, 'GET', path)).body, { ...winner, version: 2 });
   });
 
-  test.serial(`of creations at once one wins: ${path}`, async (t) => {
+  test.serial(`one of concurrent creations succeeds: ${path}`, async (t) => {
     const { token } = await createOwner(vault);
     const answers = await manyAtOnce(50, () =>
       ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } }),
@@ -89,7 +92,7 @@ for (const [path, wrappingKey] of [
   });
 }
 
-test('a recovery envelope and the keyring beside it are of one moment, whatever rekeys come', async (t) => {
+test('recovery envelope and keyring come from one snapshot, whatever rekeys run', async (t) => {
   const sql = createSql(vault);
   const { token, userId } = await createOwner(vault);
   const { app: url, service: serviceUrl } = vault.databases;
@@ -99,7 +102,7 @@ test('a recovery envelope and the keyring beside it are of one moment, whatever 
     await ask(vault, token, 'POST', path, { json: { encryptedEnvelope: anyEnvelope() } });
   }
   await sql(`update key_envelopes set encrypted_envelope = 'first' where user_id = $1`, [userId]);
-  /** After each statement of a reader. */
+  /** Replaces the envelopes after each statement of a reader. */
   const rekey: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
@@ -111,15 +114,20 @@ test('a recovery envelope and the keyring beside it are of one moment, whatever 
       return result;
     },
   };
+  const audit = createAuditTrail({
+    clock: () => new Date(),
+    isBacklogFull: () => false,
+    onCommitted: () => undefined,
+  });
   const envelopes = createEnvelopes({
     issuer: '',
     unknownUser: 'reveal',
-    audit: { append: async () => '', assertWritable: () => undefined },
+    act: createAct({ db, audit }),
     toEnvelope: createKeyForms({ rawForm: 'refuse' }),
     clock: () => new Date(),
     db: { ...db, asUser: (owner, work) => db.asUser(owner, (tx) => work(tx.withPlugin(rekey))) },
   });
-  const caller = { ...developer, userId, tenantId: 'default' };
-  t.like(await envelopes.get(caller, 'RECOVERY'), { encryptedEnvelope: 'first', keyring: null });
-  t.like(await envelopes.get(caller, 'RECOVERY'), { encryptedEnvelope: 'next', keyring: 'next' });
+  const request = serviceRequest({ ...developer, userId, tenantId: 'default' });
+  t.like(await envelopes.get(request, 'RECOVERY'), { encryptedEnvelope: 'first', keyring: null });
+  t.like(await envelopes.get(request, 'RECOVERY'), { encryptedEnvelope: 'next', keyring: 'next' });
 });

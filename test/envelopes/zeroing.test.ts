@@ -6,7 +6,7 @@ import { createKeyForms } from '../../app/envelopes/key-form.ts';
 const toEnvelope = createKeyForms({ rawForm: 'allow' });
 const keyBytes = 32;
 
-/** Watches every buffer that has the size of a key, and what is in those given to a cipher. */
+/** Records every buffer of the size of a key, and the keys given to a cipher. */
 function watchKeys(t: ExecutionContext, { fails = false } = {}) {
   const { alloc } = Buffer;
   const { createCipheriv } = crypto;
@@ -34,7 +34,7 @@ function watchKeys(t: ExecutionContext, { fails = false } = {}) {
 const zero = Buffer.alloc(keyBytes);
 const randomKey = (bytes = keyBytes) => randomBytes(bytes).toString('base64');
 
-test.serial('keys in the raw are zero once they are wrapped', (t) => {
+test.serial('raw keys are zeroed once they are wrapped', (t) => {
   const { buffers, wrappedWith } = watchKeys(t);
   const form = { wrappingKey: randomKey(), masterKey: randomKey() };
   t.is(Buffer.from(toEnvelope(form), 'base64').length, 40);
@@ -42,7 +42,7 @@ test.serial('keys in the raw are zero once they are wrapped', (t) => {
   t.deepEqual(buffers, [zero, zero]);
 });
 
-test.serial('keys in the raw are zero when they cannot be wrapped', (t) => {
+test.serial('raw keys are zeroed when they cannot be wrapped', (t) => {
   const { buffers, wrappedWith } = watchKeys(t, { fails: true });
   const form = { wrappingKey: randomKey(), masterKey: randomKey() };
   t.throws(() => toEnvelope(form), { message: 'no cipher' });
@@ -50,7 +50,7 @@ test.serial('keys in the raw are zero when they cannot be wrapped', (t) => {
   t.deepEqual(buffers, [zero, zero]);
 });
 
-test.serial('a good key is zero when the other is refused', (t) => {
+test.serial('a valid key is zeroed when the other is refused', (t) => {
   const { buffers, wrappedWith } = watchKeys(t);
   for (const form of [
     { wrappingKey: randomKey(), masterKey: randomKey(31) },

@@ -10,7 +10,7 @@ import { untilReady } from '../support/vault/vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
 
-/** The app as a process of its own, as a container runs it. */
+/** The app as a separate process, as in a container. */
 export interface AppProcess extends AsyncDisposable {
   readonly process: GuardedProcess;
   readonly baseUrl: string;

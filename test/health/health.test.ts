@@ -13,12 +13,15 @@ import { startTcpProxy } from '../support/network/tcp-proxy.ts';
 interface Report {
   readonly status: string;
   readonly version: string;
-  readonly checks: Record<string, { status: string; latencyMs: number; error?: string }>;
+  readonly checks: Record<
+    string,
+    { readonly status: string; readonly latencyMs: number; readonly error?: string }
+  >;
 }
 
 const checkNames = ['cache', 'database', 'jwks', 'queue', 'signer', 'storage'];
 
-/** /health once its status is this one: its answers are kept for a second. */
+/** Polls /health until it has this status, since its responses are cached for a second. */
 async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Report['status']) {
   const answer = await until(
     async () => {
@@ -35,7 +38,8 @@ async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Rep
   for (const check of Object.values(report.checks)) {
     t.true(Number.isInteger(check.latencyMs));
     t.is(check.error === undefined, check.status === 'ok');
-    if (check.error !== undefined) t.regex(check.error, /^[a-z]+(_[a-z]+)*$/, 'a code, no message');
+    if (check.error !== undefined)
+      t.regex(check.error, /^[a-z]+(_[a-z]+)*$/, 'the error is a code and no message');
   }
   const failing = Object.entries(report.checks).filter(([, { status }]) => status !== 'ok');
   return { status: answer.status, failing: failing.map(([name]) => name).sort(), report };
@@ -45,7 +49,7 @@ const readiness = async ({ baseUrl }: TestVault) =>
   (await getJson(`${baseUrl}/health/ready`)).status;
 const liveness = async ({ baseUrl }: TestVault) => (await getJson(`${baseUrl}/health/live`)).status;
 
-test('with everything there, all checks are well', async (t) => {
+test('all checks are ok when every service is available', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const { status, failing } = await reportOf(t, vault, 'ok');
@@ -55,14 +59,14 @@ test('with everything there, all checks are well', async (t) => {
   t.is(await liveness(vault), 200);
 });
 
-test('the root says what this is', async (t) => {
+test('the root route returns the product’s name, version and description', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const { body } = await getJson(`${vault.baseUrl}/`);
   t.deepEqual(Object.keys(body as object).sort(), ['description', 'name', 'version']);
 });
 
-test('Redis away: degraded, and still ready', async (t) => {
+test('without Redis the vault is degraded and still ready', async (t) => {
   const redis = await startTcpProxy(testStack().redisUrl);
   t.teardown(() => redis.close());
   const vault = await startReadyVault({ REDIS_URL: redis.url });
@@ -83,7 +87,7 @@ test('Redis away: degraded, and still ready', async (t) => {
   t.is(status, 200);
   t.deepEqual(failing, ['cache', 'queue']);
   t.is(await readiness(vault), 200);
-  t.deepEqual(await last(), seen, 'no ping');
+  t.deepEqual(await last(), seen, 'the status route sends no ping');
   t.like(await cache(), {
     status: 'error',
     connected: false,
@@ -95,7 +99,7 @@ test('Redis away: degraded, and still ready', async (t) => {
   t.deepEqual((await reportOf(t, vault, 'ok')).failing, []);
 });
 
-test('the signer away: an error and not ready, until it is back', async (t) => {
+test('without the signer the vault is in error and not ready, until it is back', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
@@ -111,7 +115,7 @@ test('the signer away: an error and not ready, until it is back', async (t) => {
   t.is(await readiness(vault), 200);
 });
 
-test('the HSM away behind a signer that answers: degraded and ready; only signing is refused', async (t) => {
+test('without its HSM the vault is degraded and ready, and refuses only signing', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
@@ -132,7 +136,7 @@ test('the HSM away behind a signer that answers: degraded and ready; only signin
   t.is((await getJson(`${vault.baseUrl}/v1/documents`, token)).status, 200);
 });
 
-test('the database away: an error and not ready, until it is back', async (t) => {
+test('without the database the vault is in error and not ready, until it is back', async (t) => {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const vault = await startReadyVault(database.settings);
@@ -148,7 +152,7 @@ test('the database away: an error and not ready, until it is back', async (t) =>
   t.is(await readiness(vault), 200);
 });
 
-test('the object store away: degraded, and still ready', async (t) => {
+test('without the object store the vault is degraded and still ready', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const { storage } = vault.config;
@@ -163,7 +167,7 @@ test('the object store away: degraded, and still ready', async (t) => {
   await reportOf(t, vault, 'ok');
 });
 
-test('a process that has never reached the signer is alive, not ready, and becomes ready', async (t) => {
+test('a process that cannot reach the signer yet is alive, and becomes ready later', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   await signer.kill();
@@ -179,7 +183,7 @@ test('a process that has never reached the signer is alive, not ready, and becom
   t.truthy(await logIn(vault, await createAccount(vault)));
 });
 
-test('a process that drains is alive and not ready', async (t) => {
+test('a draining process is alive and not ready', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   vault.services.beginDrain();

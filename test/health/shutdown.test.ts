@@ -7,7 +7,7 @@ import { startAppProcess } from './app-process.ts';
 interface Outcome {
   readonly status?: number;
   readonly error?: string;
-  /** The server asked to be left. */
+  /** Whether the server asked the client to close the connection. */
   readonly isLast?: boolean;
 }
 
@@ -29,11 +29,11 @@ function ask(url: string, agent: Agent): Promise<Outcome> {
   });
 }
 
-test('SIGTERM under load: every request taken is answered, and the process ends well', async (t) => {
+test('after SIGTERM every accepted request is answered, and the exit code is 0', async (t) => {
   const app = await startAppProcess();
   t.teardown(() => app[Symbol.asyncDispose]());
   const outcomes: Outcome[] = [];
-  // Each holds one connection and uses it until it is told to go elsewhere, as a proxy does.
+  // Like a proxy, each client uses one connection until the server asks it to close.
   const clients = Array.from({ length: 8 }, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     let outcome: Outcome;
@@ -43,7 +43,7 @@ test('SIGTERM under load: every request taken is answered, and the process ends 
     } while (outcome.error === undefined && outcome.isLast !== true);
     agent.destroy();
   });
-  await until(() => outcomes.length > 200, { what: 'some load', timeoutMs: 30_000 });
+  await until(() => outcomes.length > 200, { what: '200 responses', timeoutMs: 30_000 });
   app.process.kill('SIGTERM');
   const exit = await app.process.exited;
   await Promise.all(clients);
@@ -57,20 +57,22 @@ test('SIGTERM under load: every request taken is answered, and the process ends 
   t.true(app.lines.some((line) => line.includes('"msg":"stopped"')));
 });
 
-test('a request whose body is still on its way is answered after SIGTERM, and told to go elsewhere', async (t) => {
+test('a request whose body arrives after SIGTERM is answered with Connection: close', async (t) => {
   const app = await startAppProcess();
   t.teardown(() => app[Symbol.asyncDispose]());
   const socket = await openSocket(app.baseUrl);
   t.teardown(() => socket.destroy());
   const body = '{"token":"jam"}';
-  const head = `POST /v1/auth/validate-email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const head =
+    'POST /v1/auth/validate-email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+    `Content-Length: ${body.length}\r\n\r\n`;
   socket.write(head + body.slice(0, 5));
-  // Whoever is answered later was connected later: by then the first request has been taken.
+  // A response to a later connection shows that the server has accepted the first request.
   await exchange(app.baseUrl, 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
 
   app.process.kill('SIGTERM');
   await until(() => app.lines.some((line) => line.includes('"msg":"draining"')), {
-    what: 'the drain',
+    what: 'the drain to be logged',
     timeoutMs: 10_000,
   });
   const answer = readAnswer(socket);
@@ -81,7 +83,7 @@ test('a request whose body is still on its way is answered after SIGTERM, and to
   t.deepEqual(await app.process.exited, { code: 0, signal: null });
 });
 
-test('an idle connection does not keep a process from ending', async (t) => {
+test('an idle connection does not keep a process from exiting', async (t) => {
   const app = await startAppProcess();
   t.teardown(() => app[Symbol.asyncDispose]());
   const socket = await openSocket(app.baseUrl);

@@ -5,7 +5,7 @@ import { send } from '../support/http/send.ts';
 
 const files = ['', '/swagger-ui.css', '/swagger-ui-bundle.js', '/start.js', '/openapi.json'];
 
-test('the explorer is there in development', async (t) => {
+test('the API explorer is served in development', async (t) => {
   const vault = await startVault({ NODE_ENV: 'development' });
   t.teardown(() => vault.stop());
   for (const file of files) {
@@ -20,7 +20,7 @@ test('the explorer is there in development', async (t) => {
   }
 });
 
-test('the explorer is nowhere else', async (t) => {
+test('the API explorer is not served anywhere else', async (t) => {
   for (const environment of ['test', 'production']) {
     const vault = await startVault({ NODE_ENV: environment });
     t.teardown(() => vault.stop());

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { AppError } from '../../app/errors/errors.ts';
+import { AppError } from '../../app/errors/app-error.ts';
 import { unlessAborted, untilHangUp } from '../../app/http/requests/hang-up.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A request that is under way, as client and server see it. */
+/** Sends a request to a server with the given handler. */
 async function ask(t: ExecutionContext, handle: Handle) {
   const server = createServer(handle).listen(0, '127.0.0.1');
   t.teardown(() => server.close());
@@ -18,7 +18,7 @@ async function ask(t: ExecutionContext, handle: Handle) {
   return asking;
 }
 
-test('work is told when its client hangs up', async (t) => {
+test('work is aborted when its client hangs up', async (t) => {
   const told = Promise.withResolvers<unknown>();
   const asking = await ask(t, (request) => {
     const never = new Promise<never>(() => undefined);
@@ -31,7 +31,7 @@ test('work is told when its client hangs up', async (t) => {
   t.true(error instanceof AppError && error.code === 'client_gone');
 });
 
-test('work for a client that is gone already is told at once', async (t) => {
+test('work for a client that is already gone is aborted at once', async (t) => {
   const told = Promise.withResolvers<boolean>();
   const asking = await ask(t, (request) => {
     request.socket.once('close', () => {
@@ -42,7 +42,7 @@ test('work for a client that is gone already is told at once', async (t) => {
   t.true(await told.promise);
 });
 
-test('work that ends is answered, and its connection keeps nothing of it', async (t) => {
+test('finished work is answered, and its connection keeps no listener', async (t) => {
   const closeListeners: number[] = [];
   const asking = await ask(t, (request, response) => {
     const count = () => closeListeners.push(request.socket.listenerCount('close'));
@@ -64,7 +64,7 @@ test('work that ends is answered, and its connection keeps nothing of it', async
   t.deepEqual([during, after], [before + 1, before]);
 });
 
-test('what fails fails as it does, and its connection keeps nothing of it', async (t) => {
+test('failed work throws its own error, and its connection keeps no listener', async (t) => {
   const failed = Promise.withResolvers<unknown>();
   await ask(t, (request, response) => {
     const before = request.socket.listenerCount('close');
@@ -78,7 +78,7 @@ test('what fails fails as it does, and its connection keeps nothing of it', asyn
   t.true((await failed.promise) instanceof TypeError);
 });
 
-test('a limit on idle clients does not end work that they wait for', async (t) => {
+test('the timeout for idle clients does not end work that they wait for', async (t) => {
   const asking = await ask(t, (request, response) => {
     request.setTimeout(30);
     void untilHangUp(request, async () => request.socket.timeout).then((timeout) =>

@@ -7,7 +7,7 @@ import { limitIdle } from '../../app/http/requests/idle-clients.ts';
 
 const idleMs = 30_000;
 
-/** A request of two bytes, of which one is sent, to a server that lets idle connections go soon. */
+/** Sends one byte of a two-byte body to a server with a short keep-alive timeout. */
 async function sendHalf(
   t: ExecutionContext,
   serve: (request: IncomingMessage, response: ServerResponse) => void,
@@ -28,7 +28,7 @@ async function sendHalf(
 const isClosed = (socket: Socket) =>
   until(() => socket.closed, { what: 'the connection to end', timeoutMs: 5_000 });
 
-test('who was answered before the body ended is let go when idle, as everyone', async (t) => {
+test('a client answered before its body ended is disconnected when idle', async (t) => {
   const socket = await sendHalf(t, (request, response) => {
     limitIdle(request, idleMs);
     response.end();
@@ -40,7 +40,7 @@ test('who was answered before the body ended is let go when idle, as everyone', 
   t.pass();
 });
 
-test('who stops sending is let go', async (t) => {
+test('a client that stops sending is disconnected', async (t) => {
   const socket = await sendHalf(t, (request) => {
     request.on('error', () => undefined);
     limitIdle(request, 50);
@@ -50,7 +50,7 @@ test('who stops sending is let go', async (t) => {
   t.pass();
 });
 
-test('who has sent everything may wait longer for the answer', async (t) => {
+test('a client that has sent everything may wait longer for the response', async (t) => {
   const socket = await sendHalf(t, (request, response) => {
     limitIdle(request, 50);
     request.resume().once('end', () => setTimeout(() => response.end('done'), 500));

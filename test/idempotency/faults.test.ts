@@ -21,7 +21,7 @@ test.after.always((t) => t.context.vault.stop());
 
 const codeOf = ({ status, body }: Answer) => `${status} ${String(body.code)}`;
 
-/** The same request to a process that is about to die; it has no answer. */
+/** Sends the request to a process that is about to die, so that no response arrives. */
 function sendTo(baseUrl: string, api: Api, path: string, json: unknown, key: string) {
   return fetch(baseUrl + path, {
     method: 'POST',
@@ -37,7 +37,7 @@ function sendTo(baseUrl: string, api: Api, path: string, json: unknown, key: str
 const keysOf = (sql: Sql, { caller }: Api) =>
   sql('select status from idempotency_keys where user_id = $1', [caller.userId]);
 
-/** What the dead process had begun is over, one way or the other. */
+/** Resolves once the transaction of the dead process has committed or rolled back. */
 const untilOver = (sql: Sql, what: string) =>
   until(
     async () =>
@@ -50,37 +50,34 @@ const untilOver = (sql: Sql, what: string) =>
     { what, timeoutMs: 20_000 },
   );
 
-test.serial(
-  'an answer that a dying process committed and never gave is given by another',
-  async (t) => {
-    const { sql, vault } = t.context;
-    const api = await createApi(vault);
-    const { fileKey } = await upload(t, api, bytesOf(9));
-    const requests = { '/v1/uploads': fileOf(10), '/v1/documents': documentAt(fileKey) };
-    for (const [path, json] of Object.entries(requests)) {
-      const table = path === '/v1/uploads' ? 'upload_sessions' : 'documents';
-      const replica = await startReplica(vault);
-      const paused = await pauseCommits(vault, table);
-      const lost = sendTo(replica.baseUrl, api, path, json, `key-of-${table}`);
-      await untilWaiting(vault, 1);
-      replica.process.kill('SIGKILL');
-      await t.throwsAsync(lost);
-      await paused.end();
-      await untilOver(sql, 'the commit');
+test.serial('a response committed by a dying process is replayed by another', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { fileKey } = await upload(t, api, bytesOf(9));
+  const requests = { '/v1/uploads': fileOf(10), '/v1/documents': documentAt(fileKey) };
+  for (const [path, json] of Object.entries(requests)) {
+    const table = path === '/v1/uploads' ? 'upload_sessions' : 'documents';
+    const replica = await startReplica(vault);
+    const paused = await pauseCommits(vault, table);
+    const lost = sendTo(replica.baseUrl, api, path, json, `key-of-${table}`);
+    await untilWaiting(vault, 1);
+    replica.process.kill('SIGKILL');
+    await t.throwsAsync(lost);
+    await paused.end();
+    await untilOver(sql, 'the commit');
 
-      const answer = await underKey(api, path, json, `key-of-${table}`)();
-      t.is(answer.status, 201, JSON.stringify(answer.body));
-      t.true(isReplay(answer));
-      const id = answer.body.sessionId ?? answer.body.id;
-      const rows = await sql(`select id from ${table} where user_id = $1`, [api.caller.userId]);
-      t.true(rows.some((row) => row.id === id));
-      t.is(rows.length, path === '/v1/uploads' ? 2 : 1);
-    }
-  },
-);
+    const answer = await underKey(api, path, json, `key-of-${table}`)();
+    t.is(answer.status, 201, JSON.stringify(answer.body));
+    t.true(isReplay(answer));
+    const id = answer.body.sessionId ?? answer.body.id;
+    const rows = await sql(`select id from ${table} where user_id = $1`, [api.caller.userId]);
+    t.true(rows.some((row) => row.id === id));
+    t.is(rows.length, path === '/v1/uploads' ? 2 : 1);
+  }
+});
 
 test.serial(
-  'an upload whose opening was committed and never answered takes its parts',
+  'an upload session that was committed but not answered accepts its parts',
   async (t) => {
     const { sql, vault } = t.context;
     const api = await createApi(vault);
@@ -104,7 +101,7 @@ test.serial(
 );
 
 test.serial(
-  'a request that died before its commit is done by the next, once its lease is over',
+  'a request that died before its commit is executed again after its lease',
   async (t) => {
     const { sql, vault } = t.context;
     const api = await createApi(vault);
@@ -136,23 +133,32 @@ test.serial(
   },
 );
 
-test.serial('of two requests that both believe to have the key only the later acts', async (t) => {
-  const { sql, vault } = t.context;
-  const api = await createApi(vault);
-  const paused = await pauseAt(vault, 'insert on upload_sessions');
-  const send = underKey(api, '/v1/uploads', fileOf(10), 'key');
-  const slow = send();
-  await untilWaiting(vault, 1);
-  await sql('update idempotency_keys set claimed_until = now() where user_id = $1', [
-    api.caller.userId,
-  ]);
-  const next = send();
-  await untilWaiting(vault, 2);
-  await paused.end();
-  t.is(codeOf(await slow), '409 idempotency_in_progress');
-  const answer = await next;
-  t.is(answer.status, 201);
-  const rows = await sql('select id from upload_sessions where user_id = $1', [api.caller.userId]);
-  t.deepEqual(rows, [{ id: answer.body.sessionId }]);
-  t.deepEqual(await keysOf(sql, api), [{ status: 201 }], 'the slow one has not given it back');
-});
+test.serial(
+  'of two requests that both hold the key only the one with the newer lease commits',
+  async (t) => {
+    const { sql, vault } = t.context;
+    const api = await createApi(vault);
+    const paused = await pauseAt(vault, 'insert on upload_sessions');
+    const send = underKey(api, '/v1/uploads', fileOf(10), 'key');
+    const slow = send();
+    await untilWaiting(vault, 1);
+    await sql('update idempotency_keys set claimed_until = now() where user_id = $1', [
+      api.caller.userId,
+    ]);
+    const next = send();
+    await untilWaiting(vault, 2);
+    await paused.end();
+    t.is(codeOf(await slow), '409 idempotency_in_progress');
+    const answer = await next;
+    t.is(answer.status, 201);
+    const rows = await sql('select id from upload_sessions where user_id = $1', [
+      api.caller.userId,
+    ]);
+    t.deepEqual(rows, [{ id: answer.body.sessionId }]);
+    t.deepEqual(
+      await keysOf(sql, api),
+      [{ status: 201 }],
+      'the slow request did not release the key',
+    );
+  },
+);

@@ -4,13 +4,13 @@ import { documentAt } from '../support/documents/documents.ts';
 import type { Answer, Api } from '../support/documents/uploads.ts';
 import { bytesOf, fileOf, upload } from '../support/documents/files.ts';
 
-/** Sends the same request under the key as often as it is called. */
+/** Returns a function that sends the same request under the key each time. */
 export function underKey(api: Api, path: string, json: unknown, key = randomUUID() as string) {
   return (): Promise<Answer> =>
     api.send('POST', path, { json, headers: { 'idempotency-key': key } });
 }
 
-/** A request for each path that takes keys, which can be done once. */
+/** Returns a request that succeeds once for each path that accepts keys. */
 export async function keyedRequests(
   t: ExecutionContext,
   api: Api,

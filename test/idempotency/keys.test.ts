@@ -30,7 +30,7 @@ async function countOf(sql: Sql, table: 'upload_sessions' | 'documents', api: Ap
 
 const codeOf = ({ status, body }: Answer) => `${status} ${String(body.code)}`;
 
-test('a request sent again under its key is answered again and not done again', async (t) => {
+test('a request repeated under its key is replayed and not executed again', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (const [path, json] of Object.entries(await keyedRequests(t, api))) {
@@ -52,7 +52,7 @@ test('a request sent again under its key is answered again and not done again', 
   }
 });
 
-test('without a key, and under another one, a request is done again', async (t) => {
+test('without a key, and under another one, a request is executed again', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   await underKey(api, '/v1/uploads', fileOf(10))();
@@ -63,7 +63,7 @@ test('without a key, and under another one, a request is done again', async (t) 
   t.is(await countOf(sql, 'upload_sessions', api), 3);
 });
 
-test('a key is bound to its request: the path, whatever its prefix, and the body', async (t) => {
+test('a key is bound to the path, whatever its prefix, and to the body', async (t) => {
   const api = await createApi(t.context.vault);
   const { fileKey } = await upload(t, api, bytesOf(5));
   const key = randomUUID();
@@ -81,7 +81,7 @@ test('a key is bound to its request: the path, whatever its prefix, and the body
   }
 });
 
-test('of parallel requests under one key one is done', async (t) => {
+test('of parallel requests under one key exactly one is executed', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (const [path, json] of Object.entries(await keyedRequests(t, api))) {
@@ -99,7 +99,7 @@ test('of parallel requests under one key one is done', async (t) => {
   }
 });
 
-test('a request that fails gives its key back', async (t) => {
+test('a failed request releases its key', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const key = randomUUID();
@@ -111,14 +111,14 @@ test('a request that fails gives its key back', async (t) => {
   ] as const;
   for (const [path, json, code] of refused) {
     t.is(codeOf(await underKey(api, path, json, key)()), code);
-    t.is(codeOf(await underKey(api, path, json, key)()), code, 'it is tried again');
+    t.is(codeOf(await underKey(api, path, json, key)()), code, 'it is executed again');
   }
   const kept = await sql('select 1 from idempotency_keys where user_id = $1', [api.caller.userId]);
   t.deepEqual(kept, []);
   t.is((await underKey(api, '/v1/documents', documentAt(fileKey), key)()).status, 201);
 });
 
-test('a key says nothing about another user’s, or the same user’s in another tenant', async (t) => {
+test('a key is independent of other users’ and of the same user’s in another tenant', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const elsewhere = [
@@ -135,7 +135,7 @@ test('a key says nothing about another user’s, or the same user’s in another
   t.true(isReplay(await underKey(api, '/v1/uploads', fileOf(10), key)()));
 });
 
-test('a kept answer holds for 24 hours, and then the key is free', async (t) => {
+test('a stored response is replayed for 24 hours, and then the key is free', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const key = randomUUID();
@@ -171,7 +171,7 @@ test('a key is 1 to 255 visible ASCII characters', async (t) => {
   }
 });
 
-test('what takes no keys does not look at them', async (t) => {
+test('a request that accepts no keys ignores them', async (t) => {
   const api = await createApi(t.context.vault);
   const headers = { 'idempotency-key': 'a b' };
   const sessionId = await openSession(t, api, 10);

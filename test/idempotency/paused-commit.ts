@@ -4,7 +4,7 @@ import type { TestVault } from '../support/vault/vault.ts';
 
 const lockKey = 4_712;
 
-/** Lets every transaction that inserts into a table wait in the middle of its commit, until `end`. */
+/** Pauses every transaction that inserts into a table during its commit, until `end`. */
 export async function pauseCommits(
   vault: TestVault,
   table: string,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { AppError } from '../../app/errors/errors.ts';
+import { AppError } from '../../app/errors/app-error.ts';
 import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
 import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';
 import { createInternalKeys, type InternalKeys } from '../../app/internal/api-keys.ts';
@@ -26,7 +26,7 @@ function open(file: string | undefined) {
   return { keys: createInternalKeys({ file, log }), lines };
 }
 
-/** The name of the key, or the code of the refusal. */
+/** Returns the name of the key, or the code of the refusal. */
 async function outcome(keys: InternalKeys, key: string | undefined): Promise<string> {
   try {
     return (await keys.admit(key)).internalKey;
@@ -42,7 +42,7 @@ const untilOutcome = (keys: InternalKeys, key: string, expected: string) =>
     timeoutMs: 10_000,
   });
 
-/** Long enough for the file to be looked at several times. */
+/** Sends requests for long enough that the file is checked several times. */
 async function keepAsking(keys: InternalKeys, key: string): Promise<Set<string>> {
   const outcomes = new Set<string>();
   const end = performance.now() + 3_500;
@@ -56,7 +56,7 @@ async function keepAsking(keys: InternalKeys, key: string): Promise<Set<string>>
   return outcomes;
 }
 
-test('a key is admitted by its hash, and its right is looked at', async (t) => {
+test('an internal key is admitted by its hash, with its right', async (t) => {
   const file = await keyPath(t);
   await writeKeys(file, [first.kept, plain.kept]);
   const { keys } = open(file);
@@ -68,7 +68,7 @@ test('a key is admitted by its hash, and its right is looked at', async (t) => {
   }
 });
 
-test('the first callers of a process, all at once, are admitted', async (t) => {
+test('the first concurrent callers of a process are admitted', async (t) => {
   const file = await keyPath(t);
   await writeKeys(file, [first.kept]);
   const { keys } = open(file);
@@ -76,7 +76,7 @@ test('the first callers of a process, all at once, are admitted', async (t) => {
   t.deepEqual(new Set(outcomes), new Set(['first']));
 });
 
-test('no key is the hash of nothing', async (t) => {
+test('an empty key is never admitted', async (t) => {
   const file = await keyPath(t);
   await writeKeys(file, [{ name: 'nothing', sha256: hashApiKey(''), admin: true }]);
   const { keys } = open(file);
@@ -84,13 +84,13 @@ test('no key is the hash of nothing', async (t) => {
   t.is(await outcome(keys, undefined), 'invalid_api_key');
 });
 
-test('without a file there are no keys', async (t) => {
+test('without a file there are no internal keys', async (t) => {
   const { keys, lines } = open(undefined);
   t.is(await outcome(keys, first.key), 'invalid_api_key');
   t.deepEqual(lines, []);
 });
 
-test('a key is exchanged without a restart', async (t) => {
+test('an internal key is replaced without a restart', async (t) => {
   const file = await keyPath(t);
   await writeKeys(file, [first.kept]);
   const { keys } = open(file);
@@ -103,7 +103,7 @@ test('a key is exchanged without a restart', async (t) => {
   t.is(await outcome(keys, second.key), 'second');
 });
 
-test('a file replaced by one of the same size and time is noticed', async (t) => {
+test('a replaced file of the same size and time is noticed', async (t) => {
   const file = await keyPath(t);
   const one = createApiKey({ name: 'one', admin: true });
   const other = createApiKey({ name: 'two', admin: true });
@@ -117,7 +117,7 @@ test('a file replaced by one of the same size and time is noticed', async (t) =>
   await untilOutcome(keys, other.key, 'two');
 });
 
-test('a file that is missing is one line in the log, and is used once it is there', async (t) => {
+test('a missing file is logged once, and used once it exists', async (t) => {
   const file = await keyPath(t);
   const { keys, lines } = open(file);
   t.deepEqual(await keepAsking(keys, first.key), new Set(['invalid_api_key']));
@@ -130,18 +130,18 @@ test('a file that is missing is one line in the log, and is used once it is ther
 const secret = 'pik_a-key-that-somebody-put-into-the-file';
 const brokenFiles: [string, string][] = [
   ['empty', ''],
-  ['half of one', JSON.stringify([first.kept]).slice(0, -20)],
-  ['a key itself', secret],
+  ['a truncated file', JSON.stringify([first.kept]).slice(0, -20)],
+  ['a key in the clear', secret],
   ['an object', '{}'],
   ['a key in place of its hash', JSON.stringify([{ ...first.kept, sha256: secret }])],
   ['an unknown field', JSON.stringify([{ ...first.kept, [secret]: secret }])],
   ['no right named', JSON.stringify([{ name: 'first', sha256: first.kept.sha256 }])],
   ['two of one name', JSON.stringify([first.kept, { ...second.kept, name: 'first' }])],
   ['one key twice', JSON.stringify([first.kept, { ...first.kept, name: 'again' }])],
-  ['a name that is none', JSON.stringify([{ ...first.kept, name: 'a\nb' }])],
+  ['a malformed name', JSON.stringify([{ ...first.kept, name: 'a\nb' }])],
 ];
 for (const [what, text] of brokenFiles) {
-  test(`a broken file (${what}) is one line in the log that quotes nothing, and the last good one holds`, async (t) => {
+  test(`a broken file (${what}) is logged once, and the last good one holds`, async (t) => {
     const file = await keyPath(t);
     await writeKeys(file, [second.kept]);
     const { keys, lines } = open(file);
@@ -159,7 +159,7 @@ for (const [what, text] of brokenFiles) {
   });
 }
 
-test('no key is ever logged', async (t) => {
+test('no internal key is ever logged', async (t) => {
   const file = await keyPath(t);
   await writeKeys(file, [first.kept, plain.kept]);
   const { keys, lines } = open(file);
@@ -171,7 +171,7 @@ test('no key is ever logged', async (t) => {
   }
 });
 
-test('adding a key keeps the others, closes the file and takes no name twice', async (t) => {
+test('adding a key keeps the others, restricts the file, and refuses a taken name', async (t) => {
   const file = await keyPath(t);
   await addApiKey(file, first.kept);
   await chmod(file, 0o644);
@@ -184,7 +184,7 @@ test('adding a key keeps the others, closes the file and takes no name twice', a
   t.deepEqual(await readApiKeys(file), [first.kept, plain.kept]);
 });
 
-test('of several who add keys at once, none undoes another', async (t) => {
+test('keys added concurrently are all kept', async (t) => {
   const file = await keyPath(t);
   const keys = Array.from({ length: 8 }, (_, i) => createApiKey({ name: `key-${i}`, admin: true }));
   const results = await Promise.allSettled(keys.map(({ kept }) => addApiKey(file, kept)));
@@ -196,10 +196,10 @@ test('of several who add keys at once, none undoes another', async (t) => {
   );
 });
 
-test('a broken file is not overwritten by adding a key', async (t) => {
+test('adding a key does not overwrite a broken file', async (t) => {
   const file = await keyPath(t);
   await writeFile(file, '[');
-  await t.throwsAsync(addApiKey(file, first.kept), { message: `${file}: it is no JSON` });
+  await t.throwsAsync(addApiKey(file, first.kept), { message: `${file}: it is not JSON` });
   await t.throwsAsync(stat(`${file}.new`), { code: 'ENOENT' });
   await writeKeys(file, []);
   await addApiKey(file, first.kept);

@@ -6,7 +6,7 @@ import { ensureInternalKey, internalKeyFiles } from '../../app/dev/stack/interna
 import { createInternalKeys } from '../../app/internal/api-keys.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 
-test('the first start makes a key that the app takes, and later ones keep it', async (t) => {
+test('the first start creates a key that the app accepts, and later ones keep it', async (t) => {
   const secrets = await mkdtemp(path.join(tmpdir(), 'probatio-secrets-'));
   t.teardown(() => rm(secrets, { recursive: true }));
   const files = internalKeyFiles({ secrets });
@@ -23,7 +23,7 @@ test('the first start makes a key that the app takes, and later ones keep it', a
   await ensureInternalKey(files);
   t.is(await readKey(), key);
 
-  // As a start leaves it that is killed in between.
+  // A start that was killed halfway leaves the files like this.
   await rm(files.key);
   await ensureInternalKey(files);
   t.not(await readKey(), key);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { listRoutes } from '../../app/app.ts';
+import { listRoutes } from '../../app/wiring/routes.ts';
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { insertExpired, sqlOn } from '../support/accounts/purge-vault.ts';
@@ -16,12 +16,12 @@ import { createKeyFile, type KeyFile } from '../support/vault/key-file.ts';
 
 interface Production {
   readonly vault: VaultProcesses;
-  /** Of the internal listener. */
+  /** Base URL of the internal listener. */
   readonly internalUrl: string;
   readonly keys: KeyFile;
 }
 
-/** The app as in production: with a listener of its own for the internal routes. */
+/** Starts the app as in production, with a separate listener for the internal routes. */
 async function startProduction(t: ExecutionContext): Promise<Production> {
   const keys = await createKeyFile();
   t.teardown(() => keys.remove());
@@ -44,7 +44,7 @@ const publicRoutes = listRoutes().filter(
   ({ access }) => access === 'public' || (access !== 'internal' && !access.orInternal),
 );
 
-test('in production the internal routes answer on their own listener alone, and it has no others', async (t) => {
+test('in production internal routes exist only on their own listener, and no others', async (t) => {
   const { vault, internalUrl, keys } = await startProduction(t);
   const notFound = { status: 404, code: 'not_found' };
   for (const [method, path] of internalRoutes) {
@@ -53,7 +53,12 @@ test('in production the internal routes answer on their own listener alone, and 
       assertError(t, await send(method, vault.baseUrl + path, { headers }), notFound);
     }
     assertError(t, await send(method, vault.baseUrl + path), notFound);
-    assertError(t, await send('DELETE', vault.baseUrl + path), notFound, 'not even its methods');
+    assertError(
+      t,
+      await send('DELETE', vault.baseUrl + path),
+      notFound,
+      'its methods are not listed either',
+    );
 
     const ask = (key: string) =>
       send(method, internalUrl + path, { headers: { 'X-Internal-Api-Key': key } });
@@ -81,7 +86,7 @@ test('in production the internal routes answer on their own listener alone, and 
   for (const key of [keys.admin, keys.plain]) t.false(log.includes(key));
 });
 
-test('SIGTERM lets a purge end its batch, answers what came on either listener, and leaves the rest to the next', async (t) => {
+test('SIGTERM finishes the purge batch and open requests, and the next run the rest', async (t) => {
   const { vault, internalUrl, keys } = await startProduction(t);
   const holder = await connectAs(vault.databases.admin);
   t.teardown(() => holder.end());
@@ -101,13 +106,14 @@ test('SIGTERM lets a purge end its batch, answers what came on either listener, 
   t.teardown(() => socket.destroy());
   const body = '{"token":"jam"}';
   socket.write(
-    `POST /v1/auth/validate-email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
+    'POST /v1/auth/validate-email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+      `Content-Length: ${body.length}\r\n\r\n{`,
   );
-  // Whoever is answered later was connected later: by then the first request has been taken.
+  // This connection is newer than the first one, so the first request has been accepted by now.
   t.is((await send('GET', `${vault.baseUrl}/health/live`)).status, 200);
   process.kill(vault.app.pid, 'SIGTERM');
   await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"draining"'), {
-    what: 'the drain',
+    what: 'the drain to begin',
     timeoutMs: 10_000,
   });
   await holder.query('rollback');
@@ -117,7 +123,7 @@ test('SIGTERM lets a purge end its batch, answers what came on either listener, 
   assertError(t, await answer, { status: 503, code: 'shutting_down' });
   t.is((await validated).status, 200);
   await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"stopped"'), {
-    what: 'the end',
+    what: 'the process to stop',
     timeoutMs: 30_000,
   });
   const runs = 'select purged_accounts as purged, completed_at as "completedAt" from purge_runs';

@@ -33,12 +33,12 @@ class AuditProof(TypedDict):
 
 
 def verify_proof(proof: Any, trusted_key_id: str) -> dict[str, Any]:
-    """The entry. Raises ValueError or InvalidSignature unless every check passes."""
+    """Returns the entry. Raises ValueError or InvalidSignature unless every check passes."""
     fields = parse_proof(proof)
     canonical = fields["entryCanonical"].encode()
     entry = parse_entry(canonical, fields["id"])
     if not hmac.compare_digest(sha3_256(canonical).hexdigest(), fields["entryHash"]):
-        raise ValueError("the hash is not the entry's")
+        raise ValueError("the hash differs from the entry's")
     key = load_trusted_key(fields, trusted_key_id)
     signature = strict_base64.decode(fields["hsmSignature"])
     if len(signature) > MAX_SIGNATURE_BYTES:
@@ -49,12 +49,12 @@ def verify_proof(proof: Any, trusted_key_id: str) -> dict[str, Any]:
 
 def parse_proof(proof: Any) -> AuditProof:
     if not isinstance(proof, dict) or set(proof) != set(AuditProof.__annotations__):
-        raise ValueError("not the members of a proof")
+        raise ValueError("the proof has other members than a proof must have")
     if not all(isinstance(value, str) for value in proof.values()):
-        raise ValueError("a member is no text")
+        raise ValueError("a member of the proof is not a string")
     for name, form in FORMS.items():
         if not re.fullmatch(form, proof[name]):
-            raise ValueError(f"{name} is not of its form")
+            raise ValueError(f"{name} is malformed")
     if len(proof["entryCanonical"].encode()) > MAX_ENTRY_BYTES:
         raise ValueError("the entry is too long")
     return AuditProof(**proof)
@@ -67,22 +67,22 @@ def load_trusted_key(proof: AuditProof, trusted_key_id: str) -> EllipticCurvePub
         raise ValueError("the key is not the trusted one")
     key = load_der_public_key(der)
     if len(der) != PUBLIC_KEY_BYTES or not isinstance(key, EllipticCurvePublicKey):
-        raise ValueError("not an uncompressed key of P-256")
+        raise ValueError("not an uncompressed P-256 key")
     if not isinstance(key.curve, SECP256R1):
-        raise ValueError("not a key of P-256")
+        raise ValueError("not a P-256 key")
     return key
 
 
 def parse_entry(canonical: bytes, proof_id: str) -> dict[str, Any]:
     try:
-        # RFC 8785 knows no integers, and writes a large one as the number that is nearest to it.
+        # RFC 8785 treats all numbers as doubles, so a large integer becomes the nearest double.
         if rfc8785.dumps(json.loads(canonical, parse_int=float)) != canonical:
             raise ValueError("the entry is not in canonical form")
         entry = json.loads(canonical)
     except RecursionError as error:
         raise ValueError("the entry is nested too deeply for Python") from error
     if not isinstance(entry, dict) or type(entry.get("v")) is not int or entry["v"] != 1:
-        raise ValueError("not an entry")
+        raise ValueError("not an audit entry of version 1")
     if entry.get("id") != proof_id:
-        raise ValueError("the entry is another one")
+        raise ValueError("the entry has another id than the proof")
     return entry

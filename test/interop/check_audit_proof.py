@@ -1,5 +1,5 @@
-"""The proof of docs/formats.md, as it is, changed, and signed again under a key of the test; and the
-proofs of test/vectors/proofs."""
+"""Checks the proof printed in docs/formats.md: unchanged, changed, and signed again with a key of
+the test. Also checks the proofs of test/vectors/proofs."""
 
 import json
 import re
@@ -60,24 +60,24 @@ class PrintedProof(unittest.TestCase):
         with self.assertRaises((ValueError, InvalidSignature)):
             verify_proof(proof, proof["hsmKeyId"] if trusted is None else trusted)
 
-    def test_it_is_valid_as_it_is(self) -> None:
+    def test_the_unchanged_proof_is_valid(self) -> None:
         self.assertEqual(verify_proof(self.proof, self.proof["hsmKeyId"]), self.entry)
 
-    def test_an_untrusted_key(self) -> None:
+    def test_an_untrusted_key_is_refused(self) -> None:
         self.check_refused(self.proof, "00" * 16)
 
-    def test_a_changed_entry(self) -> None:
+    def test_a_changed_entry_is_refused(self) -> None:
         changed = self.proof["entryCanonical"].replace('"size":128', '"size":129')
         rehashed = sha3_256(changed.encode()).hexdigest()
         self.check_refused({**self.proof, "entryCanonical": changed})
         self.check_refused({**self.proof, "entryCanonical": changed, "entryHash": rehashed})
 
-    def test_signatures_with_low_and_high_s(self) -> None:
+    def test_signatures_with_low_and_high_s_are_valid(self) -> None:
         for high_s in (False, True):
             proof = prove(self.canonical, self.proof["id"], ec.SECP256R1(), high_s)
             self.assertEqual(verify_proof(proof, proof["hsmKeyId"]), self.entry)
 
-    def test_another_id_curve_or_form(self) -> None:
+    def test_another_id_curve_or_form_is_refused(self) -> None:
         other_form = json.dumps(self.entry, sort_keys=True).encode()
         self.assertNotEqual(other_form, rfc8785.dumps(self.entry))
         proof_id = self.proof["id"]
@@ -89,7 +89,7 @@ class PrintedProof(unittest.TestCase):
 class Corpus(unittest.TestCase):
     trusted = [key["keyId"] for key in json.loads((CORPUS / "keys.json").read_text())["audit"]]
 
-    # Valid, and deeper than Python reads: the entries of a vault are not nested like that.
+    # This proof is valid, but nested deeper than Python can read. Entries of a vault are never so.
     too_deep = "size-nested-arrays"
 
     def test_every_verdict(self) -> None:

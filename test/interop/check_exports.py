@@ -1,4 +1,5 @@
-"""Pairs of data as it was sent and its export, as JSON on standard input: is each the RFC 8785 text?"""
+"""Checks pairs of sent data and its export, as JSON on standard input, against RFC 8785. Prints the
+wrong exports; exits with 1 if there is one."""
 
 import json
 import sys
@@ -7,7 +8,7 @@ import rfc8785
 
 wrong = []
 for sent, exported in json.load(sys.stdin):
-    # JSON's numbers are doubles; Python would keep integers apart.
+    # JSON's numbers are doubles, while Python would parse integers separately.
     record = json.loads(exported, parse_int=float)
     if rfc8785.dumps(record) != exported.encode() or record["data"] != json.loads(
         sent, parse_int=float

@@ -1,4 +1,4 @@
-"""Validation mails of one part and of several."""
+"""Checks that validation e-mails of one part and of several are parsed."""
 
 import unittest
 from email import message_from_bytes

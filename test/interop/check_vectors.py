@@ -1,4 +1,4 @@
-"""Every file of test/vectors against this client."""
+"""Checks every file of test/vectors against this client."""
 
 import json
 import unittest
@@ -49,9 +49,9 @@ class Vectors(unittest.TestCase):
             "sync.json",
         }
     )
-    # The vault's affair alone: no client hashes to a curve.
+    # Only the vault hashes to a curve; no client does.
     left_to_the_vault = frozenset({"hash-to-curve-rfc9380.json"})
-    # This client brings no list of words: it takes them as they are.
+    # This client has no word list and accepts any words.
     without_a_word_list = frozenset({"bip39.json"})
 
     def test_every_vector_file_is_checked(self) -> None:
@@ -185,7 +185,7 @@ class Vectors(unittest.TestCase):
 
 
 class StreamVectors(unittest.TestCase):
-    """Of stream.json: what one user's keys seal."""
+    """Checks stream.json, which holds what one user's keys encrypt."""
 
     vectors = load("stream.json")
     password_key = bytes.fromhex(vectors["passwordKey"])

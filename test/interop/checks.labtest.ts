@@ -6,9 +6,15 @@ import { derivePasswordKey, srpAuthLabel } from '../../client/login/password.ts'
 import { runPython } from './python.ts';
 
 for (const [program, guarantee] of [
-  ['check_vectors.py', 'every vector holds in Python'],
-  ['check_audit_proof.py', 'the proof that the format’s description prints is valid, and no other'],
-  ['check_validation_mail.py', 'a validation mail is read in one part and in several'],
+  ['every test vector holds in Python', 'every vector holds in Python'],
+  [
+    'the proof printed in docs/formats.md is valid, and changed ones are not',
+    'the proof that the format’s description prints is valid, and no other',
+  ],
+  [
+    'a validation e-mail is parsed in one part and in several',
+    'a validation mail is read in one part and in several',
+  ],
 ] as const) {
   test(guarantee, async (t) => {
     const { code, errors } = await runPython(program);
@@ -37,7 +43,7 @@ const samplePasswords = [
   '가',
 ];
 
-test('both clients make the same keys of texts that are hard to normalize', async (t) => {
+test('both clients derive equal keys from texts that are hard to normalize', async (t) => {
   const masterKey = randomBytes(32);
   const salt = randomBytes(32);
   const given = { masterKey: bytesToHex(masterKey), salt: bytesToHex(salt) };

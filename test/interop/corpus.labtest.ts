@@ -9,7 +9,7 @@ import { readCorpus } from '../vectors/proofs/corpus.ts';
 const script = new URL('../vectors/proofs/verify.sh', import.meta.url).pathname;
 const { cases, keys } = await readCorpus();
 
-test('an expert with OpenSSL and jq comes to every verdict too, for the same reason', async (t) => {
+test('OpenSSL and jq alone reach every verdict, for the same reason', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'proofs-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const trusted = join(directory, 'trusted');
@@ -22,7 +22,7 @@ test('an expert with OpenSSL and jq comes to every verdict too, for the same rea
   for (const [index, folder] of folders.entries()) {
     const [proofCase] = cases.slice(index);
     await mkdir(folder, { recursive: true });
-    if (proofCase) await writeFile(join(folder, 'proof.json'), proofBytes(proofCase));
+    if (proofCase !== undefined) await writeFile(join(folder, 'proof.json'), proofBytes(proofCase));
   }
 
   const half = Math.ceil(folders.length / 2);

@@ -1,4 +1,5 @@
-"""Prints what this client makes of texts: one JSON object in, one out, for a comparison."""
+"""Prints the hashes and keys that this client derives from texts, for a comparison. Reads one JSON
+object from standard input and writes one."""
 
 import json
 import sys

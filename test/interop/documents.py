@@ -1,4 +1,4 @@
-"""Files that become sealed documents, and documents that are read again."""
+"""Stores files as sealed documents, and reads documents."""
 
 import os
 import uuid
@@ -39,7 +39,8 @@ def store_file(
     plaintext: bytes,
     keywords: Iterable[str],
 ) -> Stored:
-    """Raises ValueError if the vault hashed another file."""
+    """Encrypts and stores a file as a document. Raises ValueError if the vault hashed another
+    file."""
     document_key = os.urandom(32)
     encrypted = encrypt_file(document_key, create_header(document_key), plaintext)
     file_hash = sha3_256(encrypted).hexdigest()
@@ -59,7 +60,8 @@ def store_file(
 
 
 def upload(http: VaultHttp, encrypted: bytes) -> str:
-    """The file key. Ends with VaultError, never resumes: the next try encrypts under new keys."""
+    """Uploads a file and returns its key. Raises VaultError and never resumes, since the next try
+    encrypts with new keys."""
     part_bytes = choose_part_bytes(len(encrypted), http.get("/v1/uploads/config")["maxParts"])
     parts = [
         encrypted[start : start + part_bytes] for start in range(0, len(encrypted), part_bytes)
@@ -82,13 +84,14 @@ def upload(http: VaultHttp, encrypted: bytes) -> str:
 
 
 def choose_part_bytes(size: int, max_parts: int) -> int:
-    """Whole segments, more of them if there would be too many parts."""
+    """Returns a multiple of the segment size: 16 MiB, or more if there would be too many parts."""
     needed = -(-size // max_parts)
     return max(PART_BYTES, -(-needed // SEGMENT_BYTES) * SEGMENT_BYTES)
 
 
 def certify(http: VaultHttp, stored: Stored, trusted_key_id: str) -> AuditProof:
-    """Raises ValueError or InvalidSignature unless the proof is of just this document."""
+    """Certifies a document. Raises ValueError or InvalidSignature unless the proof is of this
+    document."""
     proof_id = http.post(f"/v1/documents/{stored.document_id}/certify")["proofId"]
     proof: AuditProof = http.get(f"/v1/audit/proof/{proof_id}")
     match verify_proof(proof, trusted_key_id):
@@ -103,17 +106,17 @@ def certify(http: VaultHttp, stored: Stored, trusted_key_id: str) -> AuditProof:
             },
         }:
             return proof
-    raise ValueError("the proof is of something else")
+    raise ValueError("the proof belongs to another document")
 
 
 def read_documents(http: VaultHttp, master_key: bytes, page_size: int) -> list[Document]:
-    """Newest first. Raises as `read_document` does."""
+    """Reads all documents, newest first. Raises as `read_document` does."""
     items = http.get_pages("/v1/documents", page_size)
     return [read_document(http, master_key, item["id"]) for item in items]
 
 
 def read_document(http: VaultHttp, master_key: bytes, document_id: str) -> Document:
-    """Raises ValueError if the metadata belongs to another file."""
+    """Reads a document. Raises ValueError if its metadata belong to another file."""
     document = http.get(f"/v1/documents/{document_id}")
     opened = decrypt_metadata(master_key, document["encryptedMetadata"])
     if opened.metadata["fileHash"] != document["fileHash"]:

@@ -1,4 +1,4 @@
-"""The encrypted file: a header, then chunks of AES-256-GCM as in STREAM."""
+"""Encrypts and decrypts files: a header, then chunks of AES-256-GCM as in STREAM."""
 
 import hmac
 import os
@@ -40,14 +40,15 @@ def create_header(
     salt: bytes | None = None,
     nonce_prefix: bytes | None = None,
 ) -> Header:
-    """Only vectors give a salt and a nonce prefix: they serve one plaintext."""
+    """Creates a header. Only test vectors pass a salt and a nonce prefix: they must never be
+    reused."""
     salt = os.urandom(SALT_BYTES) if salt is None else salt
     nonce_prefix = os.urandom(NONCE_PREFIX_BYTES) if nonce_prefix is None else nonce_prefix
     return Header(segment_bytes, salt, nonce_prefix, commitment(document_key, salt))
 
 
 def parse_header(encrypted: bytes) -> Header:
-    """Raises ValueError for what is no header of version 1."""
+    """Parses a header. Raises ValueError unless it is one of version 1."""
     header = encrypted[:HEADER_BYTES]
     if len(header) < HEADER_BYTES or not header.startswith(MAGIC):
         raise ValueError("not an encrypted file of version 1")
@@ -75,7 +76,8 @@ class Chunks:
 
 
 def split(data: bytes, first: int, other: int) -> list[bytes]:
-    """The first piece has up to `first` bytes, the others up to `other`; no data is one piece."""
+    """Splits data into a piece of up to `first` bytes and others of up to `other`; no data gives
+    one piece."""
     starts = range(first, len(data), other)
     return [data[:first], *(data[start : start + other] for start in starts)]
 
@@ -93,7 +95,8 @@ def encrypt_file(document_key: bytes, header: Header, plaintext: bytes) -> bytes
 
 
 def decrypt_file(document_key: bytes, encrypted: bytes) -> bytes:
-    """Raises ValueError or InvalidTag for anything but the whole file under its own key."""
+    """Decrypts a file. Raises ValueError or InvalidTag unless it is whole and encrypted under this
+    key."""
     header = parse_header(encrypted)
     if not hmac.compare_digest(header.commitment, commitment(document_key, header.salt)):
         raise ValueError("the file is committed to another key")

@@ -24,7 +24,7 @@ const { credentials, session, masterKey } = await createUser(vault);
 test.after.always(() => vault.stop());
 
 const segmentBytes = 1_048_576;
-/** Three chunks: the middle one full, the last one of one byte. */
+/** A file of three chunks: the middle one full, the last one of one byte. */
 const evidence = randomBytes(2 * segmentBytes - 84 - 2 * 16 + 1);
 const name = 'Vertrag über „Nüsse“ 🥜.pdf';
 const mediaType = 'application/pdf';
@@ -46,7 +46,7 @@ async function auditKeyId(): Promise<string> {
   return keys.find(({ purpose }) => purpose === 'audit')?.keyId ?? '';
 }
 
-test('what the Python client seals, the TypeScript client opens', async (t) => {
+test('the TypeScript client opens what the Python client seals', async (t) => {
   const credentials = newCredentials();
   const mail = vault.mailDirectory;
   await askClient(t, Account, vault, credentials, 'create-account', { mail });
@@ -72,7 +72,7 @@ test('what the Python client seals, the TypeScript client opens', async (t) => {
   t.deepEqual(Buffer.from(await collect(decryptStream(documentKey, encrypted))), evidence);
 });
 
-test('what the TypeScript client seals, the Python client opens', async (t) => {
+test('the Python client opens what the TypeScript client seals', async (t) => {
   const sources = [new Blob([evidence]), new Blob([])].map(blobSource);
   const sealed = [];
   for (const source of sources) {
@@ -108,7 +108,7 @@ test('what the TypeScript client seals, the Python client opens', async (t) => {
   }
 });
 
-test('a mail about the registration of a stranger is not followed', async (t) => {
+test('the Python client refuses an e-mail about another person’s registration', async (t) => {
   const credentials = newCredentials();
   const stranger = { ...credentials, password: randomUUID() };
   const { fingerprint } = await connect(vault).register(stranger);
@@ -119,11 +119,11 @@ test('a mail about the registration of a stranger is not followed', async (t) =>
 
   const { code, errors } = await runClient(vault, credentials, 'create-account', { mail });
   t.is(code, 1);
-  t.regex(errors, /somebody else registered this address/);
+  t.regex(errors, /somebody else registered this e-mail address/);
   await t.throwsAsync(connect(vault).login(stranger), { code: 'user_not_found' });
 });
 
-test('a wrong password and a vault that knows no verifier are refused', async (t) => {
+test('the Python client is refused with a wrong password, and refuses a lying vault', async (t) => {
   const guess = { ...credentials, password: 'a guess' };
   const guessed = await runClient(vault, guess, 'documents');
   t.is(guessed.code, 1);
@@ -136,7 +136,7 @@ test('a wrong password and a vault that knows no verifier are refused', async (t
   t.is(lying.authorized, 0);
 });
 
-test('a proof under a key that is not the trusted one is refused', async (t) => {
+test('the Python client refuses a proof under an untrusted key', async (t) => {
   const file = join(await temporaryDirectory(t), 'evidence');
   await writeFile(file, 'what was agreed');
   const { code, errors } = await runClient(vault, credentials, 'seal', {

@@ -1,4 +1,4 @@
-"""The keys that other keys open: AES key wrap and HKDF. Every key has 32 bytes."""
+"""Wraps keys with AES key wrap, and derives keys with HKDF. Every key has 32 bytes."""
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -12,7 +12,8 @@ def wrap_key(wrapping_key: bytes, key: bytes) -> bytes:
 
 
 def unwrap_key(wrapping_key: bytes, wrapped: bytes) -> bytes:
-    """Raises InvalidUnwrap for another wrapping key, ValueError for another length."""
+    """Unwraps a key. Raises InvalidUnwrap for another wrapping key, ValueError for another
+    length."""
     if len(wrapped) != WRAPPED_BYTES:
         raise ValueError("a wrapped key has 40 bytes")
     return aes_key_unwrap(wrapping_key, wrapped)

@@ -1,4 +1,4 @@
-"""Keywords that the vault can compare and not read."""
+"""Hashes keywords so that the vault can compare them without reading them."""
 
 import hmac
 import unicodedata

@@ -5,11 +5,14 @@ import { buffer } from 'node:stream/consumers';
 
 export interface LyingVault {
   readonly baseUrl: string;
-  /** Requests that carried an access token. */
-  authorized: number;
+  /** Number of requests that carried an access token. */
+  readonly authorized: number;
 }
 
-/** Passes a login on to the vault and answers with another M2; the test's end stops it. */
+/**
+ * Starts a server that passes logins on to the vault and replaces M2 in the responses. It stops
+ * when the test ends.
+ */
 export async function startLyingVault(t: ExecutionContext, vaultUrl: string): Promise<LyingVault> {
   const server = createServer((request, response) => {
     if (request.headers.authorization !== undefined) lying.authorized += 1;

@@ -1,4 +1,4 @@
-"""What the vault may not know about a document, beside the document's wrapped key."""
+"""Encrypts a document's metadata, stored beside the document's wrapped key."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def wrapping_key(master_key: bytes) -> bytes:
 def encrypt_metadata(
     master_key: bytes, document_key: bytes, metadata: Metadata, nonce: bytes | None = None
 ) -> str:
-    """Only vectors give a nonce."""
+    """Encrypts metadata. Only test vectors pass a nonce."""
     nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
     head = VERSION + wrap_key(wrapping_key(master_key), document_key)
     cipher = AESGCM(derive_key(document_key, "Service_Metadata_v1"))
@@ -47,7 +47,8 @@ def encrypt_metadata(
 
 
 def decrypt_metadata(master_key: bytes, encrypted_metadata: str) -> OpenMetadata:
-    """Raises ValueError, InvalidUnwrap or InvalidTag for what this master key did not seal."""
+    """Decrypts metadata. Raises ValueError, InvalidUnwrap or InvalidTag unless they are encrypted
+    under this master key."""
     data = strict_base64.decode(encrypted_metadata)
     head, rest = data[: 1 + WRAPPED_BYTES], data[1 + WRAPPED_BYTES :]
     if head[:1] != VERSION:

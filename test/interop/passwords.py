@@ -1,4 +1,4 @@
-"""Keys from a password."""
+"""Derives keys from a password."""
 
 import unicodedata
 from hashlib import sha3_256
@@ -14,8 +14,8 @@ def argon2_salt(label: str, salt: bytes) -> bytes:
 
 
 def password_key(password: str, salt: bytes, label: str) -> bytes:
-    """32 bytes. Raises ValueError for an empty password, one without a UTF-8 form, and one with
-    characters that this Python's Unicode does not know: another client may normalize them."""
+    """Derives 32 bytes. Raises ValueError for an empty password, one without a UTF-8 form, and one
+    with characters that this Python's Unicode does not know: another client may normalize them."""
     if password == "":
         raise ValueError("the password is empty")
     if any(unicodedata.category(character) == "Cn" for character in password):

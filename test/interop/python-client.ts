@@ -4,10 +4,12 @@ import type { Credentials } from '../../client/accounts/accounts.ts';
 import type { TestVault } from '../support/vault/vault.ts';
 import { runPython, type PythonRun } from './python.ts';
 
-/** Such as `{ 'page-size': '1' }`; of an array each value is given by itself. */
+/**
+ * Command-line options such as `{ 'page-size': '1' }`. Each value of an array is passed separately.
+ */
 export type Options = Readonly<Record<string, string | readonly string[]>>;
 
-/** One command of the Python client; the password goes in on its standard input. */
+/** Runs one command of the Python client. The password is passed on standard input. */
 export function runClient(
   { baseUrl }: Pick<TestVault, 'baseUrl'>,
   { email, password }: Credentials,
@@ -21,7 +23,7 @@ export function runClient(
   return runPython('vault_client.py', args, password);
 }
 
-/** The answer of a command that succeeds. */
+/** Returns the parsed output of a command. Fails the test unless the command succeeds. */
 export async function askClient<T>(
   t: ExecutionContext,
   schema: z.ZodType<T>,

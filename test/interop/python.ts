@@ -4,7 +4,7 @@ import { projectFile } from '../../app/dev/files/project.ts';
 export interface PythonRun {
   readonly code: number;
   readonly output: string;
-  /** Its error output: what a traceback or unittest says. */
+  /** The error output, such as a traceback or the report of unittest. */
   readonly errors: string;
 }
 
@@ -15,7 +15,7 @@ export function runPython(
   input = '',
 ): Promise<PythonRun> {
   const python = process.env['INTEROP_PYTHON'];
-  if (python === undefined) throw new Error('this test needs Python: run it by `.ci/interop`');
+  if (python === undefined) throw new Error('this test needs Python: run it through `.ci/interop`');
   return new Promise((resolve) => {
     const child = execFile(
       python,
@@ -24,7 +24,7 @@ export function runPython(
         resolve({ code: child.exitCode ?? Number(error !== null), output, errors });
       },
     );
-    // A program that ended early has read nothing: its exit code tells.
+    // A program that ends early does not read its input; its exit code reports the error.
     child.stdin?.on('error', () => {}).end(input);
   });
 }

@@ -1,5 +1,5 @@
-"""The 24 words by which an account is recovered. Their list and checksum are left to others: words that
-are wrong open nothing."""
+"""Normalizes the 24 words by which an account is recovered. Their list and checksum are not
+checked, as wrong words open nothing."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ ENVELOPE_LABEL = "Service_Recovery_Envelope_v1"
 
 
 def normalize_words(typed: str) -> str:
-    """Raises ValueError for other than 24 words."""
+    """Normalizes recovery words. Raises ValueError unless there are 24."""
     words = single_spaces(unicodedata.normalize("NFKD", typed).lower())
     if len(words.split(" ")) != 24:
         raise ValueError("recovery takes 24 words")

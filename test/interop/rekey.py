@@ -1,4 +1,4 @@
-"""What a new master key leaves: the keyring, and envelopes that devices open by themselves."""
+"""Opens what a new master key leaves: the keyring, and the envelopes of devices."""
 
 import json
 from typing import NamedTuple
@@ -25,7 +25,7 @@ def device_private_key(device_key: bytes) -> X25519PrivateKey:
 
 
 def open_device_info(master_key: bytes, device_id: str, encrypted_info: str) -> object:
-    """Raises InvalidTag for another master key or device."""
+    """Opens a device's info. Raises InvalidTag for another master key or device."""
     data = strict_base64.decode(encrypted_info)
     if data[:1] != VERSION:
         raise ValueError("unknown version of a device's info")
@@ -37,7 +37,8 @@ def open_device_info(master_key: bytes, device_id: str, encrypted_info: str) -> 
 def open_device_envelope(
     device_key: bytes, device_id: str, envelope: str, keyring: str
 ) -> bytes:
-    """Of a rekey; before any, the envelope is under K_device itself. Raises InvalidUnwrap."""
+    """Opens the envelope that a rekey made for a device. (Before any rekey, the envelope is under
+    K_device itself.) Raises InvalidUnwrap."""
     private_key = device_private_key(device_key)
     rekey_key = strict_base64.decode(keyring)[1 : 1 + KEY_BYTES]
     shared = private_key.exchange(X25519PublicKey.from_public_bytes(rekey_key))
@@ -47,7 +48,7 @@ def open_device_envelope(
 
 
 def open_keyring(master_key: bytes, keyring: str) -> Keyring:
-    """Raises InvalidTag for another master key."""
+    """Opens a keyring. Raises InvalidTag for another master key."""
     data = strict_base64.decode(keyring)
     if data[:1] != VERSION:
         raise ValueError("unknown version of a keyring")

@@ -1,4 +1,4 @@
-"""Registration and login: from a password to a session with the master key."""
+"""Registers and logs in: from a password to a login session with the master key."""
 
 import os
 from typing import NamedTuple
@@ -15,7 +15,8 @@ MASTER_ENVELOPE = "/v1/crypto/keys/master-envelope"
 
 
 class Session(NamedTuple):
-    """`http` carries the access token; `password_key` opens the master envelope."""
+    """A login session. `http` carries the access token; `password_key` opens the master
+    envelope."""
 
     http: VaultHttp
     password_key: bytes
@@ -30,7 +31,7 @@ def wire_number(number: int) -> str:
 
 
 def register(http: VaultHttp, email: str, password: str) -> str:
-    """The fingerprint of what was registered."""
+    """Registers an account. Returns the fingerprint of the registration."""
     salt = os.urandom(32)
     x = srp.secret_exponent(GROUP, salt, password_key(password, salt, AUTH_LABEL))
     verifier = srp.verifier(GROUP, x)
@@ -44,7 +45,7 @@ def validate(http: VaultHttp, token: str) -> None:
 
 
 def log_in(http: VaultHttp, email: str, password: str) -> Session:
-    """Raises ValueError for a server that does not know the verifier."""
+    """Logs in. Raises ValueError if the server does not know the verifier."""
     a = int.from_bytes(os.urandom(32), "big")
     A = srp.public_value(GROUP, a)
     challenge = http.post(

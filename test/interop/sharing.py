@@ -1,4 +1,4 @@
-"""Opening what others share: HPKE (RFC 9180), base mode, single shot."""
+"""Opens documents that others share: HPKE (RFC 9180), base mode, single shot."""
 
 import hmac
 from hashlib import sha3_256, sha256
@@ -28,7 +28,7 @@ def public_key_of(private_key: bytes) -> bytes:
 
 
 def open_document_key(private_key: bytes, document_id: str, wrapped_key: bytes) -> bytes:
-    """Raises InvalidTag for another recipient or document."""
+    """Opens a document key. Raises InvalidTag for another recipient or document."""
     enc, ciphertext = wrapped_key[:ENC_BYTES], wrapped_key[ENC_BYTES:]
     sender = X25519PublicKey.from_public_bytes(enc)
     secret = X25519PrivateKey.from_private_bytes(private_key).exchange(sender)
@@ -52,6 +52,6 @@ def labeled_extract(suite: bytes, salt: bytes, label: bytes, ikm: bytes) -> byte
 
 
 def labeled_expand(suite: bytes, prk: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    """One block is enough: nothing here is longer than 32 bytes."""
+    """Expands a secret. One block is enough, since no output here is longer than 32 bytes."""
     labeled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
     return hmac.digest(prk, labeled + b"\x01", sha256)[:length]

@@ -1,4 +1,4 @@
-"""SRP-6a. For tests: Python's integers do not take constant time."""
+"""Implements SRP-6a, for tests only: Python's integers do not take constant time."""
 
 import hmac
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def scrambler(group: Group, A: int, B: int) -> int:
 
 
 def shared_secret(group: Group, x: int, a: int, B: int) -> int:
-    """Raises ValueError for a B that a client must refuse."""
+    """Computes S. Raises ValueError for a B that a client must refuse."""
     if not 0 < B < group.prime:
         raise ValueError("B is outside the group")
     u = scrambler(group, public_value(group, a), B)
@@ -66,7 +66,7 @@ def proofs(group: Group, A: int, B: int, key: bytes) -> Proofs:
 
 
 def verify_server(expected: Proofs, M2: bytes) -> None:
-    """Raises ValueError unless the server knows the verifier."""
+    """Checks M2. Raises ValueError unless the server knows the verifier."""
     if not hmac.compare_digest(expected.M2, M2):
         raise ValueError("the server's proof is wrong")
 

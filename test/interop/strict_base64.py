@@ -1,4 +1,4 @@
-"""Base64 of which every text of bytes has one spelling."""
+"""Encodes bytes as base64, and refuses any but the canonical encoding."""
 
 from base64 import b64decode, b64encode
 
@@ -8,7 +8,7 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Raises ValueError for another spelling of the same bytes."""
+    """Decodes base64. Raises ValueError for another spelling of the same bytes."""
     data = b64decode(text, validate=True)
     if encode(data) != text:
         raise ValueError("not canonical base64")

@@ -1,4 +1,4 @@
-"""One leaf of a synchronised object, sealed for its place."""
+"""Encrypts one leaf of a synchronised object, bound to its object and pointer."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def leaf_key(master_key: bytes, object_id: str) -> bytes:
 
 
 def padded_bytes(length: int) -> int:
-    """The next power of two up to a block, then whole blocks."""
+    """Returns the padded length: the next power of two up to a block, then whole blocks."""
     if length > BLOCK_BYTES:
         return length + -length % BLOCK_BYTES
     return max(SMALLEST_BYTES, 1 << (length - 1).bit_length())
@@ -29,7 +29,7 @@ def padded_bytes(length: int) -> int:
 def seal_leaf(
     master_key: bytes, object_id: str, pointer: str, value: Any, nonce: bytes | None = None
 ) -> str:
-    """Only vectors give a nonce."""
+    """Encrypts a leaf. Only test vectors pass a nonce."""
     nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text.ljust(padded_bytes(len(text)), b" ")
@@ -39,7 +39,7 @@ def seal_leaf(
 
 
 def open_leaf(master_key: bytes, object_id: str, pointer: str, sealed: str) -> Any:
-    """Raises ValueError or InvalidTag for what was not sealed for this place."""
+    """Decrypts a leaf. Raises ValueError or InvalidTag unless it is encrypted for this place."""
     data = strict_base64.decode(sealed)
     if data[:1] != VERSION:
         raise ValueError("unknown version of a leaf")

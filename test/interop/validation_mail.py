@@ -1,4 +1,4 @@
-"""The validation mail, read from a directory of .eml files in place of a mailbox."""
+"""Reads the validation e-mail from a directory of .eml files in place of a mailbox."""
 
 import re
 import time
@@ -18,7 +18,7 @@ class ValidationMail(NamedTuple):
 
 
 def parse_validation_mail(message: EmailMessage) -> ValidationMail | None:
-    """Reads the plain text. None for a mail about something else."""
+    """Parses the plain text. Returns None for an e-mail about something else."""
     body = message.get_body(("plain",))
     text = "" if body is None else body.get_content()
     fingerprint = re.search(r"^Fingerprint: ([0-9a-f]{8})\s*$", text, re.MULTILINE)
@@ -41,10 +41,10 @@ def read_mails(directory: Path, recipient: str) -> list[ValidationMail]:
 
 
 def wait_for_mail(directory: Path, recipient: str, timeout_seconds: float = 30) -> ValidationMail:
-    """The newest mail to this address. Raises TimeoutError if none comes."""
+    """Returns the newest e-mail to this recipient. Raises TimeoutError if none comes."""
     deadline = time.monotonic() + timeout_seconds
     while time.monotonic() < deadline:
         if mails := read_mails(directory, recipient):
             return mails[-1]
         time.sleep(POLL_SECONDS)
-    raise TimeoutError("no validation mail came")
+    raise TimeoutError("no validation e-mail came")

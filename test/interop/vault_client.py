@@ -1,6 +1,6 @@
 """A client of the vault, written from docs/formats.md and openapi.json alone.
 
-The password comes on standard input; the answer is one JSON object on standard output.
+The password is read from standard input; the result is one JSON object on standard output.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def create_account(http: VaultHttp, arguments: argparse.Namespace, password: str
     fingerprint = register(http, arguments.email, password)
     mail = wait_for_mail(arguments.mail, normalize_email(arguments.email))
     if not hmac.compare_digest(mail.fingerprint, fingerprint):
-        raise ValueError("somebody else registered this address")
+        raise ValueError("somebody else registered this e-mail address")
     validate(http, mail.token)
     create_master_key(log_in(http, arguments.email, password))
     return {"fingerprint": fingerprint}
@@ -75,7 +75,7 @@ def parse_arguments() -> argparse.Namespace:
     command.add_argument("--file", type=Path, required=True)
     command.add_argument("--media-type", required=True)
     command.add_argument("--keyword", action="append", default=[])
-    command.add_argument("--audit-key", required=True, help="id of the vault's key, from elsewhere")
+    command.add_argument("--audit-key", required=True, help="id of the vault's audit key, from a trusted source")
     command.set_defaults(run=seal)
 
     command = commands.add_parser("documents")

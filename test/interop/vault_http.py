@@ -1,4 +1,4 @@
-"""Requests to the vault."""
+"""Sends requests to the vault."""
 
 import json
 import re
@@ -17,7 +17,7 @@ NONE: Headers = {}
 
 
 class VaultError(Exception):
-    """An answer that is no success: its status and its stable code."""
+    """An error response: its status and its stable code."""
 
     def __init__(self, status: int, code: str) -> None:
         super().__init__(f"{status} {code}")
@@ -37,7 +37,7 @@ class VaultHttp:
         return self._json("GET", path)
 
     def get_pages(self, path: str, limit: int) -> Iterator[Any]:
-        """Every item of a list. Of the link to the next page only the cursor is taken."""
+        """Yields every item of a list. Only the cursor is taken from the link to the next page."""
         query = {"limit": str(limit)}
         while True:
             with self._request("GET", f"{path}?{urlencode(query)}") as answer:

@@ -1,4 +1,4 @@
-"""White space as docs/formats.md lists it: Python's own notion is another."""
+"""Defines white space as docs/formats.md lists it, which differs from Python's."""
 
 import re
 

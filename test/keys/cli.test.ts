@@ -30,7 +30,7 @@ test.after.always(async (t) => {
 const run = ({ vault, keyFile }: Context, ...args: string[]) =>
   runCli(['keys', ...args, '--url', vault.baseUrl, '--key-file', keyFile]);
 
-test.serial('a key is made, activated and listed', async (t) => {
+test.serial('a key is created, activated and listed', async (t) => {
   const first = await t.context.activeKey('audit');
   const created = await run(t.context, 'create', 'audit');
   t.deepEqual([created.code, created.stderr], [0, '']);
@@ -59,20 +59,20 @@ test.serial('a key is made, activated and listed', async (t) => {
   t.true(stdout.includes(', signed by itself\n'));
 });
 
-test.serial('a key that is not wanted is retired', async (t) => {
+test.serial('an unneeded key is retired', async (t) => {
   const { keyId } = await t.context.create('token');
   const { code, stdout } = await run(t.context, 'retire', keyId);
   t.is(code, 0);
   t.regex(stdout, new RegExp(`^${keyId}  token-\\d+  RETIRED\n`));
 });
 
-test.serial('what the app answers is printed as it is for programs', async (t) => {
+test.serial('with --json the app’s response is printed unchanged', async (t) => {
   const { code, stdout } = await run(t.context, 'list', '--json');
   t.is(code, 0);
   t.deepEqual(JSON.parse(stdout), { keys: await t.context.list() });
 });
 
-test.serial('what is not done ends with 1 and a line that says why', async (t) => {
+test.serial('a refused command exits with 1 and gives the reason in one line', async (t) => {
   const { vault, internalKey } = t.context;
   const { keyId } = await t.context.activeKey('token');
   const spare = await t.context.create('token');
@@ -96,7 +96,7 @@ test.serial('what is not done ends with 1 and a line that says why', async (t) =
   }
 });
 
-test.serial('an answer of anything but a vault is no list of keys', async (t) => {
+test.serial('a response that is not a vault’s list of keys is refused', async (t) => {
   for (const body of ['hello', '{}', '{"keys":[{}]}']) {
     const server = createServer((_request, response) => response.end(body));
     server.listen(0, '127.0.0.1');
@@ -112,21 +112,24 @@ test.serial('an answer of anything but a vault is no list of keys', async (t) =>
       t.context.keyFile,
     ]);
     t.deepEqual([code, stdout], [1, '']);
-    t.is(stderr, 'what answered is not this vault: see --url\n');
+    t.is(stderr, 'the response is not from a vault: check --url\n');
   }
 });
 
-test.serial('what is not asked rightly ends with 2', async (t) => {
+test.serial('a misused command exits with 2', async (t) => {
   for (const [args, reason] of [
-    [[], /^what there is to do with keys: list, create, activate, retire/],
-    [['jam'], /^what there is to do with keys: /],
-    [['create'], /^the purposes are: audit, token/],
-    [['create', 'mac'], /^the purposes are: audit, token/],
+    [[], /^use keys with one of: list, create, activate, retire/],
+    [['jam'], /^use keys with one of: /],
+    [['create'], /^the purpose must be one of: audit, token/],
+    [['create', 'mac'], /^the purpose must be one of: audit, token/],
     [['activate'], /^KEYID must be/],
     [['retire', '7'], /^KEYID must be/],
     [['list', 'audit'], /audit/],
     [['list', '--jam'], /--jam/],
-    [['retire', '0'.repeat(32), '--predecessor-lost'], /^--predecessor-lost is said of/],
+    [
+      ['retire', '0'.repeat(32), '--predecessor-lost'],
+      /^--predecessor-lost is an option of activate only/,
+    ],
     [['list'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
   ] as const) {
     const { code, stdout, stderr } = await runCli(['keys', ...args]);

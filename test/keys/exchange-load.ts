@@ -7,11 +7,17 @@ import { send } from '../support/http/send.ts';
 import { fileOf } from '../support/documents/files.ts';
 import type { TestVault } from '../support/vault/vault.ts';
 
-/** Logins, refreshes and writes at every process, and entries by the dozen, until stopped. */
+/**
+ * Runs logins, refreshes and writes at every process, and appends dozens of entries at once, until
+ * stopped.
+ */
 export interface ExchangeLoad {
-  /** What was not answered as it should be. */
+  /** Errors of work that should have succeeded. */
   readonly failures: readonly string[];
-  /** Waits until every worker has ended one more turn. Answers the keys of its tokens. */
+  /**
+   * Waits until every worker has completed one more turn. Resolves with the ids of the keys that
+   * signed the workers' tokens.
+   */
   nextTurn(): Promise<ReadonlySet<string>>;
   stop(): Promise<void>;
 }
@@ -19,16 +25,16 @@ export interface ExchangeLoad {
 const workersEach = 2;
 const entriesAtOnce = 40;
 
-/** @param processes of one vault: the same but for the address. */
+/** @param processes Processes of one vault, which differ in their base URLs only. */
 export async function startExchangeLoad(
   processes: readonly TestVault[],
   account: TestAccount,
 ): Promise<ExchangeLoad> {
   const [first] = processes;
-  if (first === undefined) throw new Error('there is nothing to load');
+  if (first === undefined) throw new Error('at least one process is needed');
   const trail = await openTrail(first);
   const failures: string[] = [];
-  /** A worker's turns so far, and the key of the token that the last one ended with. */
+  /** Each worker's turns so far, and the id of the key that signed its latest token. */
   const workers: { turns: number; tokenKey: string }[] = [];
   const stopping = new AbortController();
 
@@ -47,7 +53,7 @@ export async function startExchangeLoad(
       expectStatus(201, await send('POST', url, { token, json: fileOf(1) }));
       const answer = await refresh(vault, refreshToken);
       expectStatus(200, answer);
-      const { accessToken } = answer.body as { accessToken: string };
+      const { accessToken } = answer.body as { readonly accessToken: string };
       worker.tokenKey = String(decodeProtectedHeader(accessToken).kid);
       worker.turns += 1;
     });
@@ -77,6 +83,9 @@ export async function startExchangeLoad(
   };
 }
 
-function expectStatus(expected: number, { status, text }: { status: number; text: string }): void {
+function expectStatus(
+  expected: number,
+  { status, text }: { readonly status: number; readonly text: string },
+): void {
   if (status !== expected) throw new Error(`${status} ${text}`);
 }

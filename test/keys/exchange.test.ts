@@ -13,7 +13,7 @@ test.before(async () => {
 });
 test.after.always(() => keys.stop());
 
-/** A key that no token holds, its record signed. */
+/** Inserts a key that the token does not hold, with a signed record. */
 async function insertForeignKey({ sql }: KeysVault): Promise<string> {
   const keyId = randomBytes(16).toString('hex');
   await sql(
@@ -26,78 +26,68 @@ async function insertForeignKey({ sql }: KeysVault): Promise<string> {
 }
 
 for (const purpose of ['audit', 'token'] as const) {
-  test.serial(
-    `${purpose}: a key is made, activated in its predecessor’s place, and both are told`,
-    async (t) => {
-      const first = await keys.activeKey(purpose);
-      const made = await keys.create(purpose);
-      t.like(made, {
-        purpose,
-        state: 'CREATED',
-        generation: first.generation + 1,
-        activatedAt: null,
-        retiredAt: null,
-      });
-      t.like(readRecord(made.record), {
-        actor: { type: 'system', id: 'keys' },
-        resource: { owner: '00000000-0000-0000-0000-000000000000' },
-        data: { requestedBy: 'test-admin', state: 'CREATED' },
-      });
-      t.is((await keys.activeKey(purpose)).keyId, first.keyId);
+  test.serial(`${purpose}: activation replaces the previous key and records both`, async (t) => {
+    const first = await keys.activeKey(purpose);
+    const made = await keys.create(purpose);
+    t.like(made, {
+      purpose,
+      state: 'CREATED',
+      generation: first.generation + 1,
+      activatedAt: null,
+      retiredAt: null,
+    });
+    t.like(readRecord(made.record), {
+      actor: { type: 'system', id: 'keys' },
+      resource: { owner: '00000000-0000-0000-0000-000000000000' },
+      data: { requestedBy: 'test-admin', state: 'CREATED' },
+    });
+    t.is((await keys.activeKey(purpose)).keyId, first.keyId);
 
-      const active = await keys.activate(made.keyId);
-      t.like(active, { keyId: made.keyId, state: 'ACTIVE', retiredAt: null });
-      const retired = (await keys.list()).find(({ keyId }) => keyId === first.keyId);
-      t.like(retired, { state: 'RETIRED', activatedAt: first.activatedAt });
-      t.is(retired?.retiredAt, active.activatedAt);
+    const active = await keys.activate(made.keyId);
+    t.like(active, { keyId: made.keyId, state: 'ACTIVE', retiredAt: null });
+    const retired = (await keys.list()).find(({ keyId }) => keyId === first.keyId);
+    t.like(retired, { state: 'RETIRED', activatedAt: first.activatedAt });
+    t.is(retired?.retiredAt, active.activatedAt);
 
-      const at = active.activatedAt;
-      const told = async (resource: string, action: string) =>
-        (await entriesOf(keys.sql, { resource })).filter((entry) => entry.action === action);
-      const by = { requestedBy: 'test-admin', purpose, at };
-      const [activation, ...others] = await told(made.keyId, 'key.activated');
-      t.deepEqual(others, []);
-      t.deepEqual(activation?.data, { ...by, predecessor: first.keyId });
-      const [retirement] = await told(first.keyId, 'key.retired');
-      t.deepEqual(retirement?.data, { ...by, successor: made.keyId });
-    },
-  );
+    const at = active.activatedAt;
+    const told = async (resource: string, action: string) =>
+      (await entriesOf(keys.sql, { resource })).filter((entry) => entry.action === action);
+    const by = { requestedBy: 'test-admin', purpose, at };
+    const [activation, ...others] = await told(made.keyId, 'key.activated');
+    t.deepEqual(others, []);
+    t.deepEqual(activation?.data, { ...by, predecessor: first.keyId });
+    const [retirement] = await told(first.keyId, 'key.retired');
+    t.deepEqual(retirement?.data, { ...by, successor: made.keyId });
+  });
 }
 
-test.serial('an activation asked for again changes nothing', async (t) => {
+test.serial('a repeated activation changes nothing', async (t) => {
   const { keyId } = await keys.create('token');
   const active = await keys.activate(keyId);
   t.deepEqual(await keys.activate(keyId), active);
   t.is((await entriesOf(keys.sql, { resource: keyId })).length, 2);
 });
 
-test.serial(
-  'of activations at once one after the other happens, and one key is active',
-  async (t) => {
-    const made = [
-      await keys.create('audit'),
-      await keys.create('audit'),
-      await keys.create('audit'),
-    ];
-    const answers = await Promise.all(
-      made.flatMap(({ keyId }) => [1, 2].map(() => keys.send('POST', `/${keyId}/activate`))),
-    );
-    for (const answer of answers) {
-      if (answer.status !== 200) assertError(t, answer, { status: 409, code: 'key_retired' });
-    }
-    const { keyId } = await keys.activeKey('audit');
-    t.true(made.some((key) => key.keyId === keyId));
-    const generations = (await keys.list()).filter(({ purpose }) => purpose === 'audit');
-    const activated = generations
-      .filter(({ activatedAt }) => activatedAt !== null)
-      .toSorted((a, b) => String(a.activatedAt).localeCompare(String(b.activatedAt)));
-    for (const [index, { retiredAt }] of activated.entries()) {
-      t.is(retiredAt, activated[index + 1]?.activatedAt ?? null);
-    }
-  },
-);
+test.serial('concurrent activations run in sequence and leave one active key', async (t) => {
+  const made = [await keys.create('audit'), await keys.create('audit'), await keys.create('audit')];
+  const answers = await Promise.all(
+    made.flatMap(({ keyId }) => [1, 2].map(() => keys.send('POST', `/${keyId}/activate`))),
+  );
+  for (const answer of answers) {
+    if (answer.status !== 200) assertError(t, answer, { status: 409, code: 'key_retired' });
+  }
+  const { keyId } = await keys.activeKey('audit');
+  t.true(made.some((key) => key.keyId === keyId));
+  const generations = (await keys.list()).filter(({ purpose }) => purpose === 'audit');
+  const activated = generations
+    .filter(({ activatedAt }) => activatedAt !== null)
+    .toSorted((a, b) => String(a.activatedAt).localeCompare(String(b.activatedAt)));
+  for (const [index, { retiredAt }] of activated.entries()) {
+    t.is(retiredAt, activated[index + 1]?.activatedAt ?? null);
+  }
+});
 
-test.serial('a key that was never activated is given up for good', async (t) => {
+test.serial('a key that was never activated is retired for good', async (t) => {
   const { keyId } = await keys.create('audit');
   for (let round = 0; round < 2; round += 1) {
     const { status, body } = await keys.send('POST', `/${keyId}/retire`);
@@ -118,7 +108,7 @@ test.serial('a key that was never activated is given up for good', async (t) => 
   });
 });
 
-test.serial('a key whose record is not signed is not activated', async (t) => {
+test.serial('a key whose record is not signed cannot be activated', async (t) => {
   const { keyId } = await keys.create('audit');
   const state = (to: string) =>
     keys.sql(
@@ -140,7 +130,7 @@ test.serial('a key whose record is not signed is not activated', async (t) => {
   });
 });
 
-test.serial('the active key is not given up', async (t) => {
+test.serial('the active key cannot be retired', async (t) => {
   for (const purpose of ['audit', 'token'] as const) {
     const { keyId } = await keys.activeKey(purpose);
     assertError(t, await keys.send('POST', `/${keyId}/retire`), {
@@ -169,7 +159,7 @@ test.serial('unknown keys and bad input are refused', async (t) => {
   t.deepEqual(await keys.list(), before);
 });
 
-test.serial('who has no internal key sees and changes nothing', async (t) => {
+test.serial('the routes of keys need an internal API key', async (t) => {
   const { keyId } = await keys.activeKey('audit');
   for (const [method, path] of [
     ['GET', ''],
@@ -185,7 +175,7 @@ test.serial('who has no internal key sees and changes nothing', async (t) => {
   t.deepEqual(body, { keys: await keys.list() });
 });
 
-test.serial('a key that the token does not hold is not activated', async (t) => {
+test.serial('a key that the token does not hold cannot be activated', async (t) => {
   const keyId = await insertForeignKey(keys);
   assertError(t, await keys.send('POST', `/${keyId}/activate`), {
     status: 409,
@@ -193,7 +183,7 @@ test.serial('a key that the token does not hold is not activated', async (t) => 
   });
 });
 
-test('a key is activated once it has been published for long enough', async (t) => {
+test('a key can be activated once it has been published for long enough', async (t) => {
   const own = await startOwnKeysVault(t, { KEYS_PUBLISH_SECONDS: '1000' });
   const { keyId } = await own.create('token');
   const activate = () => own.send('POST', `/${keyId}/activate`);
@@ -216,7 +206,7 @@ test('a key is activated once it has been published for long enough', async (t) 
   t.is((await activate()).status, 200);
 });
 
-test('while the backlog is full or the signer away keys are not exchanged', async (t) => {
+test('keys cannot be rotated while the signer is down or the backlog full', async (t) => {
   const own = await startOwnKeysVault(t, { AUDIT_BACKLOG_LIMIT: '20' });
   const { keyId } = await own.create('audit');
   const exchanges = () =>

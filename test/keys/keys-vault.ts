@@ -14,7 +14,7 @@ import { startVault, untilReady, type TestVault } from '../support/vault/vault.t
 
 export type Purpose = 'audit' | 'token';
 
-/** A key as the registry shows it. */
+/** A key as the registry lists it. */
 export interface ListedKey {
   readonly keyId: string;
   readonly purpose: Purpose;
@@ -30,7 +30,7 @@ export interface ListedKey {
   readonly vouchedBy: string | null;
 }
 
-/** A token of a test's own, with the first key of each purpose, and its signer. */
+/** A test's own token, with the first key of each purpose, and its signer. */
 export interface OwnToken {
   readonly fixture: TokenFixture;
   readonly signer: RunningSigner;
@@ -52,26 +52,26 @@ export async function createOwnToken(): Promise<OwnToken> {
   return { fixture, signer, remove: () => running.disposeAsync() };
 }
 
-/** A vault on a token of its own, and what an operator does to its keys. */
+/** A vault with its own token, and the operations on its keys. */
 export interface KeysVault {
   readonly fixture: TokenFixture;
   readonly signer: RunningSigner;
   readonly vault: TestVault;
   readonly sql: Sql;
   readonly internalKey: string;
-  /** Settings by which others run on the same token and with the same internal keys. */
+  /** Settings for other processes on the same token and with the same internal API keys. */
   readonly settings: Record<string, string>;
-  /** Resolves to the answer, whatever it is. */
+  /** Resolves with the response, whatever its status is. */
   send(method: string, path: string, json?: unknown): Promise<JsonAnswer>;
   list(): Promise<ListedKey[]>;
   activeKey(purpose: Purpose): Promise<ListedKey>;
-  /** Makes a key and waits until its record is signed. */
+  /** Creates a key and waits until its record is signed. */
   create(purpose: Purpose): Promise<ListedKey>;
   activate(keyId: string): Promise<ListedKey>;
   stop(): Promise<void>;
 }
 
-/** @param token removed with the vault; a fresh one unless given. */
+/** @param token Removed with the vault. Default: a new one. */
 export async function startKeysVault(
   more: Record<string, string> = {},
   token?: OwnToken,
@@ -114,7 +114,8 @@ export async function startKeysVault(
     async activeKey(purpose) {
       const active = (await list()).filter((key) => key.state === 'ACTIVE');
       const [key, ...others] = active.filter((one) => one.purpose === purpose);
-      if (key === undefined || others.length > 0) throw new Error('one key of each is active');
+      if (key === undefined || others.length > 0)
+        throw new Error('each purpose must have one active key');
       return key;
     },
     async create(purpose) {
@@ -132,7 +133,7 @@ export async function startKeysVault(
   };
 }
 
-/** For tests that need one apart from the others'. */
+/** Starts a vault for one test only; it stops when the test ends. */
 export async function startOwnKeysVault(
   t: Pick<ExecutionContext, 'teardown'>,
   ...options: Parameters<typeof startKeysVault>
@@ -142,11 +143,11 @@ export async function startOwnKeysVault(
   return vault;
 }
 
-/** The entry whose proof a record is. */
+/** Returns the audit entry that a key's record proves. */
 export function readRecord(record: AuditProof | null) {
   return JSON.parse(record?.entryCanonical ?? 'null') as {
     action: string;
-    resource: { type: string; id: string; owner: string };
+    resource: { readonly type: string; readonly id: string; readonly owner: string };
     actor: object;
     seq: number;
     requestId: string | null;

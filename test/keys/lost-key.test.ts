@@ -9,7 +9,7 @@ import { assertError } from '../support/http/error-body.ts';
 import { postJson } from '../support/http/send.ts';
 import { startOwnKeysVault, type KeysVault, type readRecord } from './keys-vault.ts';
 
-/** Destroys both halves of a key in the HSM. */
+/** Destroys the private and the public half of a key in the HSM. */
 async function destroy({ fixture }: KeysVault, label: string): Promise<void> {
   for (const half of ['private', 'public']) await fixture.operate('destroy', half, label);
 }
@@ -20,12 +20,12 @@ async function countUnsealed({ sql }: KeysVault): Promise<number> {
 
 async function untilSealed(keys: KeysVault): Promise<void> {
   await until(async () => (await countUnsealed(keys)) === 0, {
-    what: 'the seals',
+    what: 'all entries to be sealed',
     timeoutMs: 30_000,
   });
 }
 
-/** What was recorded of a key, with the key that signed it. */
+/** Returns the audit entries of a key, with the id of the key that signed each. */
 async function eventsOf({ sql }: KeysVault, keyId: string) {
   const rows = await sql(
     `select canonical, key_id from audit_entries
@@ -38,13 +38,15 @@ async function eventsOf({ sql }: KeysVault, keyId: string) {
   });
 }
 
-async function makeKey(keys: KeysVault): Promise<{ keyId: string; generation: number }> {
+async function makeKey(
+  keys: KeysVault,
+): Promise<{ readonly keyId: string; readonly generation: number }> {
   const { status, body, text } = await keys.send('POST', '', { purpose: 'audit' });
   if (status !== 201) throw new Error(text);
-  return body as { keyId: string; generation: number };
+  return body as { readonly keyId: string; readonly generation: number };
 }
 
-test('an audit key that the HSM lost is replaced on purpose, and all can see it', async (t) => {
+test('an audit key lost by the HSM is replaced on explicit request, visibly to all', async (t) => {
   const keys = await startOwnKeysVault(t, {
     AUDIT_BACKLOG_LIMIT: '20',
     KEYS_PUBLISH_SECONDS: '1000',
@@ -58,7 +60,7 @@ test('an audit key that the HSM lost is replaced on purpose, and all can see it'
   const refused = await keys.send('POST', `/${spare.keyId}/activate?predecessorLost=true`);
   assertError(t, refused, { status: 409, code: 'key_not_lost' });
 
-  // The spare was vouched for in time; one that is as new as the loss is not.
+  // The spare was vouched for before the loss; a key created after the loss is not.
   for (const label of ['audit-2', 'audit-3']) await destroy(keys, label);
   const open = await openTrail(keys.vault);
   t.teardown(() => open.close());
@@ -114,7 +116,7 @@ test('an audit key that the HSM lost is replaced on purpose, and all can see it'
   }
 });
 
-test('a spare that was vouched for before the loss takes the place of the lost key, and the chain holds', async (t) => {
+test('a spare key vouched for before the loss replaces the lost key without a gap', async (t) => {
   const keys = await startOwnKeysVault(t);
   const first = await keys.activeKey('audit');
   const spare = await keys.create('audit');
@@ -129,7 +131,7 @@ test('a spare that was vouched for before the loss takes the place of the lost k
   t.like((await eventsOf(keys, spare.keyId)).at(-1), { signedBy: spare.keyId });
 });
 
-test('a token that lost its only audit key gets one of a new number, and of two at once one takes its place', async (t) => {
+test('a token that lost its only audit key gets new ones, and one of them is active', async (t) => {
   const keys = await startOwnKeysVault(t);
   const first = await keys.activeKey('audit');
   await untilSealed(keys);
@@ -150,7 +152,7 @@ test('a token that lost its only audit key gets one of a new number, and of two 
     timeoutMs: 40_000,
   });
   const spare = (await keys.list()).find(({ generation }) => generation === 2);
-  // The registry has it by the sync before the other was made.
+  // The registry learned of it in the sync before the other key was created.
   const answers = await Promise.all(
     [made.keyId, spare?.keyId].map((keyId) =>
       keys.send('POST', `/${keyId}/activate?predecessorLost=true`),

@@ -38,7 +38,7 @@ function untilRecorded({ list }: Pick<KeysVault, 'list'>): Promise<ListedKey[]> 
   );
 }
 
-test('the registry names every key with the fingerprint to compare', async (t) => {
+test('the registry lists every key with its fingerprint', async (t) => {
   const listed = await keys.list();
   t.deepEqual([...new Set(listed.map(({ purpose }) => purpose))].sort(), ['audit', 'token']);
   for (const { keyId, publicKey, fingerprint, ...key } of listed) {
@@ -61,10 +61,10 @@ test('the registry names every key with the fingerprint to compare', async (t) =
   t.is(headers.get('cache-control'), 'public, max-age=30');
 });
 
-test('a key’s record proves to OpenSSL which key it is', async (t) => {
+test('OpenSSL verifies a key’s record, which names the key', async (t) => {
   for (const key of await untilRecorded(keys)) {
     const { record } = key;
-    if (record === null) throw new Error('it was there');
+    if (record === null) throw new Error('every key should have a record');
     t.is(await askOpenssl(record), 'Verified OK');
     const { action, resource, data } = readRecord(record);
     t.is(action, 'key.created');
@@ -74,7 +74,7 @@ test('a key’s record proves to OpenSSL which key it is', async (t) => {
   }
 });
 
-test('a first key vouches for itself, and for its successor', async (t) => {
+test('a first key vouches for itself and for its successor', async (t) => {
   const own = await startOwnKeysVault(t);
   const first = await own.activeKey('audit');
   const recorded = (await untilRecorded(own)).find(({ keyId }) => keyId === first.keyId);
@@ -91,10 +91,10 @@ test('a first key vouches for itself, and for its successor', async (t) => {
   for (const { record } of await own.list()) t.true(verifyProof(record, { trustedKeys }).valid);
 });
 
-test('the app’s log names the fingerprints of the keys that sign', async (t) => {
+test('the app logs the fingerprints of the signing keys', async (t) => {
   const lines = keys.vault.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const logged = lines
-    .filter(({ msg }) => msg === 'the keys that sign')
+    .filter(({ msg }) => msg === 'active signing keys')
     .map((line) => line['keys']);
   const active = [await keys.activeKey('audit'), await keys.activeKey('token')].map(
     ({ purpose, keyId, fingerprint }) => ({ purpose, keyId, fingerprint }),
@@ -102,7 +102,7 @@ test('the app’s log names the fingerprints of the keys that sign', async (t) =
   t.deepEqual(logged, [active]);
 });
 
-test('of a token with two generations the newer signs, and the older never did', async (t) => {
+test('the newer of two generations on a token becomes active, the older never does', async (t) => {
   const token = await createOwnToken();
   await token.signer.client.createKey('audit');
   await token.signer.client.createKey('token');
@@ -125,7 +125,7 @@ test('of a token with two generations the newer signs, and the older never did',
   const newest = await own.activeKey('audit');
   t.deepEqual([...new Set(listed.map(({ record }) => record?.hsmKeyId))], [newest.keyId]);
   const { keys: set } = (await getJson(`${own.vault.baseUrl}/.well-known/jwks.json`)).body as {
-    keys: { kid: string }[];
+    keys: { readonly kid: string }[];
   };
   t.deepEqual(
     set.map(({ kid }) => kid),
@@ -133,7 +133,7 @@ test('of a token with two generations the newer signs, and the older never did',
   );
 });
 
-test('a rival of the same number is not registered, and keeps the registered key from nothing', async (t) => {
+test('a second key of the same number is ignored and blocks no registered key', async (t) => {
   const own = await startOwnKeysVault(t);
   const { keyId } = await own.create('audit');
   await own.fixture.operate('make', 'audit', '2');
@@ -152,7 +152,7 @@ test('a rival of the same number is not registered, and keeps the registered key
   );
 });
 
-test('processes that find the same keys at once register each once, with one entry', async (t) => {
+test('concurrent processes register each new key once, with one audit entry', async (t) => {
   const { client } = keys.signer;
   const db = await openOwnDatabase(t);
   const registries = Array.from({ length: 8 }, () => createRegistry(db, client));
@@ -172,7 +172,7 @@ test('processes that find the same keys at once register each once, with one ent
   );
 });
 
-test('keys of another token are taken for nobody’s', async (t) => {
+test('keys of another token are refused and not registered', async (t) => {
   const other = await createOwnToken();
   t.teardown(() => other.remove());
   const db = await openOwnDatabase(t);
@@ -183,7 +183,7 @@ test('keys of another token are taken for nobody’s', async (t) => {
   t.true((await registry.list()).every(({ keyId }) => known.has(keyId)));
 });
 
-test('a clock that is set back keeps no process from hearing of an exchange', async (t) => {
+test('a process whose clock is set back still learns of a key rotation', async (t) => {
   const db = await openOwnDatabase(t);
   let now = Date.now();
   const registry = createRegistry(db, keys.signer.client, () => new Date(now));
@@ -195,7 +195,7 @@ test('a clock that is set back keeps no process from hearing of an exchange', as
   t.true((await registry.list()).every(({ state }) => state === 'RETIRED'));
 });
 
-test('a connection that brings no answer is overtaken by another', async (t) => {
+test('a database connection that stalls is replaced by another', async (t) => {
   const { db, proxy } = await openProxiedDatabase(t);
   let now = Date.now();
   const registry = createRegistry(db, keys.signer.client, () => new Date(now));
@@ -209,7 +209,7 @@ test('a connection that brings no answer is overtaken by another', async (t) => 
   t.true(performance.now() - askedAt < 10_000);
 });
 
-test('while the registry cannot be read, the keys that are known are told, and of others nothing', async (t) => {
+test('while the registry is locked, known keys are served and unknown ones wait', async (t) => {
   const { db, ownerUrl } = await openProxiedDatabase(t);
   let now = Date.now();
   const registry = createRegistry(db, keys.signer.client, () => new Date(now));
@@ -254,7 +254,7 @@ async function openOwnDatabase(t: ExecutionContext) {
   return db;
 }
 
-/** The registry as a process of its own has it. */
+/** Creates a registry as a separate process would. */
 function createRegistry(
   db: Awaited<ReturnType<typeof openDatabase>>,
   signer: Parameters<typeof createKeyRegistry>[0]['signer'],

@@ -10,7 +10,7 @@ const isMapped = (all: readonly number[]) =>
   all.slice(0, 5).every((group) => group === 0) && all[5] === 0xffff;
 const ipv6 = groups.filter((all) => !isMapped(all));
 
-/** One of the ways to write an address: cases, leading zeros, `::`, a dotted end, a zone. */
+/** The ways to spell an address: case, leading zeros, `::`, a dotted end, a zone. */
 const spelling = fc.record({
   padded: fc.boolean(),
   upper: fc.boolean(),
@@ -41,7 +41,7 @@ function dottedEnd(all: readonly number[]): string {
   return bytes.join('.');
 }
 
-test('all spellings of all addresses of one /64 are one network', (t) => {
+test('every spelling of every address of one /64 is one network', (t) => {
   fc.assert(
     fc.property(ipv6, ipv6, spelling, spelling, (one, other, oneSpelling, otherSpelling) => {
       const neighbour = [...one.slice(0, 4), ...other.slice(4)];
@@ -64,7 +64,7 @@ test('addresses of two /64s are two networks', (t) => {
   );
 });
 
-test('an IPv4 address is itself, in IPv6 clothing too', (t) => {
+test('an IPv4 address is a network, also when mapped into IPv6', (t) => {
   fc.assert(
     fc.property(groups, spelling, (all, spelled) => {
       const mapped = [0, 0, 0, 0, 0, 0xffff, ...all.slice(6)];
@@ -75,13 +75,13 @@ test('an IPv4 address is itself, in IPv6 clothing too', (t) => {
   );
 });
 
-test('a network is written in one way, and is its own network', (t) => {
+test('a network has one spelling, and is its own network', (t) => {
   t.is(networkOf('2001:DB8:0:07::1'), '2001:db8:0:7::/64');
   t.is(networkOf('::1'), '0:0:0:0::/64');
   t.is(networkOf(networkOf('fe80::1%eth0')), 'fe80:0:0:0::/64');
 });
 
-test('what is no address is itself', (t) => {
+test('a text that is no address is returned unchanged', (t) => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\da-f:.%[\]/]{0,24}$/)), (text) => {
       fc.pre(!/^[\da-f:.]*:[\da-f:.]*(%|$)/i.test(text));

@@ -8,14 +8,14 @@ import { spawnGuarded } from '../../app/dev/processes/guarded-process.ts';
 import { untilReady } from '../../app/dev/processes/ready.ts';
 import { loadTools } from '../../app/dev/files/tools.ts';
 
-/** A Redis that a test may kill or stop; the test's end ends it. */
+/** A Redis that a test may kill or pause; the test's end stops it. */
 export interface OwnRedis {
   readonly url: string;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL and resolves once the process is gone. */
   kill(): Promise<void>;
-  /** Another one, empty, on the same port. */
+  /** Starts another, empty Redis on the same port. */
   restart(): Promise<void>;
-  /** It keeps its connections and answers nothing. */
+  /** Pauses the process: it keeps its connections and responds to nothing. */
   hang(): void;
   resume(): void;
 }
@@ -54,7 +54,7 @@ export async function startOwnRedis(t: Pick<ExecutionContext, 'teardown'>): Prom
     async restart() {
       server = await start();
     },
-    // Not through the watchdog: the next command must not come first.
+    // A signal through the watchdog could arrive after the next command.
     hang: () => void process.kill(server.pid, 'SIGSTOP'),
     resume: () => void process.kill(server.pid, 'SIGCONT'),
   };

@@ -3,7 +3,7 @@ import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { limitNames } from '../../app/limits/rate-limits.ts';
 import { startOwnRedis, type OwnRedis } from './own-redis.ts';
-import { admitted, refusal, someAddress, startReplica } from './replica.ts';
+import { admitted, refusal, someClientAddress, startReplica } from './replica.ts';
 
 const tenAnHour = { count: 10, seconds: 3_600 };
 
@@ -16,10 +16,10 @@ test.after.always(async () => {
   for (const end of endings) await end();
 });
 
-test('of 50 uses at once exactly as many are admitted as the limit says', async (t) => {
+test('exactly as many of 50 concurrent uses are admitted as the limit says', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   for (const name of limitNames) {
-    t.is(await admitted(limits, name, someAddress(), 50), 10, name);
+    t.is(await admitted(limits, name, someClientAddress(), 50), 10, name);
   }
 });
 
@@ -36,7 +36,7 @@ test('a limit holds across two replicas', async (t) => {
   t.truthy(await refusal(other.consume('proof-account', key)));
 });
 
-test('limits and keys have counts of their own', async (t) => {
+test('limits and keys are counted separately', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   const key = randomUUID();
   t.is(await admitted(limits, 'proof-account', key, 11), 10);
@@ -48,24 +48,25 @@ test('a refusal says in whole seconds when the window ends', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   const key = randomUUID();
   await admitted(limits, 'proof-account', key, 10);
-  const { status, retryAfterSeconds = 0 } = (await refusal(limits.consume('proof-account', key)))!;
+  const { status, retryAfterSeconds = 0 } =
+    (await refusal(limits.consume('proof-account', key))) ?? t.fail();
   t.is(status, 429);
   t.true(Number.isInteger(retryAfterSeconds));
   t.true(retryAfterSeconds > 3_500 && retryAfterSeconds <= 3_600, String(retryAfterSeconds));
 });
 
-test('once the window has ended the limit is whole again, whatever was refused meanwhile', async (t) => {
+test('after its window a limit is whole again, whatever was refused meanwhile', async (t) => {
   const { limits, redis } = startReplica(t, `${ownRedis.url}/1`, { count: 2, seconds: 60 });
-  const address = someAddress();
+  const clientAddress = someClientAddress();
   const refusedFor = async () =>
-    (await refusal(limits.consume('challenge-address', address)))?.retryAfterSeconds ?? 0;
-  t.is(await admitted(limits, 'challenge-address', address, 50), 2);
+    (await refusal(limits.consume('challenge-address', clientAddress)))?.retryAfterSeconds ?? 0;
+  t.is(await admitted(limits, 'challenge-address', clientAddress, 50), 2);
   const waits = [await refusedFor()];
   t.true(
     waits.every((seconds) => seconds > 30 && seconds <= 60),
     String(waits),
   );
-  // As if almost all of it had passed.
+  // Shortens the window to its last two seconds.
   const [key = ''] = await redis.keys('*');
   await redis.pexpire(key, 2_000);
   await until(
@@ -73,20 +74,20 @@ test('once the window has ended the limit is whole again, whatever was refused m
       waits.push(await refusedFor());
       return waits.at(-1) === 0;
     },
-    { what: 'the end of the window', timeoutMs: 10_000 },
+    { what: 'the window to end', timeoutMs: 10_000 },
   );
   t.deepEqual(
     waits,
     waits.toSorted((one, other) => other - one),
   );
   t.true(waits.slice(0, -1).every((seconds) => seconds >= 1));
-  t.is(await admitted(limits, 'challenge-address', address, 50), 1);
+  t.is(await admitted(limits, 'challenge-address', clientAddress, 50), 1);
 });
 
-test('what was given back can be used again, and no more than that', async (t) => {
+test('a use that was given back can be used again, and no more than that', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   const key = randomUUID();
-  t.is(await admitted(limits, 'proof-account', key, 50), 10, 'of which 40 are not counted');
+  t.is(await admitted(limits, 'proof-account', key, 50), 10, 'the 40 refused uses are not counted');
   await Promise.all([1, 2, 3].map(() => limits.giveBack('proof-account', key)));
   t.is(await admitted(limits, 'proof-account', key, 50), 3);
 
@@ -108,19 +109,23 @@ test('the addresses of an IPv6 /64 share a limit, in every spelling', async (t) 
 
 test('a limit that is off admits everything', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour, { 'challenge-address': undefined });
-  const address = someAddress();
-  t.is(await admitted(limits, 'challenge-address', address, 50), 50);
-  await limits.giveBack('challenge-address', address);
-  t.is(await admitted(limits, 'register-address', address, 50), 10, 'the others hold');
+  const clientAddress = someClientAddress();
+  t.is(await admitted(limits, 'challenge-address', clientAddress, 50), 50);
+  await limits.giveBack('challenge-address', clientAddress);
+  t.is(
+    await admitted(limits, 'register-address', clientAddress, 50),
+    10,
+    'other limits still hold',
+  );
 });
 
-test('Redis keeps no address and no e-mail in clear, and nothing for ever', async (t) => {
-  // A database of its own: what is listed must not end before it is looked at.
+test('Redis stores no client or e-mail address in clear, and every key expires', async (t) => {
+  // A database of its own keeps keys of other tests, which may expire meanwhile, out of the list.
   const { limits, redis } = startReplica(t, `${ownRedis.url}/2`, tenAnHour);
   const email = 'somebody.in-clear@mail.example';
-  for (const address of ['203.0.113.77', '2001:db8:abcd:ef01::1']) {
-    await limits.consume('register-address', address);
-    await limits.consume('proof-address', address);
+  for (const clientAddress of ['203.0.113.77', '2001:db8:abcd:ef01::1']) {
+    await limits.consume('register-address', clientAddress);
+    await limits.consume('proof-address', clientAddress);
   }
   await limits.consume('register-email', email);
   await limits.giveBack('register-email', email);

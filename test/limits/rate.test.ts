@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Rate } from '../../app/limits/rate.ts';
 
-test('a rate is a count and a time', (t) => {
+test('a rate is a count and a duration', (t) => {
   const rates = {
     '5/1h': { count: 5, seconds: 3_600 },
     '30/1m': { count: 30, seconds: 60 },
@@ -12,11 +12,11 @@ test('a rate is a count and a time', (t) => {
   for (const [text, rate] of Object.entries(rates)) t.deepEqual(Rate.parse(text), rate, text);
 });
 
-test('off lifts a limit', (t) => {
+test('off disables a limit', (t) => {
   t.is(Rate.parse('off'), undefined);
 });
 
-test('anything else is refused, and the message does not repeat it', (t) => {
+test('any other text is refused, and the message does not repeat it', (t) => {
   const wrong = {
     counts: [
       '',

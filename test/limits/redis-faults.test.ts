@@ -7,7 +7,7 @@ import { admitted, refusal, startReplica, type Replica } from './replica.ts';
 
 const tenAnHour = { count: 10, seconds: 3_600 };
 
-/** How often Redis was asked by this connection's kind of command, all in all. */
+/** Returns how many scripts Redis has run so far, for any connection. */
 async function timesAsked({ redis }: Replica): Promise<number> {
   const stats = await redis.info('commandstats');
   return ['cmdstat_eval', 'cmdstat_evalsha']
@@ -15,10 +15,10 @@ async function timesAsked({ redis }: Replica): Promise<number> {
     .reduce((sum, calls) => sum + Number(calls ?? 0), 0);
 }
 
-/** The same, as soon as Redis answers. */
+/** Resolves with the number of scripts run once Redis responds. */
 const untilAsked = (replica: Replica) =>
   until(() => timesAsked(replica).catch(() => undefined), {
-    what: 'an answer of Redis',
+    what: 'a response of Redis',
     timeoutMs: 30_000,
   });
 
@@ -34,7 +34,7 @@ async function untilShared(replica: Replica): Promise<void> {
   );
 }
 
-test('with Redis killed half of the limit holds; once it is back, Redis counts again', async (t) => {
+test('without Redis half of each limit holds; once it is back, Redis counts again', async (t) => {
   const ownRedis = await startOwnRedis(t);
   const replica = startReplica(t, ownRedis.url, tenAnHour, {
     'register-email': { count: 3, seconds: 3_600 },
@@ -48,7 +48,8 @@ test('with Redis killed half of the limit holds; once it is back, Redis counts a
   t.is(await admitted(limits, 'challenge-address', key, 50), 5);
   t.is(await admitted(limits, 'register-email', key, 50), 1, 'half of 3');
   t.is(await admitted(limits, 'register-address', key, 50), 1, 'at least one');
-  const { retryAfterSeconds = 0 } = (await refusal(limits.consume('register-email', key)))!;
+  const { retryAfterSeconds = 0 } =
+    (await refusal(limits.consume('register-email', key))) ?? t.fail();
   t.true(retryAfterSeconds > 3_500 && retryAfterSeconds <= 3_600);
   t.is(replica.logLines.filter((line) => line.includes('counted in memory')).length, 1);
 
@@ -57,14 +58,18 @@ test('with Redis killed half of the limit holds; once it is back, Redis counts a
   await redis.flushall();
   t.is(await admitted(limits, 'challenge-address', key, 50), 10);
   const other = startReplica(t, ownRedis.url, tenAnHour);
-  t.is(await admitted(other.limits, 'challenge-address', key, 50), 0, 'for all replicas');
+  t.is(
+    await admitted(other.limits, 'challenge-address', key, 50),
+    0,
+    'Redis counts for all replicas',
+  );
 });
 
-test('without Redis, too, what was given back can be used again and no more', async (t) => {
+test('without Redis, too, a use that was given back can be used again, and no more', async (t) => {
   const ownRedis = await startOwnRedis(t);
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   await ownRedis.kill();
-  // Random ones share a count now and then.
+  // Fixed keys, since random ones share a counter now and then.
   const [key, unused] = ['somebody', 'somebody else'];
   t.is(await admitted(limits, 'proof-account', key, 50), 5);
   await Promise.all([1, 2].map(() => limits.giveBack('proof-account', key)));
@@ -80,14 +85,14 @@ test('a window ends without Redis too', async (t) => {
   const key = randomUUID();
   t.is(await admitted(limits, 'proof-account', key, 50), 2);
   t.truthy(await refusal(limits.consume('proof-account', key)));
-  await until(async () => !(await refusal(limits.consume('proof-account', key))), {
-    what: 'the end of the window',
+  await until(async () => (await refusal(limits.consume('proof-account', key))) === undefined, {
+    what: 'the window to end',
     timeoutMs: 10_000,
   });
   t.pass();
 });
 
-test('a Redis that hangs is not asked anew by each request, and the stricter limit holds', async (t) => {
+test('a hanging Redis is not asked by each request, and the stricter limit holds', async (t) => {
   const ownRedis = await startOwnRedis(t);
   const replica = startReplica(t, ownRedis.url, tenAnHour);
   const { limits } = replica;
@@ -102,18 +107,19 @@ test('a Redis that hangs is not asked anew by each request, and the stricter lim
 
   ownRedis.resume();
   const after = await untilAsked(replica);
-  t.is(after - before, 1, 'only the use that found out');
+  t.is(after - before, 1, 'only the use that detected it');
   await untilShared(replica);
-  t.is(await admitted(limits, 'proof-account', key, 50), 9, 'the use that found out counts');
+  t.is(await admitted(limits, 'proof-account', key, 50), 9, 'the use that detected it counts');
 });
 
-test('what many addresses take up in memory is bounded while Redis is away', async (t) => {
+test('the memory for counting without Redis is bounded', async (t) => {
   const ownRedis = await startOwnRedis(t);
   const { limits } = startReplica(t, ownRedis.url, { count: 1, seconds: 3_600 });
   await ownRedis.kill();
   let counts = 0;
   for (let user = 0; user < 80_000; user += 1) {
-    if (!(await refusal(limits.consume('proof-account', String(user))))) counts += 1;
+    const refused = await refusal(limits.consume('proof-account', String(user)));
+    if (refused === undefined) counts += 1;
   }
   t.true(counts <= 2 ** 16, String(counts));
   t.true(counts > 40_000, String(counts));

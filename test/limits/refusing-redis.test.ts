@@ -9,7 +9,7 @@ import { startReadyVault } from '../support/vault/vault.ts';
 import { startOwnRedis } from './own-redis.ts';
 import { startReplica } from './replica.ts';
 
-/** How a Redis comes to answer and to take no writes. */
+/** Makes a Redis that responds, but refuses writes. */
 const refusals: [string, (redis: Redis) => Promise<unknown>][] = [
   ['is full', (redis) => redis.config('SET', 'maxmemory', '1mb')],
   ['became a replica', (redis) => redis.replicaof('127.0.0.1', '1')],
@@ -21,7 +21,7 @@ async function start(t: ExecutionContext) {
 }
 
 for (const [what, refuse] of refusals) {
-  test(`a Redis that ${what} is away for limits, and that is logged once`, async (t) => {
+  test(`a Redis that ${what} counts as unavailable for limits, and is logged once`, async (t) => {
     const { url, admin } = await start(t);
     const { limits, logLines } = startReplica(t, url, { count: 1_000, seconds: 3_600 });
     await limits.consume('proof-account', randomUUID());
@@ -32,13 +32,13 @@ for (const [what, refuse] of refusals) {
         await limits.consume('proof-account', randomUUID());
         return performance.now() > end;
       },
-      { what: 'some seconds', timeoutMs: 10_000 },
+      { what: 'some seconds to pass', timeoutMs: 10_000 },
     );
     const told = logLines.filter((line) => line.includes('rate limits are counted'));
     t.is(told.length, 1, told.join('\n'));
   });
 
-  test(`a Redis that ${what} makes the vault degraded, as nobody can log in`, async (t) => {
+  test(`a Redis that ${what} makes the vault degraded, since nobody can log in`, async (t) => {
     const { url, admin } = await start(t);
     const vault = await startReadyVault({ REDIS_URL: url });
     t.teardown(() => vault.stop());
@@ -59,7 +59,7 @@ for (const [what, refuse] of refusals) {
   });
 }
 
-test('a connection to what became a replica is replaced, as its name may lead to another by now', async (t) => {
+test('a connection to a Redis that became a replica is replaced', async (t) => {
   const { url, admin } = await start(t);
   const { redis } = startReplica(t, url, undefined);
   const before = await redis.client('ID');

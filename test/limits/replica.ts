@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { Redis } from 'ioredis';
-import { AppError } from '../../app/errors/errors.ts';
+import { AppError } from '../../app/errors/app-error.ts';
 import {
   createRateLimits,
   limitNames,
@@ -19,7 +19,9 @@ export interface Replica {
   readonly logLines: readonly string[];
 }
 
-/** Limits as one process of the app has them, with a connection of its own; all of them at `rate`. */
+/**
+ * Creates limits as one process of the app has them, with a connection of its own, all at `rate`.
+ */
 export function startReplica(
   t: Pick<ExecutionContext, 'teardown'>,
   redisUrl: string,
@@ -37,7 +39,9 @@ export function startReplica(
   return { limits: createRateLimits({ redis, rates, log }), redis, logLines };
 }
 
-/** Undefined when the use was admitted, else the error. Throws any other error than rate_limited. */
+/**
+ * Resolves with the refusal of a use, or undefined. Rejects with errors other than rate_limited.
+ */
 export async function refusal(use: Promise<unknown>): Promise<AppError | undefined> {
   try {
     await use;
@@ -48,7 +52,7 @@ export async function refusal(use: Promise<unknown>): Promise<AppError | undefin
   }
 }
 
-/** How many of `times` uses at once are admitted. */
+/** Returns how many of `times` concurrent uses are admitted. */
 export async function admitted(
   limits: RateLimits,
   name: LimitName,
@@ -59,8 +63,8 @@ export async function admitted(
   return (await Promise.all(uses)).filter((refused) => refused === undefined).length;
 }
 
-/** An IPv6 address of a network of its own. */
-export function someAddress(): string {
+/** Returns a random IPv6 client address in a network of its own. */
+export function someClientAddress(): string {
   const groups = randomBytes(12).toString('hex').match(/.{4}/g) ?? [];
   return `2001:db8:${groups.join(':')}`;
 }

@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A key and a self-signed certificate for 127.0.0.1. */
+/** A private key and a self-signed certificate for 127.0.0.1. */
 export interface Certificate extends AsyncDisposable {
   readonly key: string;
   readonly cert: string;
-  /** The certificate alone, as PEM. */
+  /** Path of a file with the certificate alone, as PEM. */
   readonly file: string;
 }
 

@@ -16,11 +16,11 @@ async function directoryFor(t: ExecutionContext) {
 
 const options = {
   ...messageOptions,
-  // Longer than a line of a message may be, so that its part travels encoded.
+  // Longer than a line of a message may be, so that the text part is sent encoded.
   validateUrl: `https://app.example.org/${'confirm/'.repeat(10)}`,
 };
 
-test('a message is a file of its id with a text and an HTML part', async (t) => {
+test('a message is stored in a file named by its id, with a text and an HTML part', async (t) => {
   const directory = await directoryFor(t);
   const mailer = createFileMailer({ ...options, directory, log: createLog('silent') });
   const [mail, id] = [validateMail(), randomUUID()];
@@ -35,7 +35,7 @@ test('a message is a file of its id with a text and an HTML part', async (t) => 
   t.true(html.includes(`<a href="${link}"`));
 });
 
-test('the lines of token and fingerprint can be read without decoding, encoded or not', async (t) => {
+test('the lines of token and fingerprint are readable without decoding the message', async (t) => {
   for (const validateUrl of [undefined, options.validateUrl]) {
     const directory = await directoryFor(t);
     const log = createLog('silent');
@@ -50,7 +50,7 @@ test('the lines of token and fingerprint can be read without decoding, encoded o
   }
 });
 
-test('the same id again replaces the message', async (t) => {
+test('a message with the id of an earlier one replaces it', async (t) => {
   const directory = await directoryFor(t);
   const mailer = createFileMailer({ ...options, directory, log: createLog('silent') });
   const [first, second] = [validateMail(), validateMail()];
@@ -61,7 +61,7 @@ test('the same id again replaces the message', async (t) => {
   t.true(raw.includes(second.values.token) && !raw.includes(first.values.token));
 });
 
-test('the log tells of the file and not of what is in it', async (t) => {
+test('the log names the file and nothing of its content', async (t) => {
   const directory = await directoryFor(t);
   const lines: string[] = [];
   const log = createLog('trace', { write: (line) => void lines.push(line) });

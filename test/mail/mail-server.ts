@@ -11,27 +11,30 @@ export interface Delivery {
   readonly raw: string;
   readonly isEncrypted: boolean;
   readonly user: string | undefined;
-  /** The name the client gave for itself. */
+  /** The name that the client gave for itself. */
   readonly client: string;
 }
 
-/** A real mail server on 127.0.0.1, whose answers a test decides. */
+/** A real mail server on 127.0.0.1, whose responses a test decides. */
 export interface MailServer extends AsyncDisposable {
   /** `host:port` */
   readonly host: string;
-  /** Every message it accepted. */
+  /** All messages the server accepted. */
   readonly deliveries: readonly Delivery[];
-  /** Breaks every connection and takes no new one. */
+  /** Breaks every connection and accepts no new one. */
   close(): Promise<void>;
-  /** On the same port. */
+  /** Opens the server again, on the same port. */
   open(): Promise<void>;
 }
 
-/** A refusal, to be given to smtp-server's callbacks. */
+/** Returns an error that makes smtp-server refuse with this code. */
 export const refusal = (responseCode: number, words: string) =>
   Object.assign(new Error(words), { responseCode });
 
-/** Takes a login of `user` and demands none, unless `settings` say otherwise. */
+/**
+ * Starts a server that accepts a login of `user` and requires none, unless `settings` override
+ * that.
+ */
 export async function startMailServer(settings: SMTPServerOptions): Promise<MailServer> {
   const deliveries: Delivery[] = [];
   const create = () =>

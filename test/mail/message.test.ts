@@ -10,7 +10,7 @@ import { messageOptions, validateMail } from './sample-mail.ts';
 const compose = createComposer(messageOptions);
 const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
-/** The message's headers and its recipients, or undefined if there is no message for this address. */
+/** Returns the message's headers and recipients, or undefined if the e-mail address is refused. */
 async function writeTo(to: string) {
   let message;
   try {
@@ -20,7 +20,7 @@ async function writeTo(to: string) {
     throw error;
   }
   const { message: raw, envelope } = await writer.sendMail(message);
-  if (!Buffer.isBuffer(raw)) throw new Error('not in one piece');
+  if (!Buffer.isBuffer(raw)) throw new Error('the message should be one buffer');
   return { ...parseMessage(raw.toString()), recipients: envelope.to };
 }
 
@@ -58,16 +58,16 @@ const oddAddresses = [
   `${'a'.repeat(250)}@example.org`,
 ];
 
-test('an address that is not plain is refused for good, and not named', async (t) => {
+test('an e-mail address that is not plain is refused for good, without being named', async (t) => {
   for (const to of oddAddresses) {
     const error = t.throws(() => compose(validateMail(to), randomUUID()), {
       instanceOf: PermanentFailure,
     });
-    t.is(error?.message, 'the recipient is not one plain address');
+    t.is(error?.message, 'the recipient is not one plain e-mail address');
   }
 });
 
-test('whatever the address, a message has our headers and one recipient, or there is none', async (t) => {
+test('any e-mail address gets a message with our headers and one recipient, or none', async (t) => {
   const local = fc.stringMatching(/^[a-z0-9.+'_-]{1,40}$/);
   const domain = fc.domain();
   const plain = fc.tuple(local, domain).map(([name, host]) => `${name}@${host}`);
@@ -94,7 +94,7 @@ test('whatever the address, a message has our headers and one recipient, or ther
   t.true(written > 50, `${written} written`);
 });
 
-test('a mail is composed until it expires, and refused for good from then on', (t) => {
+test('an e-mail is composed until it expires, and refused for good afterwards', (t) => {
   const expiresAt = '2026-03-01T14:05:00.000Z';
   const mail = { ...validateMail(), expiresAt };
   const at = (time: string) => createComposer({ ...messageOptions, clock: () => new Date(time) });
@@ -102,13 +102,13 @@ test('a mail is composed until it expires, and refused for good from then on', (
   t.throws(() => at(expiresAt)(mail, randomUUID()), { instanceOf: PermanentFailure });
 });
 
-test('a mail of a kind that this release does not know waits for one that does', (t) => {
+test('an e-mail with a template this release does not know is kept for a retry', (t) => {
   const unknown = JSON.parse(JSON.stringify({ ...validateMail(), template: 'from-the-future' }));
   const error = t.throws(() => compose(unknown, randomUUID()));
   t.false(error instanceof PermanentFailure);
 });
 
-test('a sender that is not one address is refused at once', (t) => {
+test('a sender that is not one e-mail address is refused at once', (t) => {
   for (const wrong of ['', 'Vault', 'a@b.org, c@d.org', 'Vault <>']) {
     t.throws(() => createComposer({ ...messageOptions, from: wrong }), undefined, wrong);
   }

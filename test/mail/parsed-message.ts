@@ -1,25 +1,26 @@
 export interface ParsedMessage {
-  /** Unfolded, in their order; names in lower case. */
+  /** Unfolded and in order; names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly text: string;
   readonly html: string;
 }
 
-/** Reads a multipart/alternative message as a mail program does. Throws if it is none. */
+/** Reads a multipart/alternative message as a mail program does. Throws if it has another type. */
 export function parseMessage(raw: string): ParsedMessage {
   const { headers, body } = parsePart(raw);
   const type = valueOf(headers, 'content-type');
   const boundary = /^multipart\/alternative; boundary="([^"]+)"$/.exec(type)?.[1];
   if (boundary === undefined) throw new Error(`not multipart/alternative: ${type}`);
   const parts = body.split(`--${boundary}`);
-  if (parts.length !== 4 || parts[3]?.trim() !== '--') throw new Error('not two parts');
+  if (parts.length !== 4 || parts[3]?.trim() !== '--')
+    throw new Error('the message should have two parts');
   const [text, html] = parts.slice(1, 3).map((part) => parsePart(part.replace(/^\r\n/, '')));
   return { headers, text: content(text, 'text/plain'), html: content(html, 'text/html') };
 }
 
 export function valueOf(headers: ParsedMessage['headers'], name: string): string {
   const values = headers.filter(([other]) => other === name).map(([, value]) => value);
-  if (values.length !== 1) throw new Error(`${values.length} headers ${name}`);
+  if (values.length !== 1) throw new Error(`the part has ${values.length} headers named ${name}`);
   return values[0] ?? '';
 }
 
@@ -43,11 +44,11 @@ function parsePart(raw: string): Part {
 
 function content(part: Part | undefined, type: string): string {
   if (part === undefined || !valueOf(part.headers, 'content-type').startsWith(`${type};`)) {
-    throw new Error(`no part of ${type}`);
+    throw new Error(`the message has no part of type ${type}`);
   }
   const encoding = valueOf(part.headers, 'content-transfer-encoding');
   if (encoding === '7bit') return part.body;
-  if (encoding !== 'quoted-printable') throw new Error(`an unreadable encoding: ${encoding}`);
+  if (encoding !== 'quoted-printable') throw new Error(`unknown transfer encoding: ${encoding}`);
   const bytes = part.body
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)));

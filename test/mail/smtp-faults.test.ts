@@ -26,7 +26,7 @@ async function mailerFor(t: ExecutionContext, url: string) {
   return mailer;
 }
 
-/** The error of a delivery to a server that behaves like this. */
+/** Sends an e-mail to a server with these settings and resolves with the error. */
 async function failureAt(
   t: ExecutionContext,
   settings: SMTPServerOptions,
@@ -53,7 +53,7 @@ const refusing = {
 };
 
 for (const code of [550, 551, 553, 554]) {
-  test(`a recipient or message refused by ${code} is refused for good`, async (t) => {
+  test(`a recipient or message refused with ${code} is a permanent failure`, async (t) => {
     const failures = [refusing.recipient(code), refusing.message(code)];
     for (const settings of failures) {
       const error = await failureAt(t, settings);
@@ -63,7 +63,7 @@ for (const code of [550, 551, 553, 554]) {
   });
 }
 
-test('a refusal for now, or one of the session or the sender, is none for good', async (t) => {
+test('a temporary refusal, or one of the session or sender, is no permanent failure', async (t) => {
   const failures = [
     refusing.recipient(421),
     refusing.recipient(450),
@@ -80,7 +80,7 @@ test('a refusal for now, or one of the session or the sender, is none for good',
   }
 });
 
-test('a refused login tells neither the password nor the server’s words', async (t) => {
+test('the error of a refused login has neither the password nor the server’s text', async (t) => {
   const onAuth: SMTPServerOptions['onAuth'] = (login, _session, callback) =>
     callback(refusal(535, `${login.username} has not the password ${login.password}`));
   const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
@@ -90,7 +90,7 @@ test('a refused login tells neither the password nor the server’s words', asyn
   t.false(inspect(error, { depth: 9, showHidden: true }).includes(password));
 });
 
-test('a refused recipient is not named by the error', async (t) => {
+test('the error of a refused recipient does not name the recipient', async (t) => {
   const onRcptTo: SMTPServerOptions['onRcptTo'] = ({ address }, _session, callback) =>
     callback(refusal(550, `5.1.1 <${address}> is nobody`));
   const error = await failureAt(t, { onRcptTo });
@@ -98,7 +98,7 @@ test('a refused recipient is not named by the error', async (t) => {
   t.notRegex(inspect(error, { depth: 9, showHidden: true }), /@|nobody/);
 });
 
-/** A server that does with each connection what it is told to. */
+/** Starts a TCP server that handles each connection with the given function. */
 async function rawServer(t: ExecutionContext, onConnection: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -114,8 +114,8 @@ async function rawServer(t: ExecutionContext, onConnection: (socket: Socket) => 
   return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?timeoutSeconds=1`;
 }
 
-// One after the other: each must get as far as it is to fail within seconds.
-test.serial('a server that takes connections and says nothing fails the delivery', async (t) => {
+// These tests run serially: each must reach its point of failure within seconds.
+test.serial('a server that never sends its greeting fails the delivery', async (t) => {
   const mailer = await mailerFor(t, await rawServer(t, () => undefined));
   await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
     name: 'Error',
@@ -135,7 +135,7 @@ test.serial('a server that falls silent after the message fails the delivery', a
   t.regex(error?.message ?? '', /ETIMEDOUT, SOCKET_TIMEOUT/);
 });
 
-test('a server that trickles along and never finishes fails the delivery', async (t) => {
+test('a server that responds slowly without end fails the delivery', async (t) => {
   const url = await rawServer(t, (socket) => {
     socket.write('220 welcome\r\n');
     const timer = setInterval(() => socket.write('250-and\r\n'), 100);
@@ -144,17 +144,17 @@ test('a server that trickles along and never finishes fails the delivery', async
   const mailer = await mailerFor(t, url);
   await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
     name: 'Error',
-    // On a busy machine the greeting may be late for the mailer as well.
+    // On a busy machine the greeting may also come too late.
     message: /EABORT|GREETING_TIMEOUT/,
   });
 });
 
-test('a server that is away fails the delivery', async (t) => {
+test('a server that is down fails the delivery', async (t) => {
   const server = await startMailServer({ key, cert });
   await server.close();
   const mailer = await mailerFor(t, `smtp://${server.host}`);
   await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
     name: 'Error',
-    message: /not reached.*ECONNREFUSED/,
+    message: /could not be reached.*ECONNREFUSED/,
   });
 });

@@ -25,18 +25,22 @@ async function serverFor(t: ExecutionContext, settings: SMTPServerOptions = { ke
   return server;
 }
 
-async function mailerFor(t: ExecutionContext, url: string, settings: { caFile?: string } = {}) {
+async function mailerFor(
+  t: ExecutionContext,
+  url: string,
+  settings: { readonly caFile?: string } = {},
+) {
   const mailer = await createSmtpMailer({ ...options, ...settings, url });
   t.teardown(() => mailer.close());
   return mailer;
 }
 
-test('a mail is handed over after STARTTLS and a login, to its recipient alone', async (t) => {
+test('an e-mail is delivered after STARTTLS and a login, to its recipient alone', async (t) => {
   const server = await serverFor(t);
   const mailer = await mailerFor(t, `smtp://${login}${server.host}`, { caFile });
   const [mail, id] = [validateMail(), randomUUID()];
   await mailer.send(mail, id);
-  t.is(server.deliveries.length, 1, 'accepted before send resolves');
+  t.is(server.deliveries.length, 1, 'the server accepts the e-mail before send resolves');
   const [delivery] = server.deliveries;
   t.like(delivery, {
     from: 'no-reply@vault.example.org',
@@ -53,14 +57,14 @@ test('a mail is handed over after STARTTLS and a login, to its recipient alone',
   for (const part of [text, html]) t.true(part.includes(mail.values.token));
 });
 
-test('smtps speaks TLS from the first byte', async (t) => {
+test('smtps uses TLS from the first byte', async (t) => {
   const server = await serverFor(t, { key, cert, secure: true });
   const mailer = await mailerFor(t, `smtps://${login}${server.host}`, { caFile });
   await mailer.send(validateMail(), randomUUID());
   t.like(server.deliveries[0], { isEncrypted: true, user });
 });
 
-test('the same id is the same Message-ID, however often it is sent', async (t) => {
+test('an e-mail sent again under its id has the same Message-ID', async (t) => {
   const server = await serverFor(t);
   const mailer = await mailerFor(t, `smtp://${login}${server.host}`, { caFile });
   const [mail, id] = [validateMail(), randomUUID()];
@@ -71,7 +75,7 @@ test('the same id is the same Message-ID, however often it is sent', async (t) =
   t.is(ids[0], ids[1]);
 });
 
-test('many mails at once arrive, each once', async (t) => {
+test('many concurrent e-mails arrive exactly once each', async (t) => {
   const server = await serverFor(t);
   const mailer = await mailerFor(t, `smtp://${login}${server.host}`, { caFile });
   const mails = Array.from({ length: 30 }, () => validateMail());
@@ -80,7 +84,7 @@ test('many mails at once arrive, each once', async (t) => {
   t.deepEqual(arrived.toSorted(), mails.map(({ to }) => to).toSorted());
 });
 
-test('a server with a certificate of no trusted authority gets neither login nor mail', async (t) => {
+test('a server with an untrusted certificate gets neither login nor e-mail', async (t) => {
   const other = await createCertificate();
   t.teardown(() => other[Symbol.asyncDispose]());
   for (const secure of [true, false]) {
@@ -95,7 +99,7 @@ test('a server with a certificate of no trusted authority gets neither login nor
       const mailer = await mailerFor(t, url, trust);
       await t.throwsAsync(mailer.send(validateMail(), randomUUID()), {
         name: 'Error',
-        message: /not reached.*DEPTH_ZERO_SELF_SIGNED_CERT/,
+        message: /could not be reached.*DEPTH_ZERO_SELF_SIGNED_CERT/,
       });
     }
     t.is(logins, 0);
@@ -103,7 +107,7 @@ test('a server with a certificate of no trusted authority gets neither login nor
   }
 });
 
-test('where TLS is required, a server without STARTTLS gets neither login nor mail', async (t) => {
+test('if TLS is required, a server without STARTTLS gets neither login nor e-mail', async (t) => {
   let logins = 0;
   const server = await serverFor(t, {
     key,
@@ -117,8 +121,8 @@ test('where TLS is required, a server without STARTTLS gets neither login nor ma
   });
   const withPassword = await mailerFor(t, `smtp://${login}${server.host}`);
   await t.throwsAsync(withPassword.send(validateMail(), randomUUID()), { message: /STARTTLS/ });
-  const told = await mailerFor(t, `smtp://${server.host}?requireTls=true`);
-  await t.throwsAsync(told.send(validateMail(), randomUUID()), { message: /STARTTLS/ });
+  const required = await mailerFor(t, `smtp://${server.host}?requireTls=true`);
+  await t.throwsAsync(required.send(validateMail(), randomUUID()), { message: /STARTTLS/ });
   t.is(logins, 0);
   t.is(server.deliveries.length, 0);
 
@@ -130,7 +134,7 @@ test('where TLS is required, a server without STARTTLS gets neither login nor ma
   t.is(logins, 1);
 });
 
-test('a closed mailer lets go of its idle connections and sends no more', async (t) => {
+test('a closed mailer closes its idle connections and sends no more', async (t) => {
   let open = 0;
   const server = await serverFor(t, {
     key,

@@ -16,7 +16,7 @@ const certificate = await createCertificate();
 test.after.always(() => certificate[Symbol.asyncDispose]());
 const { key, cert, file: caFile } = certificate;
 
-/** An outbox whose e-mails go to a server that behaves like this. */
+/** Starts an outbox that sends e-mails to a server with these settings. */
 async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {}) {
   const server = await startMailServer({ key, cert, ...settings });
   t.teardown(() => server[Symbol.asyncDispose]());
@@ -43,10 +43,10 @@ async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {
   };
 }
 
-const later = 'an outbox message is tried again later';
-const givenUp = 'an outbox message is given up';
+const retried = 'an outbox message failed and will be retried';
+const failed = 'an outbox message failed permanently and is erased';
 
-/** No line names the recipient, the token or the password. */
+/** Asserts that no log line has the recipient, the token or the password. */
 function assertDiscreet(t: ExecutionContext, lines: readonly string[], mail: Mail) {
   const log = lines.join('');
   const secrets = [mail.to, password, encodeURIComponent(password), ...Object.values(mail.values)];
@@ -57,12 +57,12 @@ function assertDiscreet(t: ExecutionContext, lines: readonly string[], mail: Mai
   t.false(log.includes(Buffer.from(`\0${user}\0${password}`).toString('base64')));
 }
 
-test('a mail promised while the server is away arrives once when it is back', async (t) => {
+test('an e-mail added while the server is down arrives once when it is back', async (t) => {
   const { server, db, lines, promise, untilLogged } = await startMailing(t);
   await server.close();
   const mail = validateMail();
   await promise(mail);
-  await untilLogged(later);
+  await untilLogged(retried);
   t.is(await count(db), 1);
   await server.open();
   await hurry(db);
@@ -74,7 +74,7 @@ test('a mail promised while the server is away arrives once when it is back', as
   assertDiscreet(t, lines, mail);
 });
 
-test('a mail that is greylisted is tried again and arrives once', async (t) => {
+test('a greylisted e-mail is retried and arrives once', async (t) => {
   let asked = 0;
   const { server, db, lines, promise, untilLogged } = await startMailing(t, {
     onRcptTo({ address }, _session, callback) {
@@ -94,7 +94,7 @@ test('a mail that is greylisted is tried again and arrives once', async (t) => {
   assertDiscreet(t, lines, mail);
 });
 
-test('a mail to a recipient that the server does not know is given up with a log line', async (t) => {
+test('an e-mail to an unknown recipient is given up with a log line', async (t) => {
   let asked = 0;
   const { server, db, lines, promise } = await startMailing(t, {
     onRcptTo({ address }, _session, callback) {
@@ -107,13 +107,13 @@ test('a mail to a recipient that the server does not know is given up with a log
   await untilEmpty(db);
   t.is(asked, 1);
   t.is(server.deliveries.length, 0);
-  const [line, ...others] = lines.filter((text) => text.includes(givenUp));
+  const [line, ...others] = lines.filter((text) => text.includes(failed));
   t.regex(line ?? '', /answered 550 5\.1\.1 \(step RCPT TO; EENVELOPE\)/);
   t.deepEqual(others, []);
   assertDiscreet(t, lines, mail);
 });
 
-test('a mail that expired is given up, and the server hears nothing of it', async (t) => {
+test('an expired e-mail is given up without contacting the server', async (t) => {
   let connections = 0;
   const { db, lines, promise } = await startMailing(t, {
     onConnect(_session, callback) {
@@ -125,25 +125,25 @@ test('a mail that expired is given up, and the server hears nothing of it', asyn
   await promise(mail);
   await untilEmpty(db);
   t.is(connections, 0);
-  t.regex(lines.join(''), /the e-mail expired before it could be sent.*is given up/);
+  t.regex(lines.join(''), /the e-mail expired before it could be sent.*failed permanently/);
   assertDiscreet(t, lines, mail);
 });
 
-test('a mail is kept while the server refuses the login, and the log tells no secret', async (t) => {
+test('an e-mail is kept while the server refuses the login; the log has no secrets', async (t) => {
   const { server, db, lines, promise, untilLogged } = await startMailing(t, {
     onAuth: (login, _session, callback) =>
       callback(refusal(535, `5.7.8 ${login.username}, not ${login.password}`)),
   });
   const mail = validateMail();
   await promise(mail);
-  await untilLogged(later);
+  await untilLogged(retried);
   t.is(await count(db), 1);
   t.is(server.deliveries.length, 0);
   t.regex(lines.join(''), /answered 535 5\.7\.8 \(step AUTH PLAIN; EAUTH\)/);
   assertDiscreet(t, lines, mail);
 });
 
-test('a connection that the server ended while idle costs no mail and sends none twice', async (t) => {
+test('an idle connection that the server closes neither loses nor doubles an e-mail', async (t) => {
   const { server, db, promise } = await startMailing(t);
   const mails = [validateMail(), validateMail()] as const;
   await promise(mails[0]);
@@ -151,7 +151,10 @@ test('a connection that the server ended while idle costs no mail and sends none
   await server.close();
   await server.open();
   await promise(mails[1]);
-  await until(() => server.deliveries.length === 2, { what: 'the second', timeoutMs: 20_000 });
+  await until(() => server.deliveries.length === 2, {
+    what: 'the second e-mail',
+    timeoutMs: 20_000,
+  });
   await untilEmpty(db);
   t.deepEqual(
     server.deliveries.map(({ to }) => to),

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { parseSmtpUrl, SmtpUrl } from '../../app/mail/smtp-url.ts';
 
-test('a URL names the server, the login, and whether TLS is required', (t) => {
+test('an SMTP URL gives the server, the login, and whether TLS is required', (t) => {
   t.deepEqual(parseSmtpUrl('smtp://mail.example.org'), {
     secure: false,
     host: 'mail.example.org',
@@ -18,13 +18,13 @@ test('a URL names the server, the login, and whether TLS is required', (t) => {
   });
 });
 
-test('TLS is required where there is a password, unless the URL says otherwise', (t) => {
+test('TLS is required if there is a password, unless the URL overrides it', (t) => {
   t.true(parseSmtpUrl('smtp://u:p@host').requireTls);
   t.true(parseSmtpUrl('smtp://host?requireTls=true').requireTls);
   t.false(parseSmtpUrl('smtp://u:p@host?requireTls=false').requireTls);
 });
 
-test('what is no such URL is refused, and never repeated', (t) => {
+test('an invalid SMTP URL is refused without being repeated in the error', (t) => {
   const wrong = [
     'hunter2',
     'http://u:hunter2@host',

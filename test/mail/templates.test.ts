@@ -17,7 +17,7 @@ const letters: Readonly<Record<string, Letter>> = {
   'account-closed': accountClosed(service),
 };
 
-/** What a mail program shows of the HTML, in one line. */
+/** Returns what a mail program shows of the HTML, in one line. */
 function visibleText(html: string): string {
   const body = html.slice(html.indexOf('<body'));
   const text = body.replace(/<[^>]*>/g, ' ');
@@ -32,13 +32,13 @@ function visibleText(html: string): string {
 const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
 
 for (const [name, { subject, text, html }] of Object.entries(letters)) {
-  test(`${name}: text and HTML say the same, and name the service`, (t) => {
+  test(`${name}: text and HTML have the same content and name the service`, (t) => {
     t.is(visibleText(html), oneLine(text));
     t.true(text.includes(service));
     t.true(html.includes(`<title>${subject}</title>`));
   });
 
-  test(`${name}: the HTML loads nothing, runs nothing and paints nothing`, (t) => {
+  test(`${name}: the HTML loads no resources, runs no scripts and sets no colors`, (t) => {
     t.notRegex(html, /<(img|script|link|style|iframe|object|form|base)\b/i);
     t.notRegex(html, /\b(src|background|bgcolor|color|on\w+)\s*=/i);
     t.notRegex(html, /url\(|@import|[^-]color\s*:/i);
@@ -47,7 +47,7 @@ for (const [name, { subject, text, html }] of Object.entries(letters)) {
     t.deepEqual(new Set(urls), new Set(html.includes('href') ? ['app.example.org'] : []));
   });
 
-  test(`${name}: the text is short lines of ASCII`, (t) => {
+  test(`${name}: the text has short lines of ASCII`, (t) => {
     t.regex(text, /^[\n\x20-\x7e]+$/);
     const long = text.split('\n').filter((line) => line.length > 76);
     t.true(
@@ -57,7 +57,7 @@ for (const [name, { subject, text, html }] of Object.entries(letters)) {
   });
 }
 
-test('the token and the fingerprint have a line of their own', (t) => {
+test('the token and the fingerprint each have a line of their own', (t) => {
   const { text, html } = validate(mail, { service, validateUrl });
   const lines = text.split('\n');
   t.true(lines.includes(`Fingerprint: ${mail.values.fingerprint}`));
@@ -65,19 +65,19 @@ test('the token and the fingerprint have a line of their own', (t) => {
   t.regex(html, new RegExp(`<span style="font:bold 32px[^"]*">${mail.values.fingerprint}</span>`));
 });
 
-test('the token is in the fragment of the link and nowhere else in it', (t) => {
+test('the token is in the fragment of the link and nowhere else in the link', (t) => {
   const { html } = validate(mail, { service, validateUrl });
   const link = new URL(/href="([^"]+)"/.exec(html)?.[1] ?? '');
   t.is(link.hash, `#token=${mail.values.token}`);
   t.is(link.href.replace(link.hash, ''), validateUrl);
 });
 
-test('no link is made without a front end', (t) => {
+test('without a front end there is no link', (t) => {
   const { text, html } = validate(mail, { service, validateUrl: undefined });
   t.notRegex(text + html, /https?:|href/);
 });
 
-test('the mail says until when its token is valid', (t) => {
+test('the e-mail tells until when its token is valid', (t) => {
   t.regex(oneLine(validate(mail, { service, validateUrl }).text), /until 2026-03-01 14:05 UTC/);
 });
 
@@ -94,7 +94,7 @@ test('every value is escaped in HTML', (t) => {
   t.is(visibleText(html), [odd, odd, `${odd}:`, odd].join(' '));
 });
 
-test('a long word is not torn apart by short lines', (t) => {
+test('a word longer than a line is not broken', (t) => {
   const word = randomUUID().repeat(4);
   const { text } = letter('', [{ paragraph: `a ${word} b` }]);
   t.deepEqual(text.trim().split('\n'), ['a', word, 'b']);

@@ -15,7 +15,7 @@ import { insertOverdue } from './uploads-in-bulk.ts';
 
 interface Context extends MaintenanceVault {
   readonly directory: string;
-  /** Holds the key with the admin right, as an editor leaves it. */
+  /** Path of a file with the admin key and a line break, as an editor leaves it. */
   readonly keyFile: string;
 }
 
@@ -36,7 +36,7 @@ test.after.always(async (t) => {
 const maintenance = ({ vault, keyFile }: Context, ...args: string[]) =>
   runCli(['maintenance', ...args, '--url', vault.baseUrl, '--key-file', keyFile]);
 
-test.serial('a task is done, and its report printed', async (t) => {
+test.serial('a task runs and its report is printed', async (t) => {
   await insertOverdue(t.context.sql, 3);
   await insertExpired(t.context.sql, 2);
   const preview = await maintenance(t.context, 'expire-uploads', '--dry-run');
@@ -57,7 +57,7 @@ test.serial('a task is done, and its report printed', async (t) => {
   }
 });
 
-test.serial('address and key are also taken from the environment', async (t) => {
+test.serial('the URL and the key file are also taken from the environment', async (t) => {
   const { vault, keyFile } = t.context;
   const { code, stdout } = await runCli(['maintenance', 'expire-documents'], {
     MAINTENANCE_URL: `${vault.baseUrl}/`,
@@ -67,7 +67,7 @@ test.serial('address and key are also taken from the environment', async (t) => 
   t.like(JSON.parse(stdout), { task: 'expire-documents' });
 });
 
-test.serial('what is not done ends with 1 and the reason, and names no key', async (t) => {
+test.serial('a failed task exits with 1 and the reason, and prints no key', async (t) => {
   const { vault, sql, keys, directory, keyFile } = t.context;
   const write = async (name: string, text: string) => {
     const file = path.join(directory, name);
@@ -107,7 +107,7 @@ test.serial('what is not done ends with 1 and the reason, and names no key', asy
   t.is((await running).code, 0);
 });
 
-test.serial('an app that dies over the task is a failure', async (t) => {
+test.serial('an app that dies during the task is a failure', async (t) => {
   const server = createServer((request) => request.socket.destroy());
   server.listen(0, '127.0.0.1');
   t.teardown(() => server.close());
@@ -125,11 +125,11 @@ test.serial('an app that dies over the task is a failure', async (t) => {
   t.is(stderr, `${url} gave no answer: ECONNRESET\n`);
 });
 
-test.serial('what is not asked rightly ends with 2', async (t) => {
+test.serial('a misused command exits with 2', async (t) => {
   const { keyFile } = t.context;
   for (const [args, reason] of [
-    [[], /^the tasks are: purge-accounts, expire-uploads, /],
-    [['jam'], /^the tasks are: /],
+    [[], /^the task must be one of: purge-accounts, expire-uploads, /],
+    [['jam'], /^the task must be one of: /],
     [['expire-uploads'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
     [['expire-uploads', '--key-file', ''], /^--key-file or INTERNAL_API_KEY_FILE must name/],
     [['expire-uploads', '--key-file', keyFile, '--url', 'jam'], /^--url must be/],
@@ -143,7 +143,7 @@ test.serial('what is not asked rightly ends with 2', async (t) => {
   }
 });
 
-test.serial('help says how it is called', async (t) => {
+test.serial('--help prints the usage', async (t) => {
   const { code, stdout } = await runCli(['maintenance', '--help']);
   t.is(code, 0);
   t.regex(stdout, /^usage: probatio maintenance <task>/);

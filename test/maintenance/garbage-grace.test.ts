@@ -9,7 +9,7 @@ import { isThere, storeDirectory } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
 import { startMaintenanceVault } from '../support/vault/maintenance-vault.ts';
 
-test('an upload that was just opened is no garbage for a day', async (t) => {
+test('an upload opened less than a day ago is no garbage', async (t) => {
   const careful = await startMaintenanceVault();
   t.teardown(() => careful.stop());
   const store = await createObjectStore(careful.vault.config.storage);
@@ -36,13 +36,13 @@ test('an upload that was just opened is no garbage for a day', async (t) => {
     abortedUploads: 2,
     deletedObjects: 1,
   });
-  t.truthy(await store.stat(kept.key), 'what is no file of ours stays');
+  t.truthy(await store.stat(kept.key), 'an object with a foreign name stays');
 });
 
-/** It was opened, and completed if it is an object, so many hours ago. */
+/** Sets the age of an upload (or object) to so many hours since it was opened (or completed). */
 async function ageStored(
   layout: Layout,
-  { key, uploadId }: { key: string; uploadId: string },
+  { key, uploadId }: { readonly key: string; readonly uploadId: string },
   hours: number,
 ): Promise<void> {
   const upload = layout.uploadDirectory(key, uploadId);
@@ -56,7 +56,7 @@ async function ageStored(
   }
 }
 
-test('in production there is a grace period', (t) => {
+test('in production the grace period must be at least one hour', (t) => {
   const load = (NODE_ENV: string, hours: string) => () =>
     loadConfig({
       NODE_ENV,

@@ -33,7 +33,7 @@ test.after.always(async (t) => {
   await t.context.stop();
 });
 
-test.serial('what no row refers to is removed from the store, and nothing else', async (t) => {
+test.serial('stored files without a row are removed, and nothing else', async (t) => {
   const { vault, sql, store, counts, untilDone } = t.context;
   const api = await createApi(vault);
   const open = await openSession(t, api, 9);
@@ -47,7 +47,7 @@ test.serial('what no row refers to is removed from the store, and nothing else',
     json: { storagePath: fileKey },
   });
   t.is(versioned.status, 201, JSON.stringify(versioned.body));
-  // A version alone is enough.
+  // A version alone, without its upload session, keeps the file.
   await sql('delete from upload_sessions where storage_key = $1', [fileKey]);
   const before = await listStore(store);
   t.is(before.objects.length, 4);
@@ -74,7 +74,7 @@ test.serial('what no row refers to is removed from the store, and nothing else',
   );
 });
 
-test.serial('what is not named as ours is not ours to remove', async (t) => {
+test.serial('objects with foreign names are not removed', async (t) => {
   const { store, counts } = t.context;
   for (const key of ['backup.tar', 'a/b', `${randomUUID()}/a/b`, `x${randomUUID()}/a`]) {
     await storeUnknown(store, { key, completed: true });
@@ -83,23 +83,20 @@ test.serial('what is not named as ours is not ours to remove', async (t) => {
   t.deepEqual(await counts('collect-garbage'), nothing);
 });
 
-test.serial(
-  'of two uploads under the key of a session the one that it does not know goes',
-  async (t) => {
-    const { vault, sql, store, counts, untilDone } = t.context;
-    const api = await createApi(vault);
-    const sessionId = await openSession(t, api, 9);
-    await putPart(api, sessionId, 1, bytesOf(9));
-    const [row] = await sql('select storage_key from upload_sessions where id = $1', [sessionId]);
-    const orphan = await storeUnknown(store, { key: String(row?.['storage_key']) });
-    t.deepEqual(await counts('collect-garbage'), { ...nothing, abortedUploads: 1 });
-    await untilDone();
-    t.false((await listStore(store)).uploads.includes(orphan.uploadId));
-    t.is((await complete(api, sessionId)).status, 200);
-  },
-);
+test.serial('a second upload under a session’s key is removed, the session’s kept', async (t) => {
+  const { vault, sql, store, counts, untilDone } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 9);
+  await putPart(api, sessionId, 1, bytesOf(9));
+  const [row] = await sql('select storage_key from upload_sessions where id = $1', [sessionId]);
+  const orphan = await storeUnknown(store, { key: String(row?.['storage_key']) });
+  t.deepEqual(await counts('collect-garbage'), { ...nothing, abortedUploads: 1 });
+  await untilDone();
+  t.false((await listStore(store)).uploads.includes(orphan.uploadId));
+  t.is((await complete(api, sessionId)).status, 200);
+});
 
-test.serial('what is left of a session that has ended is removed, however it ended', async (t) => {
+test.serial('files of ended upload sessions are removed, however they ended', async (t) => {
   const { vault, sql, store, counts, untilDone } = t.context;
   const api = await createApi(vault);
   const late = [];
@@ -125,30 +122,27 @@ test.serial('what is left of a session that has ended is removed, however it end
   for (const key of late) t.false(objects.includes(key));
 });
 
-test.serial(
-  'the object of a completion or a document that is just being recorded stays',
-  async (t) => {
-    const { vault, sql, counts } = t.context;
-    const api = await createApi(vault);
-    const { sessionId, fileKey } = await upload(t, api, bytesOf(9));
-    // As between the two: the store has published it, and its row does not say so yet.
-    await sql(
-      `update upload_sessions set status = 'IN_PROGRESS', completed_at = null, object_version = null
+test.serial('an object whose completion or document is just being recorded is kept', async (t) => {
+  const { vault, sql, counts } = t.context;
+  const api = await createApi(vault);
+  const { sessionId, fileKey } = await upload(t, api, bytesOf(9));
+  // Recreates the moment when the store has published the object and its row does not say so yet.
+  await sql(
+    `update upload_sessions set status = 'IN_PROGRESS', completed_at = null, object_version = null
      where id = $1`,
-      [sessionId],
-    );
-    t.deepEqual(await counts('collect-garbage'), nothing);
-    t.is((await complete(api, sessionId)).status, 200);
-    const paused = await pauseAt(vault, 'insert on document_versions');
-    const making = createDocument(api, fileKey);
-    await untilWaiting(vault, 1);
-    t.deepEqual(await counts('collect-garbage'), nothing);
-    await paused.end();
-    t.is((await making).status, 201);
-  },
-);
+    [sessionId],
+  );
+  t.deepEqual(await counts('collect-garbage'), nothing);
+  t.is((await complete(api, sessionId)).status, 200);
+  const paused = await pauseAt(vault, 'insert on document_versions');
+  const making = createDocument(api, fileKey);
+  await untilWaiting(vault, 1);
+  t.deepEqual(await counts('collect-garbage'), nothing);
+  await paused.end();
+  t.is((await making).status, 201);
+});
 
-test.serial('what the outbox has promised to remove is not promised again', async (t) => {
+test.serial('files whose removal is in the outbox already are not added again', async (t) => {
   const { sql, store, counts, untilDone } = t.context;
   const upload = await storeUnknown(store, {});
   const object = await storeUnknown(store, { completed: true });
@@ -165,7 +159,7 @@ test.serial('what the outbox has promised to remove is not promised again', asyn
   t.false(uploads.includes(upload.uploadId) || objects.includes(object.key));
 });
 
-test.serial('more garbage than a page is collected page by page', async (t) => {
+test.serial('garbage of more than one page is collected page by page', async (t) => {
   const { store, counts, untilDone } = t.context;
   const before = await listStore(store);
   await Promise.all(Array.from({ length: 230 }, () => storeUnknown(store, {})));
@@ -174,12 +168,14 @@ test.serial('more garbage than a page is collected page by page', async (t) => {
   t.deepEqual(await listStore(store), before);
 });
 
-test.serial('rows that nobody looks at any more are removed, and younger ones not', async (t) => {
+test.serial('expired rows are removed, and younger ones are not', async (t) => {
   const { sql, counts } = t.context;
   await sql('truncate idempotency_keys, known_addresses, login_sessions cascade');
   await sql(
-    `insert into idempotency_keys (user_id, key_hash, tenant_id, request_hash, claim_id, claimed_until, created_at)
-     select gen_random_uuid(), n, 'default', '', gen_random_uuid(), now(), now() - hours * interval '1 hour'
+    `insert into idempotency_keys
+     (user_id, key_hash, tenant_id, request_hash, claim_id, claimed_until, created_at)
+     select gen_random_uuid(), n, 'default', '', gen_random_uuid(), now(),
+       now() - hours * interval '1 hour'
      from generate_series(1, 1100) n, unnest(array[23, 24]) hours`,
   );
   await sql(
@@ -194,7 +190,8 @@ test.serial('rows that nobody looks at any more are removed, and younger ones no
   );
   await sql(
     `insert into sync_requests (user_id, request_id, tenant_id, digest, answer, expires_at)
-     select gen_random_uuid(), gen_random_uuid(), 'default', '', '{}', now() + hours * interval '1 hour'
+     select gen_random_uuid(), gen_random_uuid(), 'default', '', '{}',
+       now() + hours * interval '1 hour'
      from generate_series(1, 1100) n, unnest(array[-1, 1]) hours`,
   );
   await sql(
@@ -223,7 +220,7 @@ test.serial('rows that nobody looks at any more are removed, and younger ones no
   t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2, bindings: 1100 });
 });
 
-test.serial('with the store away garbage waits, and rows do not', async (t) => {
+test.serial('while the store is down files wait, but rows are removed', async (t) => {
   const { vault, sql, store, run, counts, untilDone } = t.context;
   const { uploadId } = await storeUnknown(store, {});
   await sql('truncate known_addresses');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../app/storage/interface/object-store.ts';
 
-/** What is collected where there is no garbage. */
+/** The counts of a run that finds no garbage. */
 export const nothing = {
   abortedUploads: 0,
   deletedObjects: 0,
@@ -13,13 +13,13 @@ export const nothing = {
   removedSessionDevices: 0,
 };
 
-/** An upload with one part, of which no row knows; as an object if it is completed. */
+/** Stores an upload with one part that no row refers to; as an object if `completed`. */
 export async function storeUnknown(
   store: ObjectStore,
   {
     key = `${randomUUID()}/a.bin`,
     completed = false,
-  }: { key?: string | undefined; completed?: boolean },
+  }: { readonly key?: string | undefined; readonly completed?: boolean },
 ) {
   const uploadId = await store.createMultipart(key);
   const part = { key, uploadId, partNumber: 1, size: 5 };

@@ -27,7 +27,7 @@ const tasks = ['expire-uploads', 'expire-documents', 'collect-garbage'] as const
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };
 const running = { status: 409, code: 'maintenance_running' };
 
-test.serial('a report says which task it was, when, and what it did', async (t) => {
+test.serial('a report has the task, its time and its counts', async (t) => {
   for (const task of tasks) {
     for (const dryRun of [false, true]) {
       const { status, body, text } = await t.context.run(task, `?dryRun=${dryRun}`);
@@ -41,39 +41,36 @@ test.serial('a report says which task it was, when, and what it did', async (t) 
   t.deepEqual(await entriesOf(t.context.sql, { action: 'maintenance.ran' }), []);
 });
 
-test.serial(
-  'a run works in batches, and each that changed something leaves one entry',
-  async (t) => {
-    const { sql, counts } = t.context;
-    const userId = await insertOverdue(sql, 250);
-    t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 250 });
-    const states = await sql('select distinct status from upload_sessions where user_id = $1', [
-      userId,
-    ]);
-    t.deepEqual(states, [{ status: 'EXPIRED' }]);
-    const expired = await entriesOf(sql, { action: 'upload.expired' });
-    t.is(expired.length, 250);
-    t.true(expired.every(({ owner, seq }) => owner === userId && seq === 1));
+test.serial('a run works in batches, and each that changes rows leaves one entry', async (t) => {
+  const { sql, counts } = t.context;
+  const userId = await insertOverdue(sql, 250);
+  t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 250 });
+  const states = await sql('select distinct status from upload_sessions where user_id = $1', [
+    userId,
+  ]);
+  t.deepEqual(states, [{ status: 'EXPIRED' }]);
+  const expired = await entriesOf(sql, { action: 'upload.expired' });
+  t.is(expired.length, 250);
+  t.true(expired.every(({ owner, seq }) => owner === userId && seq === 1));
 
-    const entries = await entriesOf(sql, { action: 'maintenance.ran' });
-    t.deepEqual(
-      entries.map(({ seq, data }) => [seq, data['expiredSessions']]),
-      [
-        [1, 100],
-        [2, 100],
-        [3, 50],
-      ],
-    );
-    t.is(new Set(entries.map(({ resourceId }) => resourceId)).size, 1);
-    t.like(entries[0], {
-      owner: '00000000-0000-0000-0000-000000000000',
-      actor: { type: 'system', id: 'test-admin' },
-      data: { task: 'expire-uploads' },
-    });
-  },
-);
+  const entries = await entriesOf(sql, { action: 'maintenance.ran' });
+  t.deepEqual(
+    entries.map(({ seq, data }) => [seq, data['expiredSessions']]),
+    [
+      [1, 100],
+      [2, 100],
+      [3, 50],
+    ],
+  );
+  t.is(new Set(entries.map(({ resourceId }) => resourceId)).size, 1);
+  t.like(entries[0], {
+    owner: '00000000-0000-0000-0000-000000000000',
+    actor: { type: 'system', id: 'test-admin' },
+    data: { task: 'expire-uploads' },
+  });
+});
 
-test.serial('a dry run counts the same and changes nothing', async (t) => {
+test.serial('a dry run reports the same counts and changes nothing', async (t) => {
   const { vault, sql, counts, untilDone } = t.context;
   const api = await createApi(vault);
   await insertOverdue(sql, 120);
@@ -85,7 +82,8 @@ test.serial('a dry run counts the same and changes nothing', async (t) => {
   await upload(t, api, bytesOf(3));
   const document = await storeDocument(t, api);
   await sql(
-    "update upload_sessions set completed_at = now() - interval '1 day' where completed_at is not null",
+    `update upload_sessions set completed_at = now() - interval '1 day'
+    where completed_at is not null`,
   );
   await sql(
     "update document_versions set created_at = now() - interval '1 year' where document_id = $1",
@@ -100,14 +98,14 @@ test.serial('a dry run counts the same and changes nothing', async (t) => {
     t.deepEqual(await counts(task, '?dryRun=true'), found);
     const after = await dump(sql);
     for (const [table, text] of after) {
-      // The sealer goes on signing what came before.
+      // Audit tables are excluded, as the sealer keeps signing earlier entries.
       if (!table.startsWith('audit_')) t.is(text, before.get(table) ?? '', table);
     }
     t.deepEqual(await counts(task), found);
   }
 });
 
-test.serial('a task runs once at a time, on all replicas together', async (t) => {
+test.serial('a task runs only once at a time across all replicas', async (t) => {
   const { vault, sql, keys, run, counts } = t.context;
   const replica = await startReplica(vault, { INTERNAL_API_KEYS_FILE: keys.path });
   t.teardown(() => replica.process.stop());
@@ -127,14 +125,14 @@ test.serial('a task runs once at a time, on all replicas together', async (t) =>
     assertError(t, answer, running);
     t.truthy(answer.headers.get('retry-after'));
   }
-  t.is((await elsewhere('collect-garbage')).status, 200, 'another task');
+  t.is((await elsewhere('collect-garbage')).status, 200, 'another task may run');
   await paused.end();
   t.like((await first).body, { expiredSessions: 3 });
   t.is((await elsewhere('expire-uploads')).status, 200);
   t.deepEqual(await counts('expire-uploads'), nothing);
 });
 
-test.serial('a run whose process dies is gone, and the next one ends its work', async (t) => {
+test.serial('a run whose process dies frees its lock, and the next run goes on', async (t) => {
   const { vault, sql, keys, run } = t.context;
   const replica = await startReplica(vault, { INTERNAL_API_KEYS_FILE: keys.path });
   const userId = await insertOverdue(sql, 250);
@@ -146,7 +144,7 @@ test.serial('a run whose process dies is gone, and the next one ends its work', 
   replica.process.kill('SIGKILL');
   await t.throwsAsync(lost);
   await paused.end();
-  // Postgres may not have noticed yet that the holder of the lock is gone.
+  // Postgres may not have noticed yet that the lock's holder is gone.
   const next = await until(
     async () => {
       const answer = await run('expire-uploads');
@@ -163,7 +161,7 @@ test.serial('a run whose process dies is gone, and the next one ends its work', 
   t.true([150, 250].includes(Number(expiredSessions)));
 });
 
-test.serial('only an internal key with the admin right opens the routes', async (t) => {
+test.serial('only an internal API key with the admin right opens the routes', async (t) => {
   const { vault, keys } = t.context;
   const admin = await createApi(vault, { roles: ['user', 'operator', 'probatio_admin'] });
   for (const task of tasks) {
@@ -183,32 +181,30 @@ test.serial('only an internal key with the admin right opens the routes', async 
   }
 });
 
-test.serial(
-  'while too many entries wait for a signature, a run does nothing, and counts all the same',
-  async (t) => {
-    const full = await startMaintenanceVault({
-      AUDIT_BACKLOG_LIMIT: '1',
-      SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
-    });
-    t.teardown(() => full.stop());
-    await insertOverdue(full.sql, 3);
-    await full.sql(
-      `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+test.serial('with a full audit backlog a run changes nothing and a dry run counts', async (t) => {
+  const full = await startMaintenanceVault({
+    AUDIT_BACKLOG_LIMIT: '1',
+    SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
+  });
+  t.teardown(() => full.stop());
+  await insertOverdue(full.sql, 3);
+  await full.sql(
+    `insert into audit_entries
+          (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
      select gen_random_uuid(), gen_random_uuid(), 'default', 'a', n, 1, 'a', '{}'
      from generate_series(1, 3) n`,
-    );
-    const isFull = async () => (await full.run('expire-documents')).status === 503;
-    await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 20_000 });
-    const refused = { status: 503, code: 'audit_backlog_full' };
-    assertError(t, await full.run('expire-uploads'), refused);
-    assertError(t, await full.run('collect-garbage'), refused);
-    const states = await full.sql('select distinct status from upload_sessions');
-    t.deepEqual(states, [{ status: 'IN_PROGRESS' }]);
-    t.like(await full.counts('expire-uploads', '?dryRun=true'), { expiredSessions: 3 });
-  },
-);
+  );
+  const isFull = async () => (await full.run('expire-documents')).status === 503;
+  await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 20_000 });
+  const refused = { status: 503, code: 'audit_backlog_full' };
+  assertError(t, await full.run('expire-uploads'), refused);
+  assertError(t, await full.run('collect-garbage'), refused);
+  const states = await full.sql('select distinct status from upload_sessions');
+  t.deepEqual(states, [{ status: 'IN_PROGRESS' }]);
+  t.like(await full.counts('expire-uploads', '?dryRun=true'), { expiredSessions: 3 });
+});
 
-test.serial('a process that is to stop begins no batch', async (t) => {
+test.serial('a draining process starts no batch', async (t) => {
   const stopping = await startMaintenanceVault();
   t.teardown(() => stopping.stop());
   await insertOverdue(stopping.sql, 3);

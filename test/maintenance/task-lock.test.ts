@@ -10,13 +10,13 @@ const within = (ms: number, work: Promise<unknown>) => {
   return Promise.race([
     work.then(
       () => 'done',
-      (error: Error & { code?: string }) => error.code ?? error.message,
+      (error: Error & { readonly code?: string }) => error.code ?? error.message,
     ),
     promise,
   ]).finally(() => clearTimeout(timer));
 };
 
-test('a Postgres that hangs keeps nobody waiting who has ended the work', async (t) => {
+test('a stalled Postgres does not block a task that has ended', async (t) => {
   const { proxy, settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const lock = createTaskLock({ serviceUrl: settings.DATABASE_SERVICE_URL });
@@ -27,7 +27,7 @@ test('a Postgres that hangs keeps nobody waiting who has ended the work', async 
   t.is(await within(20_000, work), 'the work failed');
 });
 
-test('of two who ask one after the other for a lock both have it', async (t) => {
+test('a lock can be held repeatedly, but not by two tasks at once', async (t) => {
   const { settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const lock = createTaskLock({ serviceUrl: settings.DATABASE_SERVICE_URL });

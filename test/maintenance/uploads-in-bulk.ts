@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../support/vault/sql.ts';
 
-/** Open sessions of one user, past their end, whose uploads the store does not know. Answers the user. */
+/**
+ * Inserts expired open upload sessions of one user, whose uploads the store does not have. Resolves
+ * with the user's id.
+ */
 export async function insertOverdue(sql: Sql, count: number): Promise<string> {
   const userId = randomUUID();
   await sql(

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { describeApi, listRoutes } from '../../app/app.ts';
+import { describeApi, listRoutes } from '../../app/wiring/routes.ts';
 import { describeAccess } from '../../app/http/openapi/access-table.ts';
 
-test('openapi.json is what the routes say: npm run openapi brings it up to date', async (t) => {
+test('openapi.json matches the routes: npm run openapi updates it', async (t) => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
   t.deepEqual(JSON.parse(committed), JSON.parse(JSON.stringify(describeApi())));
 });
@@ -24,7 +24,7 @@ test('every operation documents its errors, and every protected one its token', 
   }
 });
 
-test('docs/access.md is what the routes ask of a caller: npm run openapi brings it up to date', async (t) => {
+test('docs/access.md matches the routes: npm run openapi updates it', async (t) => {
   const committed = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   t.is(committed, describeAccess(listRoutes()));
 });
@@ -34,7 +34,7 @@ interface Operation {
   readonly responses: Record<string, { description: string; headers?: Record<string, unknown> }>;
 }
 
-test('headers that decide or go on are documented where they do', (t) => {
+test('If-Match, ETag, Link and Content-Digest are documented where they are used', (t) => {
   const { paths = {} } = describeApi();
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item ?? {}).map(([method, operation]) => {
@@ -60,7 +60,7 @@ test('headers that decide or go on are documented where they do', (t) => {
   t.deepEqual(part?.names('header'), ['Content-Digest']);
 });
 
-test('a refusal to delete a sealed document is documented under its status', (t) => {
+test('the refusal to delete a sealed document is documented under its status', (t) => {
   const { paths = {} } = describeApi();
   const removal = paths['/v1/documents/{id}']?.delete as unknown as Operation | undefined;
   const { 403: forbidden, 409: conflict } = removal?.responses ?? {};

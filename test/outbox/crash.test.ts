@@ -15,7 +15,7 @@ import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { emailHandlers, mailTo } from './email-handlers.ts';
 import { untilThere } from './empty-outbox.ts';
 
-test('a worker killed between doing and erasing leaves the message to the next, under its id', async (t) => {
+test('a message whose worker died before erasing it is handled again under its id', async (t) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-outbox-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const database = await startProxiedDatabase();
@@ -44,14 +44,14 @@ test('a worker killed between doing and erasing leaves the message to the next, 
   });
   t.teardown(() => worker.stop());
   const leased = await db.asService((tx) => tx.selectFrom('outbox').selectAll().execute());
-  t.is(leased.length, 1, 'the message is still there');
-  t.true((leased[0]?.available_at ?? new Date(0)) > new Date(), 'and nobody takes it yet');
+  t.is(leased.length, 1, 'the message is still stored');
+  t.true((leased[0]?.available_at ?? new Date(0)) > new Date(), 'the message is leased');
   await db.asService((tx) =>
     tx
       .updateTable('outbox')
       .set({ available_at: sql`now()` })
       .execute(),
   );
-  await until(() => again.length > 0, { what: 'the second time', timeoutMs: 20_000 });
+  await until(() => again.length > 0, { what: 'the second delivery', timeoutMs: 20_000 });
   t.deepEqual(again, [id]);
 });

@@ -1,7 +1,7 @@
 import type { OutboxPayloads } from '../../app/outbox/outbox.ts';
 import type { OutboxHandlers } from '../../app/outbox/worker.ts';
 
-/** Handlers of a test that promises e-mails; the others fail unless given. */
+/** Returns handlers for a test of e-mails. The other handlers fail unless given. */
 export function emailHandlers(
   email: OutboxHandlers['email'],
   others: Partial<OutboxHandlers> = {},

@@ -5,7 +5,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { createOutbox } from '../../app/outbox/outbox.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
-/** An outbox on a database of its own, without a worker. */
+/** Creates an outbox with its own database and without a worker. */
 export async function emptyOutbox(t: ExecutionContext) {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
@@ -17,7 +17,10 @@ export async function emptyOutbox(t: ExecutionContext) {
   return { db, outbox, proxy: database.proxy };
 }
 
-/** Whoever connects to a new database first waits longest, and may have to try again. */
+/**
+ * Waits until a new database accepts connections: the first one takes longest and may have to be
+ * retried.
+ */
 export const untilThere = (db: Database) =>
   until(
     () =>
@@ -34,7 +37,7 @@ export const count = (db: Database) =>
 export const untilEmpty = (db: Database) =>
   until(async () => (await count(db)) === 0, { what: 'the outbox to be empty', timeoutMs: 30_000 });
 
-/** Ends every lease and backoff. */
+/** Ends every lease and back-off. */
 export const hurry = (db: Database) =>
   db.asService((tx) =>
     tx

@@ -1,6 +1,6 @@
 /**
- * Run by the crash test: does the one message by writing its id to the file named first, and dies by
- * SIGKILL before anyone is told.
+ * Runs for the crash test: handles one message by writing its id to the file named first, and kills
+ * itself by SIGKILL before the message is erased.
  */
 import { writeFileSync } from 'node:fs';
 import { openDatabase } from '../../app/db/database.ts';

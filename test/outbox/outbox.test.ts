@@ -22,7 +22,7 @@ function startWorker(
   return worker;
 }
 
-test('what a transaction promised is done after the commit, and never without one', async (t) => {
+test('a message is handled after its transaction commits, never without a commit', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   const done: string[] = [];
   startWorker(t, db, async ({ to }) => void done.push(to));
@@ -54,7 +54,7 @@ test('the worker is woken by the commit and not before', async (t) => {
   t.is(woken, 1);
 });
 
-test('a message that fails is tried again until it succeeds, after a pause that may grow', async (t) => {
+test('a failed message is retried until it succeeds, with a back-off that may grow', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('a')));
   let tries = 0;
@@ -63,7 +63,7 @@ test('a message that fails is tried again until it succeeds, after a pause that 
     if (tries < 4) throw new Error('on purpose');
   });
   for (const attempt of [1, 2, 3]) {
-    // Until then the row shows the lease of the try itself.
+    // Before that, the row shows the lease of the attempt itself.
     await until(
       () =>
         db.asService(async (tx) => {
@@ -88,7 +88,7 @@ test('a message that fails is tried again until it succeeds, after a pause that 
   t.is(tries, 4);
 });
 
-test('a message that can never succeed is tried once, logged and erased', async (t) => {
+test('a permanently failing message is tried once, logged and erased', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   for (const to of ['hopeless', 'good', 'hopeless']) {
     await db.asService((tx) => outbox.add(tx, 'email', mailTo(to)));
@@ -110,17 +110,17 @@ test('a message that can never succeed is tried once, logged and erased', async 
   for (const { level, msg, kind, attempts } of logged) {
     t.deepEqual(
       [level, msg, kind, attempts],
-      ['warn', 'an outbox message is given up', 'email', 1],
+      ['warn', 'an outbox message failed permanently and is erased', 'email', 1],
     );
   }
   t.true(lines.every((line) => line.includes('on purpose') && !line.includes('hopeless')));
 });
 
-test('a message that always fails holds up no other', async (t) => {
+test('a message that always fails does not delay others', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   for (let index = 0; index < 50; index += 1) {
     await db.asService((tx) =>
-      outbox.add(tx, 'email', mailTo(index % 2 ? `good ${index}` : 'bad')),
+      outbox.add(tx, 'email', mailTo(index % 2 === 1 ? `good ${index}` : 'bad')),
     );
   }
   const done: string[] = [];
@@ -128,12 +128,15 @@ test('a message that always fails holds up no other', async (t) => {
     if (to === 'bad') throw new Error('on purpose');
     done.push(to);
   });
-  await until(() => done.length === 25, { what: 'the good ones', timeoutMs: 30_000 });
+  await until(() => done.length === 25, { what: 'the successful messages', timeoutMs: 30_000 });
   t.is(new Set(done).size, 25);
-  await until(async () => (await count(db)) === 25, { what: 'their rows', timeoutMs: 20_000 });
+  await until(async () => (await count(db)) === 25, {
+    what: 'the rows of the successful messages to be erased',
+    timeoutMs: 20_000,
+  });
 });
 
-test('messages of a kind that takes long hold up no other kind, and are not taken without end', async (t) => {
+test('slow messages delay no other kind of message, and few are claimed at once', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   for (let index = 0; index < 100; index += 1) {
     await db.asService((tx) => outbox.add(tx, 'email', mailTo(`${index}`)));
@@ -164,7 +167,7 @@ test('messages of a kind that takes long hold up no other kind, and are not take
   t.is(new Set(begun).size, 100);
 });
 
-test('a message that outlives its lease is not begun again by the same worker', async (t) => {
+test('a message that outlives its lease is not started again by the same worker', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('long')));
   const { promise: release, resolve } = Promise.withResolvers<void>();
@@ -176,7 +179,7 @@ test('a message that outlives its lease is not begun again by the same worker', 
   t.teardown(resolve);
   await until(() => begun.length > 0, { what: 'the message', timeoutMs: 20_000 });
   await hurry(db);
-  // Claimed in order: once the second is done, the first has been claimed again.
+  // Messages are claimed in order: once the second is done, the first has been claimed again.
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('short')));
   await until(() => begun.includes('short'), { what: 'the next message', timeoutMs: 20_000 });
   resolve();
@@ -184,7 +187,7 @@ test('a message that outlives its lease is not begun again by the same worker', 
   t.deepEqual(begun, ['long', 'short']);
 });
 
-test('several workers side by side do each message once', async (t) => {
+test('concurrent workers handle each message once', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   await db.asService(async (tx) => {
     for (let index = 0; index < 100; index += 1) await outbox.add(tx, 'email', mailTo(`${index}`));
@@ -196,7 +199,7 @@ test('several workers side by side do each message once', async (t) => {
   t.is(new Set(done).size, 100);
 });
 
-test('a message whose row cannot be erased is done again, under the same id', async (t) => {
+test('a message whose row cannot be erased is handled again under the same id', async (t) => {
   const { db, outbox, proxy } = await emptyOutbox(t);
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('a')));
   const ids: string[] = [];
@@ -204,12 +207,12 @@ test('a message whose row cannot be erased is done again, under the same id', as
   const log = createLog('info', { write: (line) => void lines.push(line) });
   const email = async (_mail: unknown, id: string) => {
     ids.push(id);
-    // Done, and then nobody is told.
+    // The message is handled, but its row cannot be erased.
     if (ids.length === 1) await proxy.close();
   };
   startWorker(t, db, email, log);
-  // Not before: the row could be erased after all.
-  await until(() => lines.some((line) => line.includes('is tried again later')), {
+  // Reopens the connection only now, as the row could be erased otherwise.
+  await until(() => lines.some((line) => line.includes('failed and will be retried')), {
     what: 'the row to stay',
     timeoutMs: 20_000,
   });
@@ -221,7 +224,7 @@ test('a message whose row cannot be erased is done again, under the same id', as
   t.is(new Set(ids).size, 1);
 });
 
-test('a worker that stops finishes what it has in hand', async (t) => {
+test('a worker that stops completes the messages it has started', async (t) => {
   const { db, outbox } = await emptyOutbox(t);
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('a')));
   const { promise: release, resolve } = Promise.withResolvers<void>();

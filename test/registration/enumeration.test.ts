@@ -5,7 +5,7 @@ import { assertError } from '../support/http/error-body.ts';
 import { startReadyVault, startVault } from '../support/vault/vault.ts';
 import { createAccount, inventAccount, register } from '../support/accounts/test-account.ts';
 
-test('before the signer is there, known and unknown addresses are answered alike', async (t) => {
+test('without the signer known and unknown e-mail addresses get the same response', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();

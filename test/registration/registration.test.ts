@@ -28,7 +28,7 @@ const bodyFor = (changes: object = {}) => {
 };
 const invalid = { status: 400, code: 'validation_failed' };
 
-test('new, pending and existing addresses are answered alike, to the byte', async (t) => {
+test('new, pending and existing e-mail addresses get the same response, to the byte', async (t) => {
   const active = await createAccount(vault);
   const pending = inventAccount();
   await register(vault, pending);
@@ -41,7 +41,7 @@ test('new, pending and existing addresses are answered alike, to the byte', asyn
   t.regex(answers[0]?.text ?? '', /^{"status":"PENDING_VALIDATION","message":"[^"]+"}$/);
 });
 
-test('an existing owner is told by mail, and nothing of theirs changes', async (t) => {
+test('an existing owner is notified by mail, and their account does not change', async (t) => {
   const account = await createAccount(vault);
   const intruder = inventAccount(account.email);
   await register(vault, intruder);
@@ -84,7 +84,7 @@ test('validating one registration activates its verifier and drops the others', 
   await t.throwsAsync(logIn(vault, slippedIn), { message: /401/ });
 });
 
-test('of two registrations validated at once, exactly one becomes the account', async (t) => {
+test('exactly one of two registrations validated concurrently becomes the account', async (t) => {
   const email = inventAccount().email;
   const tries = [inventAccount(email), inventAccount(email)];
   for (const one of tries) await register(vault, one);
@@ -121,7 +121,7 @@ test('a registration that is delivered again after its validation sends no mail'
   );
 });
 
-test('the address is one however it is written', async (t) => {
+test('an e-mail address is the same in any case and with spaces around it', async (t) => {
   const account = inventAccount();
   const loud = { ...account, email: `  ${account.email.toUpperCase()}\t` };
   t.is((await register(vault, loud)).status, 200);
@@ -141,7 +141,7 @@ const noEmails = [
   `${'a'.repeat(250)}@example.org`,
 ];
 for (const email of noEmails) {
-  test(`this is no address: ${JSON.stringify(email).slice(0, 40)}`, async (t) => {
+  test(`an e-mail address is refused: ${JSON.stringify(email).slice(0, 40)}`, async (t) => {
     assertError(t, await toRegister(bodyFor({ email })), invalid);
   });
 }
@@ -150,7 +150,7 @@ const { N } = rfc5054Group3072;
 const refused: Record<string, object> = {
   'a salt of 15 bytes': { salt: '0'.repeat(30) },
   'a salt of 65 bytes': { salt: '0'.repeat(130) },
-  'a salt of half a byte more': { salt: '0'.repeat(33) },
+  'a salt of an odd number of digits': { salt: '0'.repeat(33) },
   'a salt in base64': { salt: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==' },
   'the verifier 0': { verifier: '0' },
   'the verifier 1': { verifier: '1'.padStart(768, '0') },
@@ -172,7 +172,7 @@ const accepted: Record<string, object> = {
   'the verifier N - 2 in upper case': { verifier: (N - 2n).toString(16).toUpperCase() },
 };
 for (const [what, change] of Object.entries(accepted)) {
-  test(`a registration is taken with ${what}`, async (t) => {
+  test(`a registration is accepted with ${what}`, async (t) => {
     t.is((await toRegister(bodyFor(change))).status, 200);
   });
 }
@@ -185,16 +185,16 @@ const passwords: Record<string, object> = {
   pwd: { Pwd: 1 },
   'in an object': { extra: { password: 'x' } },
   'in an array': { extra: [[{ pwd: 'x' }]] },
-  'in a field that has another type': { email: { passwd: 'x' } },
+  'within a field of another type': { email: { passwd: 'x' } },
 };
 for (const [what, change] of Object.entries(passwords)) {
-  test(`a password is refused wherever it is: ${what}`, async (t) => {
+  test(`a password field is refused wherever it is: ${what}`, async (t) => {
     const forbidden = { status: 400, code: 'password_forbidden' };
     assertError(t, await toRegister(bodyFor(change)), forbidden);
     assertError(t, await toRegister([change]), forbidden);
   });
 }
 
-test('a value that speaks of a password is none', async (t) => {
+test('a value that mentions a password is accepted', async (t) => {
   t.is((await toRegister(bodyFor({ email: `password.${inventAccount().email}` }))).status, 200);
 });

@@ -22,7 +22,7 @@ async function pendingAccount() {
   return { account, token: mail?.token ?? '' };
 }
 
-test('the answer is the same for every string', async (t) => {
+test('every token gets the same response', async (t) => {
   const { token } = await pendingAccount();
   const strings = [
     token,
@@ -41,14 +41,14 @@ test('the answer is the same for every string', async (t) => {
   t.regex(answers[0]?.text ?? '', /^{"status":"OK","message":"[^"]+"}$/);
 });
 
-test('what is no string is refused', async (t) => {
+test('a token that is not a string is refused', async (t) => {
   for (const body of [{}, { token: 1 }, { token: null }, { token: [''] }, { token: '', more: 1 }]) {
     const answer = await postJson(`${vault.baseUrl}/v1/auth/validate-email`, body);
     assertError(t, answer, { status: 400, code: 'validation_failed' });
   }
 });
 
-test('a token is a version 4 UUID, and good once', async (t) => {
+test('a token is a version 4 UUID and valid once', async (t) => {
   const { account, token } = await pendingAccount();
   t.regex(token, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   await t.throwsAsync(logIn(vault, account));
@@ -58,7 +58,7 @@ test('a token is a version 4 UUID, and good once', async (t) => {
   t.truthy(await logIn(vault, account));
 });
 
-test('a token is good for an hour and not longer', async (t) => {
+test('a token is valid for an hour and no longer', async (t) => {
   const { account, token } = await pendingAccount();
   const service = await connectAs(vault.databases.service);
   t.teardown(() => service.end());
@@ -77,64 +77,64 @@ test('a token is good for an hour and not longer', async (t) => {
   await t.throwsAsync(logIn(vault, account), undefined, 'the account is not active');
 });
 
-test.serial(
-  'a token is nowhere in the database but in the mail that waits to be sent',
-  async (t) => {
-    const admin = await connectAs(vault.databases.admin);
-    t.teardown(() => admin.end());
-    const { rows: tables } = await admin.query<{ name: string }>(
-      "select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'",
-    );
-    const dump = async (): Promise<Map<string, string>> => {
-      const texts = new Map<string, string>();
-      for (const { name } of tables) {
-        const { rows } = await admin.query<{ text: string }>(
-          `select coalesce(string_agg(row_to_json(x)::text, ''), '') as text from ${name} x`,
-        );
-        texts.set(name, rows[0]?.text ?? '');
-      }
-      return texts;
-    };
+test.serial('a token is in no row of the database but that of its unsent mail', async (t) => {
+  const admin = await connectAs(vault.databases.admin);
+  t.teardown(() => admin.end());
+  const { rows: tables } = await admin.query<{ name: string }>(
+    `select quote_ident(relname) as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  const dump = async (): Promise<Map<string, string>> => {
+    const texts = new Map<string, string>();
+    for (const { name } of tables) {
+      const { rows } = await admin.query<{ text: string }>(
+        `select coalesce(string_agg(row_to_json(x)::text, ''), '') as text from ${name} x`,
+      );
+      texts.set(name, rows[0]?.text ?? '');
+    }
+    return texts;
+  };
 
-    // Held back, so that the unsent mail can be seen; alone, since it holds back every mail.
-    await admin.query('begin');
-    await admin.query(
-      "create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at = now() + interval '1 day'; return new; end $$",
-    );
-    await admin.query(
-      "create trigger hold before insert on outbox for each row when (new.kind = 'email') execute function hold()",
-    );
-    await admin.query('commit');
-    const account = inventAccount();
-    await register(vault, account);
-    const { waiting, token } = await until(
-      async () => {
-        const texts = await dump();
-        const found = /token\W+([0-9a-f-]{36})/.exec(texts.get('outbox') ?? '')?.[1];
-        return found !== undefined && { waiting: texts, token: found };
-      },
-      { what: 'the mail to wait', timeoutMs: 20_000 },
-    );
-    for (const [name, text] of waiting) t.is(text.includes(token), name === 'outbox', name);
+  // The trigger holds back every mail so that this one stays unsent; hence the test is serial.
+  await admin.query('begin');
+  await admin.query(
+    `create or replace function hold() returns trigger language plpgsql as
+       $$ begin new.available_at = now() + interval '1 day'; return new; end $$`,
+  );
+  await admin.query(
+    `create trigger hold before insert on outbox for each row
+       when (new.kind = 'email') execute function hold()`,
+  );
+  await admin.query('commit');
+  const account = inventAccount();
+  await register(vault, account);
+  const { waiting, token } = await until(
+    async () => {
+      const texts = await dump();
+      const found = /token\W+([0-9a-f-]{36})/.exec(texts.get('outbox') ?? '')?.[1];
+      return found !== undefined && { waiting: texts, token: found };
+    },
+    { what: 'the mail in the outbox', timeoutMs: 20_000 },
+  );
+  for (const [name, text] of waiting) t.is(text.includes(token), name === 'outbox', name);
 
-    await admin.query('drop trigger hold on outbox');
-    await admin.query('update outbox set available_at = now()');
-    const [mail] = await validationMails(vault, account.email, 1);
-    t.is(mail?.token, token);
-    const sent = await until(
-      async () => {
-        const texts = await dump();
-        return texts.get('outbox') === '' && texts;
-      },
-      { what: 'the row to be erased', timeoutMs: 20_000 },
-    );
-    for (const [name, text] of sent) t.false(text.includes(token), name);
-    await validate(vault, token);
-    t.truthy(await logIn(vault, account));
-  },
-);
+  await admin.query('drop trigger hold on outbox');
+  await admin.query('update outbox set available_at = now()');
+  const [mail] = await validationMails(vault, account.email, 1);
+  t.is(mail?.token, token);
+  const sent = await until(
+    async () => {
+      const texts = await dump();
+      return texts.get('outbox') === '' && texts;
+    },
+    { what: 'the row to be erased', timeoutMs: 20_000 },
+  );
+  for (const [name, text] of sent) t.false(text.includes(token), name);
+  await validate(vault, token);
+  t.truthy(await logIn(vault, account));
+});
 
-test('an address is nowhere in the audit log', async (t) => {
+test('no e-mail address is in the audit log', async (t) => {
   const { account, token } = await pendingAccount();
   await validate(vault, token);
   await logIn(vault, account);

@@ -18,41 +18,41 @@ import { testStack } from '../support/vault/stack.ts';
 import { storeObject } from '../support/documents/stored.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 
-/** What one is started from; each may be of another moment. */
+/** The parts from which a vault is started; each may come from another moment. */
 export interface Parts {
-  /** A database to copy. */
+  /** The name of a database to copy. */
   readonly database: string;
-  /** A directory to copy; an empty store where it is undefined. */
+  /** The path of a directory to copy; undefined for an empty store. */
   readonly store: string | undefined;
   /** The socket of the signer on the token. */
   readonly token: string;
 }
 
-/** Copies of the parts, and vaults that are started on them. */
+/** Copies of the parts, on which vaults can be started. */
 export interface DrillVault {
   readonly sql: Sql;
   readonly database: string;
   readonly storeDirectory: string;
   readonly objects: MarkObjects;
-  /** An object of which no row knows. */
+  /** Stores an object that no row refers to. */
   store(key: string, text?: string): Promise<void>;
   /**
-   * Resolves once a mark says all that is sealed, and the database knows it: a vault that ends waits
-   * for its last mark for a moment only.
+   * Resolves once a mark covers all sealed entries and the database knows it: a vault that stops
+   * waits for its last mark for a short time only.
    */
   untilMarked(): Promise<void>;
-  /** For processes of their own. */
+  /** Environment variables for separate processes. */
   readonly environment: Record<string, string>;
-  /** Rejects with StartRefused. */
+  /** Starts a vault. Rejects with StartRefused. */
   start(settings?: Record<string, string>): Promise<RunningVault>;
 }
 
 export interface RunningVault {
   readonly services: Services;
   readonly logLines: readonly string[];
-  /** Entries of a resource of its own; resolves once they are signed. */
+  /** Appends entries of one resource; resolves once they are signed. */
   seal(count: number): Promise<void>;
-  /** The same, signed or not. */
+  /** Appends entries of one resource without waiting for their signatures. */
   append(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -128,21 +128,38 @@ async function startOn(environment: Record<string, string>, sql: Sql): Promise<R
   };
 }
 
+/** Returns the rows that a refused start must not change. */
+export function tablesOf({ sql }: DrillVault) {
+  return sql(`select (select json_agg(e) from audit_entries e) as entries,
+    (select json_agg(k) from signing_keys k) as keys,
+    (select json_agg(m) from audit_marks m) as marks,
+    (select json_agg(s) from sync_epochs s) as epochs,
+    (select count(*)::int from outbox) as promised`);
+}
+
+/** Returns the id of the newest mark in the object store, or the nil UUID if there is none. */
+export async function newestMark({ objects }: DrillVault): Promise<string> {
+  const [newest = '00000000-0000-0000-0000-000000000000'] = await objects.list();
+  return newest;
+}
+
 export async function untilAllSealed(sql: Sql): Promise<void> {
   const unsealed = `select 1 from audit_entries where state <> 'SEALED'`;
   await until(async () => (await sql(unsealed)).length === 0, {
-    what: 'every signature',
+    what: 'every entry to be sealed',
     timeoutMs: 20_000,
   });
 }
 
-/** As if the pause between two marks were over. */
-const newestMark = `update audit_marks set written_at = now() - interval '5 seconds'
+/**
+ * Ends the pause between two marks, and returns the newest mark and the number of sealed entries.
+ */
+const ageNewestMark = `update audit_marks set written_at = now() - interval '5 seconds'
   returning mark_id, (select sum(sealed)::int from audit_totals) as sealed`;
 
 async function untilMarked(sql: Sql, objects: MarkObjects): Promise<void> {
   const isMarked = async () => {
-    const [{ mark_id: id, sealed } = {}] = await sql(newestMark);
+    const [{ mark_id: id, sealed } = {}] = await sql(ageNewestMark);
     const proof = await objects.read(String(id));
     return proof !== undefined && parseMarkText(proof.entryCanonical)?.sealed === sealed;
   };

@@ -8,43 +8,42 @@ import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { runProgram } from '../support/processes/processes.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
-import { createDrillVault, untilAllSealed, type DrillVault, type Parts } from './drill-vault.ts';
+import {
+  createDrillVault,
+  newestMark,
+  tablesOf,
+  untilAllSealed,
+  type DrillVault,
+  type Parts,
+} from './drill-vault.ts';
 import { makeBackups, sealedBetween, type Backups } from './drill.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
 
-/** One after the other: a start and an end give up what a dozen vaults in one process delay. */
+/** The tests run serially: with a dozen vaults in one process, starts and stops would time out. */
 const test = (anyTest as TestFn<Backups>).serial;
-const noEntry = '00000000-0000-0000-0000-000000000000';
 
 test.before(async (t) => {
   t.context = await makeBackups();
 });
 test.after.always((t) => t.context.remove());
 
-/** Asserts that nothing was written either. Answers what is missing and the mark by which to accept it. */
+/**
+ * Asserts that a start is refused and writes nothing. Resolves with the missing parts, and the id
+ * of the mark by which to accept the state.
+ */
 async function refused(t: ExecutionContext, drill: DrillVault, settings = {}) {
   const before = await tablesOf(drill);
   const error = await t.throwsAsync(drill.start(settings), { instanceOf: StartRefused });
   t.deepEqual(await tablesOf(drill), before);
   const [, missing = '', markId = ''] =
-    /^refused to start, as these are backups of different moments: (.*?)\..* set RESTORE_ACCEPT_MARK=(\S+) to go on as it is/.exec(
-      error.message,
-    ) ?? [];
+    new RegExp(
+      '^refused to start, as these are backups of different moments: (.*?)\\..* ' +
+        'set RESTORE_ACCEPT_MARK=(\\S+) to accept the losses',
+    ).exec(error.message) ?? [];
   return { missing, markId };
 }
 
-function tablesOf({ sql }: DrillVault) {
-  return sql(`select (select json_agg(e) from audit_entries e) as entries,
-    (select json_agg(k) from signing_keys k) as keys, (select json_agg(m) from audit_marks m) as marks,
-    (select json_agg(s) from sync_epochs s) as epochs,
-    (select count(*)::int from outbox) as promised`);
-}
-
-async function newestMark({ objects }: DrillVault): Promise<string> {
-  const [newest = noEntry] = await objects.list();
-  return newest;
-}
-
-/** Every sequence counts from 1 without a gap. */
+/** Asserts that every sequence counts from 1 without a gap. */
 async function assertGapless(t: ExecutionContext, { sql }: DrillVault): Promise<void> {
   const gaps = await sql(
     `select resource_id from audit_entries group by user_id, resource_type, resource_id
@@ -53,7 +52,7 @@ async function assertGapless(t: ExecutionContext, { sql }: DrillVault): Promise<
   t.deepEqual(gaps, []);
 }
 
-test('backups of one moment start, and entries go on', async (t) => {
+test('backups of one moment start, and accept new entries', async (t) => {
   for (const moment of [t.context.older, t.context.newer]) {
     const drill = await createDrillVault(t, moment);
     const vault = await drill.start();
@@ -64,11 +63,11 @@ test('backups of one moment start, and entries go on', async (t) => {
   }
 });
 
-test('an older database is refused, and what it lacks is named', async (t) => {
+test('an older database is refused, and the error names the missing entries and key', async (t) => {
   const { older, newer, exchangedKeyId } = t.context;
   const drill = await createDrillVault(t, { ...newer, database: older.database });
   const { missing, markId } = await refused(t, drill);
-  // The exchange of the key left three entries.
+  // The rotation of the key appended three entries.
   t.regex(missing, new RegExp(`the database lacks ${sealedBetween + 3} of \\d+ sealed entries`));
   t.regex(missing, /the database lacks the sealed entry [0-9a-f-]{36}/);
   t.regex(missing, new RegExp(`the database lacks the key ${exchangedKeyId}`));
@@ -76,23 +75,23 @@ test('an older database is refused, and what it lacks is named', async (t) => {
   t.is(markId, await newestMark(drill));
 });
 
-test('an older token is refused, and the key that it lacks is named', async (t) => {
+test('an older token is refused, and the error names the missing key', async (t) => {
   const { older, newer, exchangedKeyId } = t.context;
   const drill = await createDrillVault(t, { ...newer, token: older.token });
   const { missing } = await refused(t, drill);
   t.is(missing, `the token lacks the ACTIVE key ${exchangedKeyId}`);
 });
 
-test('on an older token that is accepted the lost key is replaced, and the next start is like any', async (t) => {
+test('on an accepted older token the lost key is replaced, and later starts succeed', async (t) => {
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, { ...newer, token: older.token });
   const { markId } = await refused(t, drill);
   const accepted = await drill.start({ RESTORE_ACCEPT_MARK: markId });
   await accepted.append(3);
   const { keyRotation } = accepted.services;
-  const operator = { requestedBy: 'test', requestId: null };
-  const keyId = await keyRotation.create('audit', operator);
-  await keyRotation.activate(keyId, { ...operator, predecessorLost: true });
+  const request = serviceRequest({ internalKey: 'test' });
+  const keyId = await keyRotation.create(request, 'audit');
+  await keyRotation.activate(request, keyId, { predecessorLost: true });
   await untilAllSealed(drill.sql);
   await accepted.stop();
   const vault = await drill.start();
@@ -103,7 +102,7 @@ test('on an older token that is accepted the lost key is replaced, and the next 
   t.is(sealed?.['key_id'], keyId);
 });
 
-test('an older object store is refused, and so is an empty one', async (t) => {
+test('an older or empty object store is refused', async (t) => {
   const { older, newer } = t.context;
   const complete = await createDrillVault(t, newer);
   const newest = await newestMark(complete);
@@ -114,17 +113,17 @@ test('an older object store is refused, and so is an empty one', async (t) => {
   t.is(markId, newest);
   const empty = await createDrillVault(t, { ...newer, store: undefined });
   t.like(await refused(t, empty), {
-    missing: `the object store lacks the mark ${newest} and has none of ours`,
+    missing: `the object store lacks the mark ${newest} and has none of this vault`,
     markId: newest,
   });
 });
 
-test('a database and a token that know nothing are refused beside an old object store', async (t) => {
+test('an empty database and token are refused beside an older object store', async (t) => {
   const { older, newer } = t.context;
   const database = testStack().templateDatabase;
   const wiped = await createDrillVault(t, { ...newer, database });
   t.regex((await refused(t, wiped)).missing, /the database lacks \d+ of \d+ sealed entries/);
-  // Neither has the key that signed the newest marks; the token has the one of before.
+  // Neither part has the key that signed the newest marks, but the token has the previous one.
   const older2 = await createDrillVault(t, { ...newer, database, token: older.token });
   t.regex((await refused(t, older2)).missing, /the database lacks \d+ of \d+ sealed entries/);
   const { signerSocketPath: token } = testStack();
@@ -136,7 +135,7 @@ test('a database and a token that know nothing are refused beside an old object 
   await vault.seal(1);
 });
 
-test('an accepted state goes on without gaps, says what was missing, and is accepted once', async (t) => {
+test('an accepted state continues without gaps and records once what was missing', async (t) => {
   const { older, newer } = t.context;
   const parts: Parts = { ...newer, database: older.database };
   const drill = await createDrillVault(t, parts);
@@ -176,7 +175,7 @@ test('an accepted state goes on without gaps, says what was missing, and is acce
   t.not((await refused(t, lost, { RESTORE_ACCEPT_MARK: markId })).markId, markId);
 });
 
-test('what was stored after an older database is no garbage for 30 days', async (t) => {
+test('files stored after an older database are no garbage for 30 days', async (t) => {
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, { ...newer, database: older.database });
   const { markId } = await refused(t, drill);
@@ -185,15 +184,12 @@ test('what was stored after an older database is no garbage for 30 days', async 
   await drill.store(file);
   const collect = async () => {
     const { collectGarbage } = vault.services.maintenance;
-    const { deletedObjects } = await collectGarbage({
-      dryRun: false,
-      requestedBy: 'test',
-      requestId: randomUUID(),
-    });
+    const request = serviceRequest({ internalKey: 'test' });
+    const { deletedObjects } = await collectGarbage(request, { dryRun: false });
     return deletedObjects;
   };
   await until(async () => (await drill.sql(restoredEntries)).length > 0, {
-    what: 'the entry',
+    what: 'the entry vault.restored',
     timeoutMs: 10_000,
   });
   t.is(await collect(), 0);
@@ -207,7 +203,7 @@ test('what was stored after an older database is no garbage for 30 days', async 
 
 const restoredEntries = `select 1 from audit_entries where action = 'vault.restored'`;
 
-test('a first start makes a mark, and the last one says what was sealed', async (t) => {
+test('a first start writes a mark, and the last mark covers all sealed entries', async (t) => {
   const { older } = t.context;
   const drill = await createDrillVault(t, {
     database: testStack().templateDatabase,
@@ -225,7 +221,8 @@ test('a first start makes a mark, and the last one says what was sealed', async 
   t.not(last?.id, first);
   const { action, data } = JSON.parse(last?.entryCanonical ?? '') as Record<string, object>;
   const [log] = await drill.sql(
-    `select count(*)::int as sealed, (select id from audit_entries order by id desc limit 1) as newest,
+    `select count(*)::int as sealed,
+        (select id from audit_entries order by id desc limit 1) as newest,
        (select string_agg(key_id, ' ' order by registered_at, key_id) from signing_keys) as keys
      from audit_entries`,
   );
@@ -236,16 +233,16 @@ test('a first start makes a mark, and the last one says what was sealed', async 
   t.deepEqual(await drill.sql('select mark_id as id from audit_marks'), [{ id: last?.id }]);
 });
 
-test('with the object store away nothing is signed or collected; once it is back all goes on', async (t) => {
+test('without the object store nothing is sealed or collected until it is back', async (t) => {
   const drill = await createDrillVault(t, t.context.newer);
   const away = `${drill.storeDirectory}-away`;
   await rename(drill.storeDirectory, away);
   await writeFile(drill.storeDirectory, '');
   const vault = await drill.start();
-  const maintenance = { dryRun: false, requestedBy: 'test', requestId: randomUUID() };
+  const request = serviceRequest({ internalKey: 'test' });
   await until(() => vault.services.health.isReady(), { what: 'readiness', timeoutMs: 10_000 });
   await vault.append(3);
-  await t.throwsAsync(vault.services.maintenance.collectGarbage(maintenance), {
+  await t.throwsAsync(vault.services.maintenance.collectGarbage(request, { dryRun: false }), {
     instanceOf: StorageError,
   });
   const pending = `select 1 from audit_entries where state = 'PENDING' and claim_id is null`;
@@ -253,23 +250,25 @@ test('with the object store away nothing is signed or collected; once it is back
   await rm(drill.storeDirectory);
   await rename(away, drill.storeDirectory);
   await untilAllSealed(drill.sql);
-  t.truthy(await vault.services.maintenance.collectGarbage(maintenance));
+  t.truthy(await vault.services.maintenance.collectGarbage(request, { dryRun: false }));
   t.is(
-    vault.logLines.filter((line) => line.includes('nothing is sealed: no marks are read')).length,
+    vault.logLines.filter((line) =>
+      line.includes('sealing waits: the high-water marks cannot be read'),
+    ).length,
     1,
   );
 });
 
-test('with the signer away nothing is collected', async (t) => {
+test('without the signer no garbage is collected', async (t) => {
   const drill = await createDrillVault(t, { ...t.context.newer, token: '/nowhere/signer.sock' });
   const vault = await drill.start();
-  const maintenance = { dryRun: false, requestedBy: 'test', requestId: randomUUID() };
-  await t.throwsAsync(vault.services.maintenance.collectGarbage(maintenance), {
+  const request = serviceRequest({ internalKey: 'test' });
+  await t.throwsAsync(vault.services.maintenance.collectGarbage(request, { dryRun: false }), {
     instanceOf: SignerUnavailable,
   });
 });
 
-test('an older object store that comes back late ends the process', async (t) => {
+test('an older object store that becomes available late ends the process', async (t) => {
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, newer);
   await rm(drill.storeDirectory, { recursive: true });
@@ -284,7 +283,7 @@ test('an older object store that comes back late ends the process', async (t) =>
   t.is((await drill.sql(`select 1 from audit_entries where state = 'PENDING'`)).length, 1);
 });
 
-test('a process that is refused says why in one line and ends with 78', async (t) => {
+test('a refused process logs the reason in one line and exits with 78', async (t) => {
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, { ...newer, database: older.database });
   const before = await tablesOf(drill);

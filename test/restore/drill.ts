@@ -5,19 +5,23 @@ import { createOwnToken } from '../keys/keys-vault.ts';
 import { startSigner } from '../support/audit/token-fixture.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault, untilAllSealed, type Parts } from './drill-vault.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
 
-/** Backups of one vault of two moments, between which entries were sealed and the audit key exchanged. */
+/**
+ * Backups of one vault at two moments, between which entries were sealed and the audit key was
+ * rotated.
+ */
 export interface Backups {
   readonly older: Parts;
   readonly newer: Parts;
-  /** Of the key that the older token lacks. */
+  /** The id of the key that the older token lacks. */
   readonly exchangedKeyId: string;
   remove(): Promise<void>;
 }
 
 export const sealedBetween = 7;
 
-/** Stores are kept where the database's name says; each part is copied when it is used. */
+/** Creates the backups. Each part is copied when a drill uses it. */
 export async function makeBackups(): Promise<Backups> {
   await using resources = new AsyncDisposableStack();
   const t = {
@@ -51,10 +55,10 @@ export async function makeBackups(): Promise<Backups> {
   const later = await first.start();
   await later.seal(sealedBetween);
   const { keyRotation } = later.services;
-  const operator = { requestedBy: 'test', requestId: null };
-  const exchangedKeyId = await keyRotation.create('audit', operator);
+  const request = serviceRequest({ internalKey: 'test' });
+  const exchangedKeyId = await keyRotation.create(request, 'audit');
   await untilAllSealed(first.sql);
-  await keyRotation.activate(exchangedKeyId, { ...operator, predecessorLost: false });
+  await keyRotation.activate(request, exchangedKeyId, { predecessorLost: false });
   await untilAllSealed(first.sql);
   await first.untilMarked();
   await later.stop();

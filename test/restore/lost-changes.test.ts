@@ -4,6 +4,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { Cursor } from '../../app/sync/objects/cursor.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
 import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import {
@@ -20,7 +21,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.remove());
 
-/** A user with a device, the same in every copy of the database. */
+/** A user with a device and a login session, which every copy of the database has. */
 const userId = randomUUID();
 const deviceId = randomUUID();
 const sessionId = randomUUID();
@@ -48,15 +49,21 @@ async function addDevice({ sql }: DrillVault): Promise<void> {
 }
 
 async function createObjects({ services }: RunningVault, count: number): Promise<string[]> {
-  const author = { caller, deviceId, serverId: randomUUID(), syncRequestId: undefined };
+  const device = { deviceId, syncRequestId: undefined };
   const ids = Array.from({ length: count }, () => randomUUID());
-  for (const objectId of ids) await services.synchronization.create(author, { objectId, data: {} });
+  for (const objectId of ids) {
+    await services.synchronization.create(serviceRequest(caller), device, { objectId, data: {} });
+  }
   return ids;
 }
 
 async function readOn({ services }: RunningVault, cursor: string) {
   const page = { since: Cursor.parse(cursor), includeDeleted: false, limit: 100 };
-  const { objects, nextCursor } = await services.syncReading.list({ caller, deviceId }, page);
+  const { objects, nextCursor } = await services.syncReading.list(
+    serviceRequest(caller),
+    deviceId,
+    page,
+  );
   return { ids: objects.map(({ objectId }) => objectId), cursor: nextCursor };
 }
 
@@ -65,7 +72,7 @@ async function epochOf({ sql }: DrillVault): Promise<string> {
   return String(row?.['epoch']);
 }
 
-test('each restore that is accepted begins an epoch, and a device that was ahead skips nothing', async (t) => {
+test('an accepted restore begins an epoch, and devices that were ahead skip nothing', async (t) => {
   const { SIGNER_SOCKET_PATH: token } = t.context.fixture.environment;
   const template = { database: testStack().templateDatabase, store: undefined, token };
   const original = await createDrillVault(t, template);
@@ -86,20 +93,21 @@ test('each restore that is accepted begins an epoch, and a device that was ahead
   t.is(ahead.cursor, '4', 'the first epoch has no name');
 
   const epochs = new Set<string>();
-  for (const _restore of ['one', 'another of the same backup']) {
+  for (const _restore of ['one', 'two']) {
     const drill = await createDrillVault(t, { ...parts, database: backup.database });
     const refusal = await t.throwsAsync(drill.start(), { instanceOf: StartRefused });
     t.is(await epochOf(drill), '');
     const [, markId = ''] = /RESTORE_ACCEPT_MARK=(\S+)/.exec(refusal?.message ?? '') ?? [];
     const settings = { RESTORE_ACCEPT_MARK: markId };
-    // The second process finds the restore accepted.
+    // The second process finds the restore already accepted.
     const vaults = [await drill.start(settings), await drill.start(settings)] as const;
     const [vault, replica] = vaults;
     const written = await createObjects(vault, 2);
-    const epoch = await until(async () => (await epochOf(drill)) || undefined, {
-      what: 'the epoch',
-      timeoutMs: 10_000,
-    });
+    const findEpoch = async () => {
+      const found = await epochOf(drill);
+      return found !== '' && found;
+    };
+    const epoch = await until(findEpoch, { what: 'the epoch', timeoutMs: 10_000 });
     epochs.add(epoch);
     for (const running of vaults) {
       const read = await readOn(running, ahead.cursor);
@@ -110,7 +118,8 @@ test('each restore that is accepted begins an epoch, and a device that was ahead
     await untilAllSealed(drill.sql);
     await Promise.all(vaults.map((running) => running.stop()));
     const [{ entry } = {}] = await drill.sql(
-      `select canonical::json->'data'->>'epoch' as entry from audit_entries where action = 'vault.restored'`,
+      `select canonical::json->'data'->>'epoch' as entry from audit_entries
+      where action = 'vault.restored'`,
     );
     t.is(entry, epoch);
     const next = await drill.start();

@@ -19,18 +19,18 @@ async function isPaused({ services }: RunningVault): Promise<boolean> {
 
 function untilPaused(vault: RunningVault, expected: boolean): Promise<unknown> {
   return until(async () => (await isPaused(vault)) === expected, {
-    what: expected ? 'the alert' : 'the end of the alert',
+    what: expected ? 'the alert sealing_paused' : 'the end of the alert',
     timeoutMs: 20_000,
   });
 }
 
-test('a start while the signer is away alerts that the process cannot seal', async (t) => {
+test('a start without the signer alerts that the process cannot seal', async (t) => {
   const drill = await createDrillVault(t, { ...t.context.newer, token: '/nowhere/signer.sock' });
   const vault = await drill.start(settings);
   await t.notThrowsAsync(untilPaused(vault, true));
 });
 
-test('a start while the object store is away alerts until it is back', async (t) => {
+test('a start without the object store alerts until the store is back', async (t) => {
   const drill = await createDrillVault(t, t.context.newer);
   const away = `${drill.storeDirectory}-away`;
   await rename(drill.storeDirectory, away);

@@ -27,7 +27,7 @@ test.after.always((t) => t.context.remove());
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const spki = publicKey.export({ format: 'der', type: 'spki' });
 
-/** By a key of nobody's, well formed in everything else. */
+/** Returns a mark signed by an unknown key, and well formed in everything else. */
 function plant(id: string, sealed: number): AuditProof {
   const state = { sealed, newestEntryId: id, keyIds: [] };
   const text = Buffer.from(createMarkText(id, state, new Date()));
@@ -43,7 +43,7 @@ function plant(id: string, sealed: number): AuditProof {
 
 const later = (hours: number) => uuidv7({ msecs: Date.now() + hours * 3_600_000 });
 
-test('planted marks do not stop a vault that has one of its own, and are told', async (t) => {
+test('forged marks do not stop a vault that has a mark of its own, and are logged', async (t) => {
   const drill = await createDrillVault(t, t.context.newVault());
   const vault = await drill.start();
   await vault.seal(3);
@@ -51,10 +51,10 @@ test('planted marks do not stop a vault that has one of its own, and are told', 
   await vault.stop();
   const [own = ''] = await drill.objects.list();
   const proof = await drill.objects.read(own);
-  if (proof === undefined) throw new Error('the vault made no mark');
+  if (proof === undefined) throw new Error('the vault wrote no mark');
   const forged = plant(later(1), 1_000);
   await drill.objects.write(forged);
-  // With the name of a registered key; its own under a later id; a text that it did not sign.
+  // Writes a forged mark under a registered key's id, a copy under a later id, and a changed text.
   await drill.objects.write({
     ...plant(later(2), 1_000),
     hsmKeyId: proof.hsmKeyId,
@@ -80,7 +80,7 @@ test('planted marks do not stop a vault that has one of its own, and are told', 
   t.not(third.services.admission.admitted?.markIds[0], own);
 });
 
-test('in the store of a new vault planted marks are told from its own, and can be accepted', async (t) => {
+test('forged marks in a new vault’s store stop its start until they are accepted', async (t) => {
   const drill = await createDrillVault(t, t.context.newVault());
   const { id } = plant(later(1), 1_000);
   await drill.objects.write(plant(id, 1_000));

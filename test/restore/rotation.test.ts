@@ -8,7 +8,7 @@ import { createLog } from '../../app/telemetry/log.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { startOwnKeysVault } from '../keys/keys-vault.ts';
 
-test('a key that was retired while a mark was under way signs no mark', async (t) => {
+test('a key retired while a mark is being signed signs no mark', async (t) => {
   const own = await startOwnKeysVault(t);
   const open = await openTrail(own.vault);
   t.teardown(() => open.close());

@@ -11,7 +11,7 @@ import { refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts'
 
 const dayMs = 86_400_000;
 
-test('expired sessions are removed with their refresh tokens, and living ones stay', async (t) => {
+test('expired login sessions are removed with their refresh tokens, and no others', async (t) => {
   const vault = await startReadyVault();
   const db = await openDatabase(vault.config.database);
   t.teardown(async () => {
@@ -29,7 +29,7 @@ test('expired sessions are removed with their refresh tokens, and living ones st
     oldId,
   ]);
 
-  // It ended a day ago, and is kept for 30.
+  // The old login session ended a day ago and is kept for 30 days.
   const removeIn = (days: number) =>
     db.asService((tx) => removeExpired(tx, new Date(Date.now() + days * dayMs)));
   t.is(await removeIn(28), 0);
@@ -43,7 +43,7 @@ test('expired sessions are removed with their refresh tokens, and living ones st
   assertError(t, await refresh(vault, living.refreshToken), refused);
 });
 
-test('a refresh token that comes as its session is removed is refused', async (t) => {
+test('a refresh token used while its session is being removed is refused', async (t) => {
   const vault = await startReadyVault();
   const db = await openDatabase(vault.config.database);
   const holder = await connectAs(vault.databases.admin);

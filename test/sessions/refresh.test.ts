@@ -28,7 +28,7 @@ const refused = { status: 401, code: 'invalid_refresh_token' };
 const invalidToken = { status: 401, code: 'invalid_token' };
 const hashOf = (refreshToken: string) => createHash('sha256').update(refreshToken).digest('hex');
 
-test('a refresh answers exactly a new pair, of the same session', async (t) => {
+test('a refresh returns exactly a new pair of tokens of the same session', async (t) => {
   const first = await openSession(vault, account);
   const { status, headers, body } = await refresh(vault, first.refreshToken);
   t.is(status, 200);
@@ -42,13 +42,13 @@ test('a refresh answers exactly a new pair, of the same session', async (t) => {
   t.is((await tryToken(vault, accessToken)).status, 200);
 });
 
-test('the refresh has its alias', async (t) => {
+test('the refresh route has its alias', async (t) => {
   const { refreshToken } = await openSession(vault, account);
   const answer = await postJson(`${vault.baseUrl}/api/v1/auth/refresh`, { refreshToken });
   t.is(answer.status, 200);
 });
 
-test('a session goes on from refresh to refresh, and each leaves an entry', async (t) => {
+test('a session continues from refresh to refresh, and each leaves an entry', async (t) => {
   let pair: Pair = await openSession(vault, account);
   const id = sessionIdOf(pair.accessToken);
   for (let round = 0; round < 3; round += 1) {
@@ -59,7 +59,7 @@ test('a session goes on from refresh to refresh, and each leaves an entry', asyn
   t.deepEqual(actions, ['auth.login', ...Array<string>(3).fill('auth.refreshed')]);
 });
 
-test('a refresh moves the end of the session on', async (t) => {
+test('a refresh extends the session', async (t) => {
   const { accessToken, refreshToken } = await openSession(vault, account);
   const id = sessionIdOf(accessToken);
   await sql(
@@ -77,7 +77,7 @@ test('a refresh moves the end of the session on', async (t) => {
   t.deepEqual(row, { life: 30 * 86_400, now: true });
 });
 
-test('a used refresh token is refused and ends its session, the new pair included', async (t) => {
+test('a used refresh token is refused and revokes its session with the new pair', async (t) => {
   const first = await openSession(vault, account);
   const second = (await refresh(vault, first.refreshToken)).body as Pair;
   assertError(t, await refresh(vault, first.refreshToken), refused);
@@ -86,7 +86,7 @@ test('a used refresh token is refused and ends its session, the new pair include
   assertError(t, await tryToken(vault, first.accessToken), invalidToken);
 });
 
-test('however often a used refresh token comes, its session is ended and recorded once', async (t) => {
+test('replays of a used refresh token end and record the session once', async (t) => {
   const { accessToken, refreshToken } = await openSession(vault, account);
   await refresh(vault, refreshToken);
   for (let round = 0; round < 3; round += 1) await refresh(vault, refreshToken);
@@ -102,7 +102,7 @@ test('however often a used refresh token comes, its session is ended and recorde
   t.deepEqual(entries.at(-1)?.actor, { type: 'anonymous', id: null });
 });
 
-test('of 20 parallel uses one succeeds, and then the session is over', async (t) => {
+test('one of 20 parallel uses succeeds, and then the session is revoked', async (t) => {
   const { accessToken, refreshToken } = await openSession(vault, account);
   const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(vault, refreshToken)));
   const [winner, ...others] = answers.filter(({ status }) => status === 200);
@@ -120,7 +120,7 @@ test('of 20 parallel uses one succeeds, and then the session is over', async (t)
   );
 });
 
-test('other sessions outlive the end of one', async (t) => {
+test('the end of one session leaves the others open', async (t) => {
   const [one, other] = [await openSession(vault, account), await openSession(vault, account)];
   await refresh(vault, one.refreshToken);
   await refresh(vault, one.refreshToken);
@@ -128,7 +128,7 @@ test('other sessions outlive the end of one', async (t) => {
   t.is((await refresh(vault, other.refreshToken)).status, 200);
 });
 
-test('unknown, expired, revoked and closed: the refusal is the same', async (t) => {
+test('unknown, expired and revoked refresh tokens get the same refusal', async (t) => {
   const expired = await openSession(vault, account);
   await sql(`update refresh_tokens set expires_at = now() where token_hash = $1`, [
     hashOf(expired.refreshToken),
@@ -164,7 +164,7 @@ test('unknown, expired, revoked and closed: the refusal is the same', async (t) 
   t.is(messages.size, 1);
 });
 
-test('a new access token says what the account may do now', async (t) => {
+test('a new access token has the current rights of the account', async (t) => {
   const promoted = await createAccount(vault);
   const { refreshToken } = await openSession(vault, promoted);
   await sql(
@@ -178,7 +178,7 @@ test('a new access token says what the account may do now', async (t) => {
   t.is(plan, 'large');
 });
 
-test('the database has nothing of a refresh token but its hash', async (t) => {
+test('the database stores only the hash of a refresh token', async (t) => {
   const first = await openSession(vault, account);
   const second = (await refresh(vault, first.refreshToken)).body as Pair;
   for (const { refreshToken } of [first, second]) {
@@ -205,5 +205,5 @@ test('requests that do not match their schema are refused', async (t) => {
     const answer = await postJson(`${vault.baseUrl}/v1/auth/refresh`, body);
     assertError(t, answer, { status: 400, code: 'validation_failed' }, JSON.stringify(body));
   }
-  t.is((await refresh(vault, refreshToken)).status, 200, 'and used nothing up');
+  t.is((await refresh(vault, refreshToken)).status, 200, 'the refusals used up no token');
 });

@@ -25,7 +25,7 @@ async function startTestVault(t: ExecutionContext, settings: NodeJS.ProcessEnv =
   return vault;
 }
 
-/** Where the vault's rows, objects and mails are, for another vault on the same ones. */
+/** Returns the settings for another vault on the same database, store and mail directory. */
 function sameBackends(vault: TestVault) {
   const { databases } = vault;
   return {
@@ -36,19 +36,19 @@ function sameBackends(vault: TestVault) {
   };
 }
 
-/** The contract's five seconds. */
+/** Asserts that the token is refused within the five seconds of the contract. */
 async function assertSoonRefused(t: ExecutionContext, at: { baseUrl: string }, token: string) {
   const answer = await until(
     async () => {
       const answer = await tryToken(at, token);
       return answer.status !== 200 && answer;
     },
-    { what: 'the end of the session to be known', timeoutMs: 5_000 },
+    { what: 'the revocation to be known', timeoutMs: 5_000 },
   );
   assertError(t, answer, invalidToken);
 }
 
-test('a session that ends in one process is over in every other within 5 s', async (t) => {
+test('a session that ends in one process is refused by every other within 5 s', async (t) => {
   const vault = await startTestVault(t);
   const replica = await startReplica(vault);
   t.teardown(() => replica.process.stop());
@@ -73,7 +73,7 @@ test('a session that ends in one process is over in every other within 5 s', asy
   t.is((await tryToken(replica, mine.accessToken)).status, 200);
 });
 
-test('it takes no Redis: sessions are refreshed and ended everywhere while it is away', async (t) => {
+test('without Redis sessions are refreshed, and revoked in every process', async (t) => {
   const redis = await startTcpProxy(testStack().redisUrl);
   t.teardown(() => redis.close());
   const vault = await startTestVault(t, { REDIS_URL: redis.url });
@@ -90,7 +90,7 @@ test('it takes no Redis: sessions are refreshed and ended everywhere while it is
   await assertSoonRefused(t, other, accessToken);
 });
 
-test('an end that commits late is not missed', async (t) => {
+test('a revocation that commits late is not missed', async (t) => {
   const vault = await startTestVault(t);
   const account = await createAccount(vault);
   const [late, early] = [await openSession(vault, account), await openSession(vault, account)];
@@ -107,7 +107,7 @@ test('an end that commits late is not missed', async (t) => {
   await assertSoonRefused(t, vault, late.accessToken);
 });
 
-test('a process that starts lets no revoked token in, not even by its first request', async (t) => {
+test('a new process refuses a revoked token from its first request on', async (t) => {
   const vault = await startTestVault(t);
   const { accessToken } = await openSession(vault, await createAccount(vault));
   await logOut(vault, accessToken);
@@ -116,14 +116,14 @@ test('a process that starts lets no revoked token in, not even by its first requ
   assertError(t, await tryToken(started, accessToken), invalidToken);
 });
 
-test('a process that cannot look for 5 s lets nobody in, and everybody once it can', async (t) => {
+test('a process that cannot read revocations for 5 s refuses everybody until it can', async (t) => {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const vault = await startTestVault(t, database.settings);
   const { accessToken } = await openSession(vault, await createAccount(vault));
 
   await database.proxy.close();
-  t.is((await tryToken(vault, accessToken)).status, 200, 'what it knows is new enough');
+  t.is((await tryToken(vault, accessToken)).status, 200, 'the known revocations are recent enough');
   const answer = await until(
     async () => {
       const answer = await tryToken(vault, accessToken);
@@ -140,7 +140,7 @@ test('a process that cannot look for 5 s lets nobody in, and everybody once it c
   });
 });
 
-/** A process's knowledge alone, on a database that a test may take away from it. */
+/** Opens a database behind a proxy, and starts revocations without an app. */
 async function startOnProxy(t: ExecutionContext) {
   const database = await startProxiedDatabase();
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = database.settings;
@@ -155,19 +155,19 @@ async function startOnProxy(t: ExecutionContext) {
     t.teardown(() => revocations.stop());
     return revocations;
   };
-  /** Past the proxy. */
+  /** Host of the server behind the proxy. */
   const pastProxy = { host: new URL(database.ownerUrl).host };
   const serviceUrlPastProxy = Object.assign(new URL(serviceUrl), pastProxy).href;
   return { database, serviceUrlPastProxy, start };
 }
 
-test('before the first look nothing is known, so nobody is let in', async (t) => {
+test('before the first read of revocations nobody is admitted', async (t) => {
   const { database, start } = await startOnProxy(t);
   await database.proxy.close();
   await t.throwsAsync(start().isRevoked(randomUUID()), { code: databaseAway.code });
 });
 
-test('a connection that hangs does not hide what is revoked from then on', async (t) => {
+test('a connection that hangs does not hide later revocations', async (t) => {
   const { database, serviceUrlPastProxy, start } = await startOnProxy(t);
   const revocations = start();
   t.false(await revocations.isRevoked(randomUUID()));
@@ -182,13 +182,13 @@ test('a connection that hangs does not hide what is revoked from then on', async
     [id],
   );
   await until(() => revocations.isRevoked(id).catch(() => false), {
-    what: 'another connection to tell of it',
+    what: 'another connection to read it',
     timeoutMs: 30_000,
   });
   t.pass();
 });
 
-test.serial('what a process knew before it was paused lets nobody in after it', async (t) => {
+test.serial('revocations read before a process was paused admit nobody afterwards', async (t) => {
   const answers: ((rows: { id: string }[]) => void)[] = [];
   const asService = () =>
     new Promise<{ id: string }[]>((resolve) => {
@@ -202,7 +202,7 @@ test.serial('what a process knew before it was paused lets nobody in after it', 
     for (const answer of answers) answer([]);
     await revocations.stop();
   });
-  await until(async () => answers.length === 1, { what: 'a look', timeoutMs: 5_000 });
+  await until(async () => answers.length === 1, { what: 'the first read', timeoutMs: 5_000 });
 
   const revokedMeanwhile = randomUUID();
   const { now } = performance;
@@ -210,7 +210,7 @@ test.serial('what a process knew before it was paused lets nobody in after it', 
   Object.assign(performance, { now: () => now.call(performance) + 60_000 });
   const isRevoked = revocations.isRevoked(revokedMeanwhile);
   answers[0]?.([]);
-  await until(async () => answers.length === 2, { what: 'a new look', timeoutMs: 5_000 });
+  await until(async () => answers.length === 2, { what: 'a new read', timeoutMs: 5_000 });
   answers[1]?.([{ id: revokedMeanwhile }]);
   t.true(await isRevoked);
 });

@@ -36,7 +36,7 @@ async function idsOf(token: string): Promise<string[]> {
   return ((await list(token)).body as { id: string }[]).map(({ id }) => id);
 }
 
-/** Sessions of one account, as many as asked for, newest first. */
+/** Opens this many sessions of one new account, newest first. */
 async function openSessions(count: number) {
   const account = await createAccount(vault);
   const sessions = [];
@@ -47,7 +47,7 @@ async function openSessions(count: number) {
   return sessions;
 }
 
-test('the sessions are listed as the contract says, newest first', async (t) => {
+test('sessions are listed as the contract says, newest first', async (t) => {
   const [newest, oldest] = await openSessions(2);
   const { status, headers, body } = await list(oldest?.accessToken ?? '');
   t.is(status, 200);
@@ -78,7 +78,7 @@ test('the sessions are listed as the contract says, newest first', async (t) => 
   }
 });
 
-test('only sessions that have not ended are listed, and nobody else’s', async (t) => {
+test('only a user’s own open sessions are listed', async (t) => {
   const [current, expired, revoked, living] = await openSessions(4);
   await openSessions(1);
   await sql('update login_sessions set expires_at = now() where id = $1', [expired?.id]);
@@ -86,7 +86,7 @@ test('only sessions that have not ended are listed, and nobody else’s', async 
   t.deepEqual(await idsOf(current?.accessToken ?? ''), [current?.id ?? '', living?.id ?? '']);
 });
 
-test('a list of sessions is read page by page', async (t) => {
+test('sessions are listed page by page', async (t) => {
   const sessions = await openSessions(5);
   const token = sessions[0]?.accessToken ?? '';
   const read: string[][] = [];
@@ -95,7 +95,7 @@ test('a list of sessions is read page by page', async (t) => {
     const { headers, body } = await list(token, query);
     read.push((body as { id: string }[]).map(({ id }) => id));
     const cursor = nextCursor(headers.get('link'));
-    query = cursor && `?limit=2&cursor=${cursor}`;
+    query = cursor === undefined ? undefined : `?limit=2&cursor=${cursor}`;
   }
   t.deepEqual(
     read.map(({ length }) => length),
@@ -110,7 +110,7 @@ test('a list of sessions is read page by page', async (t) => {
   }
 });
 
-test('logging out ends the session of the token and no other', async (t) => {
+test('a logout ends the session of the token and no other', async (t) => {
   const [one, other] = await openSessions(2);
   const answer = await logOut(vault, one?.accessToken ?? '');
   t.is(answer.status, 204);
@@ -123,7 +123,7 @@ test('logging out ends the session of the token and no other', async (t) => {
   t.is((await refresh(vault, other?.refreshToken ?? '')).status, 200);
 });
 
-test('a session ended by another one of the same user is over', async (t) => {
+test('a session revoked by another one of the same user is refused', async (t) => {
   const [one, other] = await openSessions(2);
   const token = one?.accessToken ?? '';
   t.is((await revoke(vault, other?.id.toUpperCase() ?? '', token)).status, 204);
@@ -133,7 +133,7 @@ test('a session ended by another one of the same user is over', async (t) => {
   t.deepEqual(await idsOf(token), [one?.id ?? '']);
 });
 
-test('ending a session again changes and records nothing', async (t) => {
+test('revoking a session again changes and records nothing', async (t) => {
   const [one, other] = await openSessions(2);
   for (let round = 0; round < 3; round += 1) {
     t.is((await revoke(vault, other?.id ?? '', one?.accessToken ?? '')).status, 204);
@@ -148,7 +148,7 @@ test('ending a session again changes and records nothing', async (t) => {
   );
 });
 
-test('of many who end a session at once one does, and each is told that it is over', async (t) => {
+test('one of concurrent revocations takes effect, and all succeed', async (t) => {
   const [one, other] = await openSessions(2);
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => revoke(vault, other?.id ?? '', one?.accessToken ?? '')),
@@ -157,7 +157,7 @@ test('of many who end a session at once one does, and each is told that it is ov
   t.is((await entriesOf(vault, other?.id ?? '')).length, 2);
 });
 
-test('a refresh and the end of its session at once leave no session open', async (t) => {
+test('a refresh concurrent with a logout leaves no session open', async (t) => {
   for (let round = 0; round < 5; round += 1) {
     const [session] = await openSessions(1);
     const [refreshed] = await Promise.all([
@@ -172,7 +172,7 @@ test('a refresh and the end of its session at once leave no session open', async
   }
 });
 
-test('a session of somebody else is not there, and goes on', async (t) => {
+test('a session of another user is not found and stays open', async (t) => {
   const [mine] = await openSessions(1);
   const [theirs] = await openSessions(1);
   const token = mine?.accessToken ?? '';
@@ -183,7 +183,7 @@ test('a session of somebody else is not there, and goes on', async (t) => {
   t.is((await tryToken(vault, theirs?.accessToken ?? '')).status, 200);
 });
 
-test('a token that names no session of the vault has none to end, and stays good', async (t) => {
+test('a token without a session of the vault cannot log out and stays valid', async (t) => {
   for (const sessionId of [randomUUID(), 'a name that another issuer gave']) {
     const { token } = await createApi(vault, { sessionId });
     assertError(t, await logOut(vault, token), notFound);
@@ -191,14 +191,14 @@ test('a token that names no session of the vault has none to end, and stays good
   }
 });
 
-test('a token that names somebody else’s session ends nothing', async (t) => {
+test('a token that names another user’s session ends nothing', async (t) => {
   const [theirs] = await openSessions(1);
   const { token } = await createApi(vault, { sessionId: theirs?.id ?? '' });
   assertError(t, await logOut(vault, token), notFound);
   t.is((await tryToken(vault, theirs?.accessToken ?? '')).status, 200);
 });
 
-test('the routes of sessions have their aliases', async (t) => {
+test('the session routes have their aliases', async (t) => {
   const [one, other] = await openSessions(2);
   const token = one?.accessToken ?? '';
   const at = (path: string) => `${vault.baseUrl}/api/v1/auth/${path}`;

@@ -9,7 +9,7 @@ import { connect, createUser } from '../support/client/user.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { createTamperedLine } from './tampering.ts';
 
-// One after the other: they share three users, whose logins cost most of the time.
+// The tests are serial: they share three users, whose logins take most of the time.
 const test = anyTest.serial;
 
 const vault = await startReadyVault();
@@ -52,7 +52,7 @@ test('a shared document opens for its recipient with the owner’s key', async (
   t.is(new TextDecoder().decode(bytes), `what was agreed, number ${stored}`);
 });
 
-test('after unsharing nothing is left to open, and the document can be shared again', async (t) => {
+test('an ended share opens nothing, and the document can be shared again', async (t) => {
   const { id } = await storeEvidence();
   const share = await owner.session.shareDocument(id, email);
   await owner.session.unshare(id, share.id);
@@ -68,7 +68,7 @@ test('after unsharing nothing is left to open, and the document can be shared ag
   t.deepEqual(listed, [brief.id]);
 });
 
-test('a share whose answer is lost is asked for again and made once', async (t) => {
+test('a share whose response was lost is created once', async (t) => {
   const { id } = await storeEvidence();
   let lost = 0;
   const lose = (body: object) => {
@@ -83,7 +83,7 @@ test('a share whose answer is lost is asked for again and made once', async (t) 
   });
 });
 
-test('an address that nobody has is shared with all the same, and nobody can open it', async (t) => {
+test('a share with an unknown e-mail address succeeds, and nobody can open it', async (t) => {
   const { id } = await storeEvidence();
   const share = await owner.session.shareDocument(id, `no.${email}`);
   t.is(share.documentId, id);
@@ -120,7 +120,7 @@ test('sharing is enabled once, and the vault never sees the private key', async 
   }
 });
 
-test('a vault that shows others another public key is found out by its owner', async (t) => {
+test('a vault that shows others another public key is detected by its owner', async (t) => {
   const forged = encodeBase64((await createKeyPair()).publicKey);
   const forge = (body: object) => ({ ...body, publicKey: forged });
   await line.tamper('/v1/crypto/keys/sharing', forge, async () => {
@@ -129,7 +129,7 @@ test('a vault that shows others another public key is found out by its owner', a
   t.is((await recipient.session.enableSharing()).fingerprint, fingerprint);
 });
 
-test('a share that does not open is listed without metadata, and spoils no other', async (t) => {
+test('a share that does not open is listed without metadata and spoils no other', async (t) => {
   const [first, second] = [await storeEvidence(), await storeEvidence()];
   const good = await owner.session.shareDocument(first.id, email);
   const taken = await recipient.session.openShared(good.id);
@@ -154,7 +154,7 @@ test('a share that does not open is listed without metadata, and spoils no other
 
 const forgeHash = (body: object) => ({ ...body, fileHash: 'ab'.repeat(32) });
 
-test('a share of a document whose metadata tells of another file does not open', async (t) => {
+test('a share whose metadata describes another file does not open', async (t) => {
   const { id } = await storeEvidence();
   const share = await owner.session.shareDocument(id, email);
   const forgeHashes = (items: object) => Object.values(items).map(forgeHash);
@@ -163,7 +163,7 @@ test('a share of a document whose metadata tells of another file does not open',
   });
 });
 
-test('an owner shares no document whose metadata is that of another', async (t) => {
+test('a document whose metadata describes another file is not shared', async (t) => {
   const { id } = await storeEvidence();
   await line.tamper(`/v1/documents/${id}`, forgeHash, async () => {
     const sharing = owner.session.shareDocument(id, email);

@@ -19,7 +19,7 @@ async function createSharer(t: ExecutionContext, vault: TestVault): Promise<Memb
   return member;
 }
 
-/** A sealed document of one, shared with another. */
+/** Seals a document of one user and shares it with another. */
 async function shareSealed(t: ExecutionContext, from: Member, to: Member) {
   const { id } = await storeDocument(t, from.api);
   await certify(from.api, id);
@@ -28,19 +28,21 @@ async function shareSealed(t: ExecutionContext, from: Member, to: Member) {
   return { id, recipientId: String(body.recipientId) };
 }
 
-/** What there is of a user in the tables of sharing. */
+/** Counts the rows of a user in the tables of sharing. */
 async function tracesOf(vault: TestVault, userId: string): Promise<Record<string, unknown>> {
   const [counts = {}] = await createSql(vault)(
     `select
       (select count(*)::int from sharing_keys where user_id = $1) as keys,
-      (select count(*)::int from share_recipients where $1 in (user_id, recipient_user_id)) as recipients,
-      (select count(*)::int from document_shares where $1 in (user_id, recipient_user_id)) as shares`,
+      (select count(*)::int from share_recipients
+       where $1 in (user_id, recipient_user_id)) as recipients,
+      (select count(*)::int from document_shares
+       where $1 in (user_id, recipient_user_id)) as shares`,
     [userId],
   );
   return counts;
 }
 
-test('a closed account leaves no share that it gave, none that names it, and no key', async (t) => {
+test('a closed account leaves no share that it gave or received, and no key', async (t) => {
   const { vault } = t.context;
   const [leaving, staying] = [await createSharer(t, vault), await createSharer(t, vault)];
   const given = await shareSealed(t, leaving, staying);
@@ -58,7 +60,7 @@ test('a closed account leaves no share that it gave, none that names it, and no 
   t.like(closed, { action: 'account.closed', data: { shares: 2, sharingKeys: 1 } });
 });
 
-test('to sharers the address of a closed account is as unknown as any other', async (t) => {
+test('the e-mail address of a closed account looks unknown to its sharers', async (t) => {
   const { vault } = t.context;
   const [leaving, staying] = [await createSharer(t, vault), await createSharer(t, vault)];
   const { id, recipientId } = await shareSealed(t, staying, leaving);
@@ -74,7 +76,7 @@ test('to sharers the address of a closed account is as unknown as any other', as
   t.deepEqual(await tracesOf(vault, leaving.userId), { keys: 0, recipients: 0, shares: 0 });
 });
 
-test('two who share with each other can close their accounts at the same time', async (t) => {
+test('two users who share with each other can close their accounts concurrently', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const [one, other] = [await createSharer(t, vault), await createSharer(t, vault)];

@@ -31,19 +31,19 @@ test('hashing to the curve gives the points of RFC 9380', async (t) => {
   }
 });
 
-test('decoys and recipients’ ids are those of a second implementation', (t) => {
+test('decoys and recipient ids match a second implementation', (t) => {
   t.is(decoyPublicKey(decoy.key, decoy.tenantId, decoy.email), decoy.publicKey);
   t.is(recipientIdOf(decoy.key, decoy.sharerId, decoy.email), decoy.recipientId);
 });
 
-test('a decoy depends on key, tenant and address, and on nothing else', (t) => {
+test('a decoy depends only on key, tenant and e-mail address', (t) => {
   const of = (key = decoy.key, tenant = 'a', email = 'b@c') => decoyPublicKey(key, tenant, email);
   t.is(of(), of());
   const others = [of(randomBytes(32)), of(decoy.key, 'A'), of(decoy.key, 'a', 'b@d')];
   t.is(new Set([of(), ...others]).size, 4);
 });
 
-test('every decoy is a key that X25519 takes, in the subgroup of every real one', (t) => {
+test('every decoy is a valid X25519 key in the subgroup of real keys', (t) => {
   const { Point } = ed25519;
   for (let round = 0; round < 50; round += 1) {
     const publicKey = decoyPublicKey(randomBytes(32), 'default', 'someone@example.org');
@@ -51,7 +51,7 @@ test('every decoy is a key that X25519 takes, in the subgroup of every real one'
     const u = BigInt(`0x${bigEndianHex(Buffer.from(publicKey, 'base64'))}`);
     t.true(u < Point.Fp.ORDER);
     const y = Point.Fp.div(Point.Fp.sub(u, 1n), Point.Fp.add(u, 1n));
-    // Throws where no point has this coordinate: the key would be one of the twist.
+    // This throws for a point on the twist, where the curve has no such coordinate.
     t.true(Point.fromBytes(Point.Fp.toBytes(y)).isTorsionFree());
   }
 });

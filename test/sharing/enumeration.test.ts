@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { createAuditTrail } from '../../app/trail/trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
-import { AppError } from '../../app/errors/errors.ts';
+import { AppError } from '../../app/errors/app-error.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
 import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../support/documents/documents.ts';
@@ -16,6 +15,8 @@ import {
   strangersAddress,
 } from '../support/documents/people.ts';
 import { recordStatements } from './statements.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
+import { createAct } from '../../app/trail/act.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 
@@ -24,7 +25,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a recipient and nobody cost the same statements, at the first time and later', async (t) => {
+test('known and unknown recipients cost the same statements, at first and later', async (t) => {
   const { vault } = t.context;
   const { api, userId } = await createPerson(vault);
   const { email } = await createRecipient(t, vault);
@@ -40,23 +41,24 @@ test('a recipient and nobody cost the same statements, at the first time and lat
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
-  const sharing = createSharing({ db, audit, recipients, clock });
+  const sharing = createSharing({ db, act: createAct({ db, audit }), recipients, clock });
   const { issuer } = vault.config.auth;
   const caller = { ...api.caller, userId, issuer, expiresAt: new Date() };
+  const request = serviceRequest(caller);
 
-  /** The statements of everything that names a recipient. */
-  async function live(address: string): Promise<string[][]> {
+  /** Returns the statements of every operation that names a recipient. */
+  async function live(recipientEmail: string): Promise<string[][]> {
     const all: string[][] = [];
     const { id } = await storeDocument(t, api);
     const input = { wrappedKey: aShare.wrappedKey, permissions: ['read' as const] };
     for (const act of [
-      () => recipients.find(caller, address),
-      () => recipients.find(caller, address),
-      () => sharing.share(caller, id, { ...input, recipientEmail: address }, randomUUID()),
-      () => sharing.share(caller, id, { ...input, recipientEmail: address }, randomUUID()),
+      () => recipients.find(request, recipientEmail),
+      () => recipients.find(request, recipientEmail),
+      () => sharing.share(request, id, { ...input, recipientEmail }),
+      () => sharing.share(request, id, { ...input, recipientEmail }),
       async () => {
-        const { shares } = await sharing.list(caller, id, { limit: 10 });
-        await sharing.unshare(caller, { id, shareId: shares[0]?.id ?? '' }, randomUUID());
+        const { shares } = await sharing.list(request, id, { limit: 10 });
+        await sharing.unshare(request, { id, shareId: shares[0]?.id ?? '' });
       },
     ]) {
       const outcome = await act().then(

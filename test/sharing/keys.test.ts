@@ -15,7 +15,7 @@ test.after.always((t) => t.context.vault.stop());
 const getKey = (api: Awaited<ReturnType<typeof createApi>>) =>
   api.send('GET', '/v1/crypto/keys/sharing');
 
-test('the first key pair is stored as it is, and is its owner’s alone', async (t) => {
+test('the first key pair is stored verbatim, and is visible to its owner only', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const key = newSharingKey();
@@ -31,7 +31,7 @@ test('the first key pair is stored as it is, and is its owner’s alone', async 
   t.is((await getKey(await createApi(vault))).status, 404);
 });
 
-test('a key pair is replaced only by who knows its version', async (t) => {
+test('a key pair is replaced only by a request with its version', async (t) => {
   const api = await createApi(t.context.vault);
   const [first, second] = [newSharingKey(), newSharingKey()];
   t.is((await putKey(api, first, { 'If-Match': '"1"' })).status, 412);
@@ -46,7 +46,7 @@ test('a key pair is replaced only by who knows its version', async (t) => {
   t.like((await getKey(api)).body, { ...second, version: 2 });
 });
 
-test('of ten clients at once one stores the first key pair, and one replaces it', async (t) => {
+test('one of ten concurrent clients stores the first key pair, and one replaces it', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const putTen = (headers = {}) =>
@@ -72,7 +72,9 @@ test('each change leaves an entry with the fingerprint and no key', async (t) =>
   t.false(text.includes(key.publicKey) || text.includes(key.wrappedPrivateKey));
 });
 
-/** Little-endian u-coordinates of small order, those above the prime and with the unused bit set too. */
+/**
+ * Little-endian u-coordinates of small order, including those above the prime and with bit 255 set.
+ */
 const smallOrder = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -85,7 +87,7 @@ const smallOrder = [
   '5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f11d7',
 ];
 
-test('a public key of small order, or of another length, is refused', async (t) => {
+test('a public key of small order or of another length is refused', async (t) => {
   const api = await createApi(t.context.vault);
   const { publicKey } = newSharingKey();
   const refused = [

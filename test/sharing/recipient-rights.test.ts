@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { listRoutes } from '../../app/app.ts';
+import { listRoutes } from '../../app/wiring/routes.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { certify, metadata, storeDocument } from '../support/documents/documents.ts';
 import type { Answer, Api, SendOptions } from '../support/documents/uploads.ts';
@@ -22,7 +22,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** A document, its owner, and someone it is shared with. */
+/** Stores a document and shares it. Returns it with its owner and its recipient. */
 async function shareDocument(t: ExecutionContext<{ vault: TestVault }>) {
   const { vault } = t.context;
   const owner = await createPerson(vault);
@@ -33,10 +33,10 @@ async function shareDocument(t: ExecutionContext<{ vault: TestVault }>) {
   return { owner, recipient, document, id: document.id, shareId: String(body.id) };
 }
 
-/** What a recipient may ask of a document. */
+/** Paths below a document that a recipient may read. */
 const reads = new Set(['', '/hash', '/download', '/proof', '/versions']);
 
-/** What only an owner may, as an owner would ask for it. */
+/** Requests that only an owner may send, by method and path, with valid options. */
 const ownersOnly: Record<string, (api: Api, t: ExecutionContext) => Promise<SendOptions>> = {
   'delete ': async () => ({}),
   'post /certify': async () => ({}),
@@ -60,7 +60,7 @@ const routes = listRoutes().flatMap(({ method, path }) => {
 const readRoutes = routes.filter(({ method, rest }) => method === 'get' && reads.has(rest));
 const otherRoutes = routes.filter((route) => !readRoutes.includes(route));
 
-/** The status alone: downloads are no JSON. */
+/** Returns the status only, since downloads are not JSON. */
 async function ask({ baseUrl }: TestVault, { token }: Api, path: string): Promise<number> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${baseUrl}/v1/documents/${path}`, { headers });
@@ -68,13 +68,13 @@ async function ask({ baseUrl }: TestVault, { token }: Api, path: string): Promis
   return response.status;
 }
 
-test('there is something to read and something to refuse', (t) => {
+test('both kinds of routes exist, so that the tests below prove something', (t) => {
   t.true(readRoutes.length >= 2);
   t.true(otherRoutes.length >= 5);
 });
 
 for (const { rest } of readRoutes) {
-  test(`a share opens GET …${rest} to its recipient from its first moment to its last`, async (t) => {
+  test(`a share opens GET …${rest} to its recipient, and only while it lasts`, async (t) => {
     const { vault } = t.context;
     const { owner, recipient, id, shareId } = await shareDocument(t);
     t.is((await certify(owner.api, id)).status, 200);
@@ -82,20 +82,20 @@ for (const { rest } of readRoutes) {
     t.is(await ask(vault, (await createRecipient(t, vault)).api, id + rest), 404, 'a stranger');
 
     await endShare(vault, shareId);
-    t.is(await ask(vault, recipient.api, id + rest), 404, 'after its end');
+    t.is(await ask(vault, recipient.api, id + rest), 404, 'after it expired');
     const again = await share(owner.api, id, { recipientEmail: recipient.email });
     t.is(await ask(vault, recipient.api, id + rest), 200, 'shared again');
     const path = `/v1/documents/${id}/shares/${String(again.body.id)}`;
     t.is((await owner.api.send('DELETE', path)).status, 204);
-    t.is(await ask(vault, recipient.api, id + rest), 404, 'after it was taken back');
-    t.is(await ask(vault, owner.api, id + rest), 200, 'its owner');
+    t.is(await ask(vault, recipient.api, id + rest), 404, 'after it was revoked');
+    t.is(await ask(vault, owner.api, id + rest), 200, 'the owner');
   });
 }
 
 for (const { method, rest } of otherRoutes) {
-  test(`${method.toUpperCase()} …${rest} of a shared document is its owner’s alone`, async (t) => {
+  test(`${method.toUpperCase()} …${rest} is refused to a recipient`, async (t) => {
     const { vault } = t.context;
-    const prepare = ownersOnly[`${method} ${rest}`] ?? t.fail('say above who may ask this');
+    const prepare = ownersOnly[`${method} ${rest}`] ?? t.fail('list the route above');
     const { recipient, owner, id, shareId } = await shareDocument(t);
     const snapshot = () =>
       createSql(vault)(
@@ -113,11 +113,11 @@ for (const { method, rest } of otherRoutes) {
     t.deepEqual([refused.status, refused.body.code], [404, 'not_found']);
     t.deepEqual(await snapshot(), before);
     const granted = await owner.api.send(method.toUpperCase(), path, await prepare(owner.api, t));
-    t.true(granted.status < 300, `the same of its owner: ${JSON.stringify(granted.body)}`);
+    t.true(granted.status < 300, `the same request of the owner: ${JSON.stringify(granted.body)}`);
   });
 }
 
-test('a recipient is told of what is shared and can open it, and nobody else is', async (t) => {
+test('a recipient lists and opens what is shared, and nobody else does', async (t) => {
   const { vault } = t.context;
   const { owner, recipient, document, shareId } = await shareDocument(t);
   const shared = (api: Api): Promise<Answer> => api.send('GET', '/v1/documents/shared');
@@ -148,7 +148,7 @@ test('a recipient is told of what is shared and can open it, and nobody else is'
   t.deepEqual((await shared(recipient.api)).body, []);
 });
 
-test('what is shared comes in pages, newest share first, also under the older prefix', async (t) => {
+test('shared documents are listed in pages, newest share first, under both prefixes', async (t) => {
   const { vault } = t.context;
   const owner = await createPerson(vault);
   const recipient = await createRecipient(t, vault);
@@ -171,12 +171,12 @@ test('what is shared comes in pages, newest share first, also under the older pr
   t.deepEqual((await page('/api/v1/documents/shared')).documents, ids);
 });
 
-test('a shared document is in no list of the recipient’s own', async (t) => {
+test('a shared document is not in the recipient’s own list', async (t) => {
   const { recipient } = await shareDocument(t);
   t.deepEqual((await recipient.api.send('GET', '/v1/documents')).body, []);
 });
 
-test('a proof of a shared document is its owner’s where it is not asked of the document', async (t) => {
+test('the audit route returns the proof of a shared document to its owner only', async (t) => {
   const { owner, recipient, id } = await shareDocument(t);
   const { proofId } = (await certify(owner.api, id)).body;
   const path = `/v1/audit/proof/${String(proofId)}`;
@@ -184,7 +184,7 @@ test('a proof of a shared document is its owner’s where it is not asked of the
   t.is((await recipient.api.send('GET', path)).status, 404);
 });
 
-test('a recipient who is of another tenant now reads nothing', async (t) => {
+test('a recipient who has moved to another tenant reads nothing', async (t) => {
   const { vault } = t.context;
   const { recipient, id } = await shareDocument(t);
   const { userId } = recipient;
@@ -198,7 +198,7 @@ test('a recipient who is of another tenant now reads nothing', async (t) => {
   t.not(moved.userId, userId);
 });
 
-test('row-level security refuses whatever a recipient would write under a shared document', async (t) => {
+test('row-level security refuses every write of a recipient to a shared document', async (t) => {
   const { vault } = t.context;
   const { owner, recipient, id } = await shareDocument(t);
   const sql = createSql(vault);
@@ -256,7 +256,7 @@ test('row-level security refuses whatever a recipient would write under a shared
   }
 });
 
-test('the words of routes are no ids of documents', async (t) => {
+test('reserved path segments are not taken for document ids', async (t) => {
   const { api } = await createPerson(t.context.vault);
   for (const prefix of ['/v1', '/api/v1']) {
     const shared = await api.send('GET', `${prefix}/documents/shared`);

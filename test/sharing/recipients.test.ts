@@ -21,7 +21,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a recipient’s public key is answered with its fingerprint', async (t) => {
+test('a recipient’s public key is returned with its fingerprint', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { email, publicKey } = await createRecipient(t, vault);
@@ -38,7 +38,7 @@ test('a recipient’s public key is answered with its fingerprint', async (t) =>
   t.is(headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
-test('an address that nobody has is answered alike, again and again', async (t) => {
+test('an unknown e-mail address gets a stable response of the same shape', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { email } = await createRecipient(t, vault);
@@ -60,18 +60,21 @@ test('an address that nobody has is answered alike, again and again', async (t) 
   }
 });
 
-test('to two who ask an address shows one key, real or not, and goes by two ids', async (t) => {
+test('all sharers see one key for an e-mail address, but different recipient ids', async (t) => {
   const { vault } = t.context;
   const [one, other] = [await createPerson(vault), await createPerson(vault)];
   const { email } = await createRecipient(t, vault);
-  for (const address of [email, strangersAddress()]) {
-    const [first, second] = [await askKey(one.api, address), await askKey(other.api, address)];
+  for (const recipientEmail of [email, strangersAddress()]) {
+    const [first, second] = [
+      await askKey(one.api, recipientEmail),
+      await askKey(other.api, recipientEmail),
+    ];
     t.is(first.body.publicKey, second.body.publicKey);
     t.not(first.body.recipientId, second.body.recipientId);
   }
 });
 
-test('a user of two tenants shares in each of them, with a key of its own', async (t) => {
+test('a user of two tenants shares in each of them, with separate keys', async (t) => {
   const { vault } = t.context;
   const { api: one, userId } = await createPerson(vault);
   const other = await createApi(vault, { userId, tenantId: 'elsewhere' });
@@ -86,7 +89,7 @@ test('a user of two tenants shares in each of them, with a key of its own', asyn
   }
 });
 
-test('who has no sharing key, is not active or of another tenant is as unknown as nobody', async (t) => {
+test('a user without key, active account or this tenant looks unknown', async (t) => {
   const { vault } = t.context;
   const sql = createSql(vault);
   const { api } = await createPerson(vault);
@@ -104,7 +107,11 @@ test('who has no sharing key, is not active or of another tenant is as unknown a
     t.is(row?.['recipient_user_id'], null);
     await sql('delete from sharing_keys where user_id = $1', [userId]);
     await sql('delete from accounts where id = $1', [userId]);
-    t.deepEqual((await askKey(api, email)).body, body, 'the same without an account');
+    t.deepEqual(
+      (await askKey(api, email)).body,
+      body,
+      'the response is the same without an account',
+    );
   }
 });
 
@@ -122,7 +129,7 @@ test('a decoy gives way to the real key once there is one', async (t) => {
   t.is(real.body.recipientId, decoy.body.recipientId);
 });
 
-test('one’s own address is refused, with a sharing key or without', async (t) => {
+test('one’s own e-mail address is refused, with or without a sharing key', async (t) => {
   const { vault } = t.context;
   for (const person of [await createPerson(vault), await createRecipient(t, vault)]) {
     const { status, body } = await askKey(person.api, person.email);
@@ -134,14 +141,14 @@ test('one’s own address is refused, with a sharing key or without', async (t) 
   }
 });
 
-test('what is no address is refused', async (t) => {
+test('a malformed e-mail address is refused', async (t) => {
   const { api } = await createPerson(t.context.vault);
-  for (const address of ['', 'nobody', 'a@b@c.org', `${'a'.repeat(250)}@example.org`]) {
-    t.is((await askKey(api, address)).body.code, 'validation_failed', address);
+  for (const email of ['', 'nobody', 'a@b@c.org', `${'a'.repeat(250)}@example.org`]) {
+    t.is((await askKey(api, email)).body.code, 'validation_failed', email);
   }
 });
 
-test('an address is looked up so often an hour, whatever it is for, and a name of one’s own always', async (t) => {
+test('look-ups by e-mail address have an hourly limit; those by id have none', async (t) => {
   const vault = await startReadyVault({ LIMITS_SHARE_KEY_USER: '3/1h' });
   t.teardown(() => vault.stop());
   const { api } = await createPerson(vault);

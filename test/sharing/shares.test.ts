@@ -34,7 +34,7 @@ const list = (api: Api, id: string, query = '') =>
 const unshare = (api: Api, id: string, shareId: unknown) =>
   api.send('DELETE', `/v1/documents/${id}/shares/${String(shareId)}`);
 
-test('a share is answered and listed alike for a recipient and for nobody', async (t) => {
+test('a share is returned and listed alike for known and unknown recipients', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
@@ -64,7 +64,7 @@ test('a share is answered and listed alike for a recipient and for nobody', asyn
   t.deepEqual((await list(api, id)).body, answers.map(({ body }) => body).toReversed());
 });
 
-test('a recipient goes by address or by id, and by exactly one of them', async (t) => {
+test('a recipient is named by e-mail address or by id, but not by both', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const [one, other] = [await storeDocument(t, api), await storeDocument(t, api)];
@@ -85,7 +85,7 @@ test('a recipient goes by address or by id, and by exactly one of them', async (
   }
 });
 
-test('an id that no address has is shared with all the same, and so is another sharer’s', async (t) => {
+test('a share with an unknown recipient id, or one of another sharer, succeeds too', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
@@ -103,7 +103,7 @@ test('an id that no address has is shared with all the same, and so is another s
   t.deepEqual(rows, [{ recipient_user_id: null }, { recipient_user_id: null }]);
 });
 
-test('a second share with a recipient is refused while the first lives, and replaces it then', async (t) => {
+test('a second share with a recipient is refused until the first one has ended', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
@@ -123,7 +123,7 @@ test('a second share with a recipient is refused while the first lives, and repl
   t.is(Object.keys(body).length, 2);
 });
 
-test('a share that is sent again under its Idempotency-Key is answered again', async (t) => {
+test('a share repeated under its Idempotency-Key is replayed', async (t) => {
   const { api } = await createPerson(t.context.vault);
   const { id } = await storeDocument(t, api);
   const request = {
@@ -137,7 +137,7 @@ test('a share that is sent again under its Idempotency-Key is answered again', a
   t.is((await entriesOf(t.context.vault, id)).length, 2);
 });
 
-test('of ten shares with one recipient at once one is made', async (t) => {
+test('one of ten concurrent shares with one recipient is created', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
@@ -148,7 +148,7 @@ test('of ten shares with one recipient at once one is made', async (t) => {
   t.deepEqual(countStatuses(await shareTen(strangersAddress())), { 201: 1, 409: 9 });
 });
 
-test('a share of a document that is being deleted finds none', async (t) => {
+test('a share of a document that is being deleted is not found', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const { api } = await createPerson(vault);
@@ -163,7 +163,7 @@ test('a share of a document that is being deleted finds none', async (t) => {
   t.is((await late).body.code, 'not_found');
 });
 
-test('what is no share is refused', async (t) => {
+test('a malformed share is refused', async (t) => {
   const { api } = await createPerson(t.context.vault);
   const { id } = await storeDocument(t, api);
   const refused = [
@@ -191,7 +191,7 @@ test('what is no share is refused', async (t) => {
   t.is((await entriesOf(t.context.vault, id)).length, 1);
 });
 
-test('shares come in pages, newest first', async (t) => {
+test('shares are listed in pages, newest first', async (t) => {
   const { api } = await createPerson(t.context.vault);
   const { id } = await storeDocument(t, api);
   const ids: unknown[] = [];
@@ -210,7 +210,7 @@ test('shares come in pages, newest first', async (t) => {
   t.is((await list(api, id, '?limit=0')).status, 400);
 });
 
-test('a share is ended once, by its document', async (t) => {
+test('a share is ended once, under the path of its document', async (t) => {
   const { api } = await createPerson(t.context.vault);
   const [{ id }, other] = [await storeDocument(t, api), await storeDocument(t, api)];
   const shareId = (await share(api, id, { recipientId: randomUUID() })).body.id;
@@ -220,7 +220,7 @@ test('a share is ended once, by its document', async (t) => {
   t.deepEqual((await list(api, id)).body, []);
 });
 
-test('a stranger finds nothing to share, list or end', async (t) => {
+test('a stranger finds no document to share, and no share to list or end', async (t) => {
   const { vault } = t.context;
   const { api } = await createPerson(vault);
   const { id } = await storeDocument(t, api);
@@ -270,7 +270,7 @@ test('each share and its end leave an entry that names nobody', async (t) => {
   t.false(text.includes(recipient.email) || text.includes(recipient.userId));
 });
 
-test('while too many entries wait for a signature nothing is shared, and shares still end', async (t) => {
+test('above the limit of unsigned entries sharing fails, but shares can end', async (t) => {
   const { vault, signer, stop } = await startVaultWithSigner({ AUDIT_BACKLOG_LIMIT: '20' });
   t.teardown(stop);
   const { api } = await createPerson(vault);

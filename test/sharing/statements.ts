@@ -1,10 +1,10 @@
 import type { KyselyPlugin } from 'kysely';
 import type { Database, Tx } from '../../app/db/database.ts';
 
-/** A database that writes down the statements of its transactions, but for their values. */
+/** A database that records the statements of its transactions without their values. */
 export interface RecordedDatabase {
   readonly db: Database;
-  /** What was recorded since it was last asked. */
+  /** Returns the statements since the last call. */
   take(): string[];
 }
 

@@ -1,11 +1,11 @@
 import { pathOf } from '../support/client/recording-fetch.ts';
 
-/** A way to the vault on which a test may change what it answers. */
+/** A connection to the vault whose responses a test may change. */
 export interface TamperedLine {
   readonly fetch: typeof globalThis.fetch;
-  /** The bodies sent so far. */
+  /** Bodies of all requests so far. */
   readonly sent: readonly string[];
-  /** While `work` runs, JSON answers from this path are what `change` makes of them. */
+  /** Replaces JSON responses of this path by what `change` returns, while `work` runs. */
   tamper(path: string, change: (body: object) => unknown, work: () => Promise<void>): Promise<void>;
 }
 

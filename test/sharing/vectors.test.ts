@@ -29,19 +29,19 @@ const { sharing } = await readVectors(
 );
 const { masterKey, privateKey, publicKey, documentId, documentKey, wrappedKey } = sharing;
 
-test('a document key that a second implementation sealed opens', async (t) => {
+test('a document key sealed by a second implementation opens', async (t) => {
   t.deepEqual(await openDocumentKey(privateKey, documentId, wrappedKey), documentKey);
   t.deepEqual(await openDocumentKey(privateKey, documentId.toUpperCase(), wrappedKey), documentKey);
 });
 
-test('what is sealed opens again, is 80 bytes and never the same', async (t) => {
+test('a sealed key opens again, has 80 bytes, and is never the same', async (t) => {
   const sealed = await sealDocumentKey(publicKey, documentId, documentKey);
   t.is(sealed.length, 80);
   t.deepEqual(await openDocumentKey(privateKey, documentId, sealed), documentKey);
   t.notDeepEqual(await sealDocumentKey(publicKey, documentId, documentKey), sealed);
 });
 
-test('a sealed key opens for no other document, no other recipient, and not with a byte changed', async (t) => {
+test('a sealed key opens for its document and recipient only, and if unchanged', async (t) => {
   const other = documentId.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
   await t.throwsAsync(openDocumentKey(privateKey, other, wrappedKey));
   const stranger = await createKeyPair();
@@ -59,19 +59,19 @@ test('nothing is sealed to a public key of small order', async (t) => {
   await t.throwsAsync(sealDocumentKey(new Uint8Array(32), documentId, documentKey));
 });
 
-test('the private key is wrapped as the format says', async (t) => {
+test('the wrapped private key matches the test vectors', async (t) => {
   t.deepEqual(await wrapPrivateKey(masterKey, privateKey), sharing.wrappedPrivateKey);
   t.deepEqual(await unwrapPrivateKey(masterKey, sharing.wrappedPrivateKey), privateKey);
   const another = unwrapPrivateKey(randomBytes(32), sharing.wrappedPrivateKey);
   await t.throwsAsync(another, { code: 'invalid_envelope' });
 });
 
-test('vault and client give a key the same fingerprint', (t) => {
+test('vault and client compute the same fingerprint of a key', (t) => {
   t.is(fingerprintOf(publicKey), sharing.fingerprint);
   t.is(fingerprintOnServer(encodeBase64(publicKey)), sharing.fingerprint);
 });
 
-test('the values that the format’s description prints are those of the vectors', async (t) => {
+test('the values printed in docs/formats.md are those of the test vectors', async (t) => {
   const formats = await readFile(new URL('../../docs/formats.md', import.meta.url), 'utf8');
   const joined = formats.replaceAll(/\s/g, '');
   const { sharing } = await readVectors(

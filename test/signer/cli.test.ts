@@ -3,7 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import test from 'ava';
 import { createTokenFixture, type TokenFixture } from '../support/audit/token-fixture.ts';
 
-type Failure = { code: number; stdout: string; stderr: string };
+interface Failure {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();
@@ -16,16 +20,22 @@ async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promi
 
 async function failureOf(run: Promise<string>): Promise<Failure> {
   return run.then(
-    (output) => Promise.reject(new Error(`it did not fail: ${output}`)),
+    (output) => Promise.reject(new Error(`the command did not fail: ${output}`)),
     (error: Failure) => error,
   );
 }
 
-function labelOf({ purpose, generation }: { purpose: string; generation: number }): string {
+function labelOf({
+  purpose,
+  generation,
+}: {
+  readonly purpose: string;
+  readonly generation: number;
+}): string {
   return `${purpose}-${generation}`;
 }
 
-test.serial('several inits at once make one token and one key of each purpose', (t) =>
+test.serial('concurrent inits create one token and one key of each purpose', (t) =>
   withFixture(async (fixture) => {
     const outputs = await Promise.all([1, 2, 3].map(() => fixture.tool('init')));
     for (const line of ['initialised token', 'key audit-1', 'key token-1', 'key mac-1'])
@@ -35,7 +45,7 @@ test.serial('several inits at once make one token and one key of each purpose', 
   }),
 );
 
-test.serial('several keygens at once give every key a label of its own, without gaps', (t) =>
+test.serial('concurrent keygens give every key a label of its own, without gaps', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     await Promise.all(
@@ -53,16 +63,23 @@ test.serial('several keygens at once give every key a label of its own, without 
   }),
 );
 
-test.serial('who made a key of the same number as another takes it back and makes the next', (t) =>
-  withFixture(async (fixture) => {
-    await fixture.tool('init');
-    await fixture.operate('contest', 'audit');
-    t.deepEqual((await fixture.keys()).map(labelOf), ['audit-1', 'audit-2', 'audit-3', 'token-1']);
-    t.notRegex(await fixture.tool('self-test'), /FAILED/);
-  }),
+test.serial(
+  'a key that collides with a concurrent one is destroyed, and the next one created',
+  (t) =>
+    withFixture(async (fixture) => {
+      await fixture.tool('init');
+      await fixture.operate('contest', 'audit');
+      t.deepEqual((await fixture.keys()).map(labelOf), [
+        'audit-1',
+        'audit-2',
+        'audit-3',
+        'token-1',
+      ]);
+      t.notRegex(await fixture.tool('self-test'), /FAILED/);
+    }),
 );
 
-test.serial('list and export-public show the same key, by id and by label', (t) =>
+test.serial('list and export-public print the same key, by its id and by its label', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     for (const key of await fixture.keys()) {
@@ -76,7 +93,7 @@ test.serial('list and export-public show the same key, by id and by label', (t) 
   }),
 );
 
-test.serial('self-test finds what is wrong with a token, key by key', (t) =>
+test.serial('self-test reports the problems of a token for each key', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     await fixture.tool('keygen audit');
@@ -104,11 +121,14 @@ test.serial('self-test finds what is wrong with a token, key by key', (t) =>
   }),
 );
 
-test.serial('self-test says so when it cannot log in, and shows no PIN', (t) =>
+test.serial('self-test reports a failed login without printing the PIN', (t) =>
   withFixture(async (fixture) => {
     const without = await failureOf(fixture.tool('self-test'));
     t.is(without.code, 1);
-    t.is(without.stdout, 'FAILED log in: no token is labelled probatio test\n');
+    t.is(
+      without.stdout,
+      'FAILED log in: no token is labelled probatio test: run init, or check the label\n',
+    );
     await fixture.tool('init');
     await writeFile(fixture.environment.SIGNER_PIN_FILE, 'not-the-right-pin');
     const { code, stdout, stderr } = await failureOf(fixture.tool('self-test'));
@@ -136,7 +156,7 @@ const misuses = [
   'list x',
 ];
 for (const command of [...misuses, 'export-public', 'self-test now']) {
-  test.serial(`"${command}" is answered with the usage and nothing is done`, (t) =>
+  test.serial(`"${command}" is refused with the usage`, (t) =>
     withFixture(async (fixture) => {
       const { code, stdout, stderr } = await failureOf(fixture.tool(command));
       t.is(code, 2);
@@ -146,12 +166,12 @@ for (const command of [...misuses, 'export-public', 'self-test now']) {
   );
 }
 
-test.serial('a key that is not there, and a library that is none, are told in one line', (t) =>
+test.serial('a missing key and an invalid library are reported in one line', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     const missing = await failureOf(fixture.tool('export-public audit-7'));
     t.is(missing.code, 1);
-    t.is(missing.stderr, 'the token holds no key audit-7\n');
+    t.is(missing.stderr, 'the token holds no key audit-7: see list\n');
     const none = await failureOf(fixture.tool('list', { SIGNER_LIBRARY: '/dev/null' }));
     t.is(none.code, 1);
     t.is(none.stderr.trim().split('\n').length, 1, none.stderr);

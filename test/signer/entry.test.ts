@@ -2,12 +2,12 @@ import test from 'ava';
 import { EntryError, parseEntry } from '../../signer/protocol/entry.ts';
 import { canonicalText, sampleEntry } from './sample-entry.ts';
 
-test('a canonical entry parses to what it says', (t) => {
+test('a canonical text parses to its entry', (t) => {
   const entry = sampleEntry();
   t.deepEqual(parseEntry(canonicalText(entry)), entry);
 });
 
-test("a system event may name no tenant, owner, actor's id or request", (t) => {
+test('a system event may have no tenant, owner, actor id or request id', (t) => {
   const entry = sampleEntry({
     actor: { type: 'system', id: null },
     tenant: null,
@@ -24,11 +24,11 @@ const notCanonical: Record<string, string> = {
   'a space': canonical.replace(',', ', '),
   'a trailing newline': `${canonical}\n`,
   'members in another order': JSON.stringify(sampleEntry()),
-  'a member twice': canonical.replace('"v":1', '"v":1,"v":1'),
-  'an escape that is not needed': canonical.replace('"success"', '"succes\\u0073"'),
+  'a duplicate member': canonical.replace('"v":1', '"v":1,"v":1'),
+  'an unnecessary escape': canonical.replace('"success"', '"succes\\u0073"'),
   'a number in another form': canonical.replace('"v":1', '"v":1.0'),
   'a lone surrogate': canonical.replace('"success"', '"\\ud800"'),
-  'a number beyond all doubles': canonical.replace('"v":1', '"v":1e999'),
+  'a number beyond the range of doubles': canonical.replace('"v":1', '"v":1e999'),
 };
 for (const [name, text] of Object.entries(notCanonical)) {
   test(`${name} is not canonical`, (t) => {
@@ -41,7 +41,7 @@ const notEntries: Record<string, unknown> = {
   'a bare string': 'text',
   'an array': [sampleEntry()],
   'an entry without salt': unsalted,
-  'an entry with a member more': { ...sampleEntry(), extra: 1 },
+  'an entry with an unknown member': { ...sampleEntry(), extra: 1 },
   'an entry with a __proto__ member': JSON.parse(canonical.replace('{', '{"__proto__":{},')),
   'an entry of another version': { ...sampleEntry(), v: 2 },
   'an entry whose id is no UUID': { ...sampleEntry(), id: '1' },
@@ -51,7 +51,7 @@ const notEntries: Record<string, unknown> = {
   'an entry of an impossible day': { ...sampleEntry(), timestamp: '2026-02-30T00:00:00.000Z' },
   'an entry numbered 0': { ...sampleEntry(), seq: 0 },
   'an entry whose data is an array': { ...sampleEntry(), data: [] },
-  'an entry with a foreign actor type': { ...sampleEntry(), actor: { type: 'root', id: 'x' } },
+  'an entry with an unknown actor type': { ...sampleEntry(), actor: { type: 'root', id: 'x' } },
 };
 for (const [name, value] of Object.entries(notEntries)) {
   test(`${name} is not an entry`, (t) => {

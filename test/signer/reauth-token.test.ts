@@ -15,21 +15,21 @@ const claims = {
   purpose: 'reauth',
 };
 
-test('a reauth token of five minutes is signed', (t) => {
+test('a reauthentication token with a lifetime of five minutes is signed', (t) => {
   t.is(checkClaims('reauth+jwt', claims, now), 'reauth+jwt');
 });
 
 const refused: Record<string, object> = {
-  'a life over five minutes': { ...claims, exp: iat + 301 },
+  'a lifetime over five minutes': { ...claims, exp: iat + 301 },
   'another purpose': { ...claims, purpose: 'login' },
   'no purpose': { ...claims, purpose: undefined },
   'several audiences': { ...claims, aud: ['vault', 'elsewhere'] },
-  'what an access token may do': { ...claims, authz: { roles: ['user'], scopes: [] } },
+  'the rights of an access token': { ...claims, authz: { roles: ['user'], scopes: [] } },
   'a time in the future': { ...claims, iat: iat + 600, exp: iat + 700 },
   'a time in the past': { ...claims, iat: iat - 200, exp: iat + 100 },
 };
 for (const [what, wrong] of Object.entries(refused)) {
-  test(`a reauth token with ${what} is not signed`, (t) => {
+  test(`a reauthentication token with ${what} is not signed`, (t) => {
     t.throws(() => checkClaims('reauth+jwt', wrong, now), {
       instanceOf: SignerRefused,
       code: 'not_permitted',

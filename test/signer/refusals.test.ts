@@ -32,7 +32,7 @@ function sampleClaims(change: Record<string, unknown> = {}): Record<string, unkn
   return { ...registered, iat, exp: iat + 900, jti: randomUUID(), tenant_id: 'default', ...change };
 }
 
-test('an access token verifies against the listed key, and says what was asked', async (t) => {
+test('an access token verifies with the listed key and has the requested claims', async (t) => {
   const claims = sampleClaims({ authz: { roles: ['user'], scopes: [] } });
   const keyId = await signer.keyId('token');
   const token = await signer.client.signToken({ keyId, typ: 'at+jwt', claims });
@@ -51,8 +51,8 @@ const refusedTokens: Record<string, { typ: string; claims: Record<string, unknow
   'a typ of Object.prototype': { typ: 'toString', claims: sampleClaims() },
   'no subject': { typ: 'at+jwt', claims: sampleClaims({ sub: undefined }) },
   'an empty audience': { typ: 'at+jwt', claims: sampleClaims({ aud: [] }) },
-  'a life over 15 minutes': { typ: 'at+jwt', claims: sampleClaims({ exp: now + 2000 }) },
-  'an end before its beginning': { typ: 'at+jwt', claims: sampleClaims({ exp: now - 100 }) },
+  'a lifetime over 15 minutes': { typ: 'at+jwt', claims: sampleClaims({ exp: now + 2000 }) },
+  'an exp before its iat': { typ: 'at+jwt', claims: sampleClaims({ exp: now - 100 }) },
   'an iat in the future': {
     typ: 'at+jwt',
     claims: sampleClaims({ iat: now + 600, exp: now + 900 }),
@@ -80,7 +80,11 @@ test('MACs differ by label and stay the same across restarts', async (t) => {
   await second.stop();
 });
 
-type Exchange = { method: string; path: string; body?: string };
+interface Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+}
 
 async function send({ method, path, body }: Exchange) {
   const socketPath = fixture.environment.SIGNER_SOCKET_PATH;
@@ -92,8 +96,8 @@ async function send({ method, path, body }: Exchange) {
 
 const unknownKeyId = 'f'.repeat(32);
 const refusedRequests: [string, Exchange, number, string][] = [
-  ['a MAC of a foreign label', post('/v1/mac', { label: 'totp' }), 403, 'not_permitted'],
-  ['a field too many', post('/v1/mac', { label: 'decoy', key: 1 }), 400, 'invalid_request'],
+  ['a MAC of an unknown label', post('/v1/mac', { label: 'totp' }), 403, 'not_permitted'],
+  ['an unknown field', post('/v1/mac', { label: 'decoy', key: 1 }), 400, 'invalid_request'],
   [
     'an empty batch',
     post('/v1/seal', { keyId: unknownKeyId, entries: [] }),
@@ -110,10 +114,10 @@ const refusedRequests: [string, Exchange, number, string][] = [
   ['a new MAC key', post('/v1/keys', { purpose: 'mac' }), 400, 'invalid_request'],
   ['broken JSON', { method: 'POST', path: '/v1/seal', body: '{' }, 400, 'invalid_request'],
   ['an unknown path', { method: 'GET', path: '/v1/sign' }, 404, 'not_found'],
-  ['another method', { method: 'GET', path: '/v1/seal' }, 405, 'method_not_allowed'],
+  ['an unsupported method', { method: 'GET', path: '/v1/seal' }, 405, 'method_not_allowed'],
 ];
 for (const [name, exchange, status, code] of refusedRequests) {
-  test(`${name} is answered ${status} ${code}`, async (t) => {
+  test(`${name} is refused with ${status} ${code}`, async (t) => {
     t.deepEqual(await send(exchange), { status, code });
   });
 }

@@ -22,7 +22,7 @@ export function sampleEntry(change: Partial<AuditEntry> = {}): AuditEntry {
   };
 }
 
-/** The canonical text of any value, for those who mean it to be refused as well. */
+/** Returns the canonical text of any value, including those that the signer must refuse. */
 export function canonicalText(value: unknown): string {
   return canonicalize(value) ?? '';
 }

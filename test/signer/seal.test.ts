@@ -28,7 +28,8 @@ test.after.always(async () => {
 });
 
 function sealOf(result: SealResult | undefined) {
-  if (!result || 'error' in result) throw new Error(`not sealed: ${JSON.stringify(result)}`);
+  if (result === undefined || 'error' in result)
+    throw new Error(`not sealed: ${JSON.stringify(result)}`);
   return result;
 }
 
@@ -51,23 +52,22 @@ test('a full batch is sealed, in order, with signatures that node:crypto verifie
   }
 });
 
-test('openssl alone verifies a seal', async (t) => {
+test('the openssl command alone verifies a seal', async (t) => {
   const entry = sampleText();
   const seal = sealOf((await signer.seal([entry]))[0]);
   const key = (await signer.client.listKeys()).find(({ keyId }) => keyId === seal.keyId);
   const path = (name: string): string => join(fixture.directory, name);
   await writeFile(path('entry.json'), entry.text);
   await writeFile(path('sig.der'), Buffer.from(seal.signature, 'base64'));
-  await writeFile(
-    path('key.pem'),
-    `-----BEGIN PUBLIC KEY-----\n${key?.publicKey.replaceAll(/.{64}/g, '$&\n')}\n-----END PUBLIC KEY-----\n`,
-  );
+  const base64 = key?.publicKey.replaceAll(/.{64}/g, '$&\n');
+  const pem = `-----BEGIN PUBLIC KEY-----\n${base64}\n-----END PUBLIC KEY-----\n`;
+  await writeFile(path('key.pem'), pem);
   const command = `openssl dgst -sha3-256 -verify key.pem -signature sig.der entry.json`;
   const { stdout } = await promisify(exec)(command, { cwd: fixture.directory });
   t.is(stdout.trim(), 'Verified OK');
 });
 
-test('a poison entry gets its fault in its own place and fails nobody else', async (t) => {
+test('an invalid entry gets its fault in its own place, and the others are sealed', async (t) => {
   const [first, last, other] = [sampleText(), sampleText(), sampleText()];
   const results = await signer.seal([
     first,
@@ -89,11 +89,11 @@ test('a poison entry gets its fault in its own place and fails nobody else', asy
   t.is(sealOf(results.at(-1)).hash, hash('sha3-256', last.text));
 });
 
-test('batches in flight together do not mix', async (t) => {
+test('concurrent batches do not mix', async (t) => {
   const batches = Array.from({ length: 6 }, () => Array.from({ length: 40 }, () => sampleText()));
-  const answers = await Promise.all(batches.map((batch) => signer.seal(batch)));
+  const responses = await Promise.all(batches.map((batch) => signer.seal(batch)));
   t.deepEqual(
-    answers.map((results) => results.map((result) => sealOf(result).hash)),
+    responses.map((results) => results.map((result) => sealOf(result).hash)),
     batches.map((batch) => batch.map(({ text }) => hash('sha3-256', text))),
   );
 });

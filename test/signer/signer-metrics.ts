@@ -1,4 +1,4 @@
-/** How often a PKCS#11 function was called, by the metrics' text. */
+/** Returns how often a PKCS#11 function was called, according to the text of the metrics. */
 export function countOf(metrics: string, operation: string): number {
   const line = `signer_pkcs11_operation_seconds_count{operation="${operation}"} `;
   const errors = `signer_pkcs11_errors_total{operation="${operation}",`;

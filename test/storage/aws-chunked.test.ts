@@ -16,14 +16,14 @@ function encode(bytes: Buffer, pieceBytes: number): Buffer {
   return Buffer.concat(out);
 }
 
-test('the body is framed, and its trailer carries the SHA-256', (t) => {
+test('the body is framed, and its trailer has the SHA-256', (t) => {
   // FIPS 180-2, appendix B.1.
   const sha256 = 'ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=';
   const encoded = encode(Buffer.from('abc'), 2).toString();
   t.is(encoded, `3\r\nabc\r\n0\r\nx-amz-checksum-sha256:${sha256}\r\n\r\n`);
 });
 
-test('the announced length is the encoded one, at and around the borders of chunks', (t) => {
+test('the announced length is the encoded one, also around the limits of chunks', (t) => {
   const sizes = [
     1,
     2,
@@ -39,7 +39,7 @@ test('the announced length is the encoded one, at and around the borders of chun
   }
 });
 
-test('how the source is cut does not change what is sent', (t) => {
+test('the sizes of the source’s chunks do not change what is sent', (t) => {
   const bytes = testBytes(chunkBytes + 5, 1);
   const whole = encode(bytes, bytes.length);
   for (const pieceBytes of [1_000, 65_536, chunkBytes, chunkBytes + 1]) {

@@ -17,7 +17,7 @@ test.after.always(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test('the hash is SHA3-256 of all stored bytes', async (t) => {
+test('the hash is the SHA3-256 of all stored bytes', async (t) => {
   const contents = [testBytes(partBytes, 1), testBytes(partBytes, 2), testBytes(777, 3)];
   const { key, version } = await storeObject(store, contents);
   const whole = Buffer.concat(contents);
@@ -40,14 +40,14 @@ test('more objects than threads are all hashed', async (t) => {
   t.deepEqual(hashes, expected);
 });
 
-test('a missing or changed object is told apart, and the thread goes on', async (t) => {
+test('missing and changed objects give distinct errors, and the thread continues', async (t) => {
   const { key, version } = await storeObject(store, [testBytes(1_000, 1)]);
   await throwsCode(t, hasher.hash(newKey(), version), 'object_not_found');
   await throwsCode(t, hasher.hash(key, 'another'), 'version_changed');
   t.is((await hasher.hash(key, version)).size, 1_000);
 });
 
-test('a thread that cannot start fails its jobs and no more', async (t) => {
+test('a thread that cannot start fails its jobs and no others', async (t) => {
   const noDirectory = JSON.parse('{"driver":"filesystem"}') as StoreConfig;
   const broken = createObjectHasher(noDirectory, { concurrency: 1 });
   t.teardown(() => broken.close());
@@ -55,7 +55,7 @@ test('a thread that cannot start fails its jobs and no more', async (t) => {
   for (const job of jobs) await throwsCode(t, job, 'storage_unavailable');
 });
 
-test('closing refuses what waits, what runs and what comes', async (t) => {
+test('closing rejects waiting, running and later jobs', async (t) => {
   const { key, version } = await storeObject(store, [testBytes(partBytes, 1)]);
   const closing = createObjectHasher(config, { concurrency: 1 });
   const jobs = [closing.hash(key, version), closing.hash(key, version)];

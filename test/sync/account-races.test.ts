@@ -29,20 +29,23 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 
 interface Writers {
   readonly deviceIds: readonly string[];
-  /** How often each answer came, as `201 done` or `401 invalid_token`. */
+  /** Number of responses by status and code, such as `201 done` or `401 invalid_token`. */
   readonly answers: ReadonlyMap<string, number>;
-  /** Resolves once so many more objects were made. */
+  /** Resolves once this many more objects were created. */
   untilMore(count: number): Promise<void>;
-  /** Resolves once each of them was refused for its session or its device. */
+  /** Resolves once every writer was refused for its session or its device. */
   untilRefused(): Promise<void>;
 }
 
 const isFinal = (answer: string) => /^40[13] /.test(answer);
 
-/** Four devices of an account change, delete and make a few objects, three lanes each, until refused. */
+/**
+ * Starts four devices of an account, with three writers each, that change, delete and create
+ * objects until they are refused.
+ */
 async function startWriters(vault: TestVault, { account, token }: Recoverable): Promise<Writers> {
   const objectIds = numbers(3).map(() => randomUUID());
-  // The owner's own session is bound to the first.
+  // The first device is bound to the owner's own session.
   const first = await createDevice(vault, token);
   const others = await Promise.all(numbers(3).map(() => createDevice(vault, token)));
   const deviceIds = [first, ...others];
@@ -92,39 +95,42 @@ async function startWriters(vault: TestVault, { account, token }: Recoverable): 
   };
 }
 
-test.serial('writes that meet a revocation and a rekey are done or refused', async (t) => {
-  const { vault } = t.context;
-  const owner = await createRecoverable(vault);
-  const { token } = owner;
-  const headers = await reauthHeader(vault, owner);
-  const { deviceIds, answers, ...writers } = await startWriters(vault, owner);
-  await writers.untilMore(20);
-  const revoked = await ask(vault, token, 'DELETE', `/devices/${deviceIds[1]}`);
-  t.is(revoked.status, 204);
-  await writers.untilMore(20);
-  const { saltHex: salt, verifierHex: verifier } = inventAccount();
-  const rekeyed = await send('PUT', `${vault.baseUrl}/v1/auth/credentials`, {
-    token,
-    headers,
-    json: {
-      salt,
-      verifier,
-      masterEnvelope: anyEnvelope(),
-      recovery: { encryptedEnvelope: anyEnvelope(), ...recoveryFields(inventAccount()) },
-      devices: deviceIds
-        .filter((deviceId) => deviceId !== deviceIds[1])
-        .map((deviceId) => ({ deviceId, encryptedEnvelope: anyEnvelope() })),
-      keyring: randomBytes(60).toString('base64'),
-    },
-  });
-  t.is(rekeyed.status, 204);
-  await writers.untilRefused();
-  const failures = [...answers.keys()].filter((answer) => answer.startsWith('5'));
-  t.deepEqual(failures, []);
-});
+test.serial(
+  'writes concurrent with a revocation and a rekey either succeed or are refused',
+  async (t) => {
+    const { vault } = t.context;
+    const owner = await createRecoverable(vault);
+    const { token } = owner;
+    const headers = await reauthHeader(vault, owner);
+    const { deviceIds, answers, ...writers } = await startWriters(vault, owner);
+    await writers.untilMore(20);
+    const revoked = await ask(vault, token, 'DELETE', `/devices/${deviceIds[1]}`);
+    t.is(revoked.status, 204);
+    await writers.untilMore(20);
+    const { saltHex: salt, verifierHex: verifier } = inventAccount();
+    const rekeyed = await send('PUT', `${vault.baseUrl}/v1/auth/credentials`, {
+      token,
+      headers,
+      json: {
+        salt,
+        verifier,
+        masterEnvelope: anyEnvelope(),
+        recovery: { encryptedEnvelope: anyEnvelope(), ...recoveryFields(inventAccount()) },
+        devices: deviceIds
+          .filter((deviceId) => deviceId !== deviceIds[1])
+          .map((deviceId) => ({ deviceId, encryptedEnvelope: anyEnvelope() })),
+        keyring: randomBytes(60).toString('base64'),
+      },
+    });
+    t.is(rekeyed.status, 204);
+    await writers.untilRefused();
+    const failures = [...answers.keys()].filter((answer) => answer.startsWith('5'));
+    t.deepEqual(failures, []);
+  },
+);
 
 test.serial(
-  'writes that meet the end of the account are done or refused, and leave nothing',
+  'writes concurrent with a closure either succeed or are refused, and leave nothing',
   async (t) => {
     const { vault } = t.context;
     const owner = await createRecoverable(vault);

@@ -6,7 +6,7 @@ import { placesOf } from '../../app/sync/merge/merge.ts';
 import { startVault } from '../support/vault/vault.ts';
 import { change, createDevice, createObject } from '../support/sync/devices.ts';
 
-test('of the history since an old base only what a write meets is read', async (t) => {
+test('a write with an old base reads only the history of the fields that it changes', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const device = await createDevice(vault);

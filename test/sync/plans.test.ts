@@ -11,7 +11,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Which index is read, and how many rows in vain, under row-level security. */
+/** Statements, with the index that each must use under row-level security. */
 const lookups: [statement: string, index: string][] = [
   ['select * from devices where device_id = $1', 'devices_pkey'],
   ['select * from sync_objects where object_id = $1', 'sync_objects_pkey'],
@@ -21,7 +21,7 @@ const lookups: [statement: string, index: string][] = [
   ['select * from sync_history where object_id = $1 order by id limit 10', 'sync_history_object'],
 ];
 
-test('every look-up of synchronisation reads an index of the user’s in the tenant', async (t) => {
+test('every look-up of synchronisation uses an index of the user in the tenant', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const owner = new Client({ connectionString: vault.databases.admin });
@@ -30,14 +30,17 @@ test('every look-up of synchronisation reads an index of the user’s in the ten
   const [userId, objectId] = [randomUUID(), randomUUID()];
   await owner.query(`
     create temporary table many as
-      select case when i % 20 = 0 then '${userId}'::uuid else md5((i % 20)::text)::uuid end as user_id,
+      select
+        case when i % 20 = 0 then '${userId}'::uuid else md5((i % 20)::text)::uuid end as user_id,
         case when i % 40 = 0 then 'one' else 'two' end as tenant_id,
         case when i = 0 then '${objectId}'::uuid else gen_random_uuid() end as id, i
       from generate_series(0, 19999) i;
     insert into devices (user_id, tenant_id, device_id) select user_id, tenant_id, id from many;
-    insert into sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+    insert into sync_objects
+        (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
       select user_id, tenant_id, id, 1, '{}', i, now() from many;
-    insert into sync_history (id, user_id, tenant_id, object_id, version, status, device_id, changed_at)
+    insert into sync_history
+        (id, user_id, tenant_id, object_id, version, status, device_id, changed_at)
       select gen_random_uuid(), user_id, tenant_id, id, 1, 'APPLIED', id, now() from many;
     insert into sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
       select user_id, tenant_id, id, '', '', now() from many;

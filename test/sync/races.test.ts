@@ -24,7 +24,7 @@ test.after.always((t) => t.context.vault.stop());
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-test.serial('50 writes of one object at once make 50 versions without a gap', async (t) => {
+test.serial('50 concurrent writes of one object create 50 versions without a gap', async (t) => {
   const { vault, sql } = t.context;
   const [device, other] = await createTwo(vault);
   const id = await createObject(device, {});
@@ -60,43 +60,39 @@ test.serial('50 writes of one object at once make 50 versions without a gap', as
   );
 });
 
-test.serial(
-  'a device that is revoked during its write has written before or not at all',
-  async (t) => {
-    const { vault, sql } = t.context;
-    const device = await createDevice(vault);
-    const { userId } = device.api.caller;
-    const keeper = await createApi(vault, { userId, scopes: ['keys:manage', 'uploads:write'] });
-    const revoke = (deviceId: string) =>
-      keeper.send('DELETE', `/v1/crypto/keys/devices/${deviceId}`);
-    const id = await createObject(device, { a: 1 });
+test.serial('a device revoked during its write has written before or not at all', async (t) => {
+  const { vault, sql } = t.context;
+  const device = await createDevice(vault);
+  const { userId } = device.api.caller;
+  const keeper = await createApi(vault, { userId, scopes: ['keys:manage', 'uploads:write'] });
+  const revoke = (deviceId: string) => keeper.send('DELETE', `/v1/crypto/keys/devices/${deviceId}`);
+  const id = await createObject(device, { a: 1 });
 
-    const other = await createDevice(vault, { userId });
-    const revoked = await pauseAt(vault, 'update on devices');
-    const revoking = revoke(other.deviceId);
-    await untilWaiting(vault, 1);
-    const late = other.write(change(id, 1, { a: 2 }));
-    await untilWaiting(vault, 2);
-    await revoked.end();
-    t.is((await revoking).status, 204);
-    t.is(codeOf(await late), '403 device_blacklisted');
-    t.is((await sql('select 1 from sync_history where object_id = $1', [id])).length, 1);
+  const other = await createDevice(vault, { userId });
+  const revoked = await pauseAt(vault, 'update on devices');
+  const revoking = revoke(other.deviceId);
+  await untilWaiting(vault, 1);
+  const late = other.write(change(id, 1, { a: 2 }));
+  await untilWaiting(vault, 2);
+  await revoked.end();
+  t.is((await revoking).status, 204);
+  t.is(codeOf(await late), '403 device_blacklisted');
+  t.is((await sql('select 1 from sync_history where object_id = $1', [id])).length, 1);
 
-    const written = await pauseAt(vault, 'insert on sync_history');
-    const early = device.write(change(id, 1, { a: 3 }));
-    await untilWaiting(vault, 1);
-    const waiting = revoke(device.deviceId);
-    await untilWaiting(vault, 2);
-    await written.end();
-    t.is((await early).status, 200);
-    t.is((await waiting).status, 204);
-    const refused = await device.write(change(id, 2, { a: 4 }));
-    t.true(['401 invalid_token', '403 device_blacklisted'].includes(codeOf(refused)));
-  },
-);
+  const written = await pauseAt(vault, 'insert on sync_history');
+  const early = device.write(change(id, 1, { a: 3 }));
+  await untilWaiting(vault, 1);
+  const waiting = revoke(device.deviceId);
+  await untilWaiting(vault, 2);
+  await written.end();
+  t.is((await early).status, 200);
+  t.is((await waiting).status, 204);
+  const refused = await device.write(change(id, 2, { a: 4 }));
+  t.true(['401 invalid_token', '403 device_blacklisted'].includes(codeOf(refused)));
+});
 
 test.serial(
-  'of 50 writes of one field at once the first is applied, and all are kept',
+  'one of 50 concurrent writes of a field is applied, and all are recorded',
   async (t) => {
     const { vault, sql } = t.context;
     const device = await createDevice(vault);
@@ -114,7 +110,7 @@ test.serial(
   },
 );
 
-test.serial('of creations of one object at once one makes it', async (t) => {
+test.serial('one of concurrent creations of an object succeeds', async (t) => {
   const device = await createDevice(t.context.vault);
   const objectId = randomUUID();
   const answers = await Promise.all(
@@ -126,7 +122,7 @@ test.serial('of creations of one object at once one makes it', async (t) => {
   ]);
 });
 
-test.serial('a request sent again under its id is answered again and not done again', async (t) => {
+test.serial('a request repeated under its id is replayed and not executed again', async (t) => {
   const { vault, sql } = t.context;
   const device = await createDevice(vault);
   const under = (id: string) => ({ 'x-sync-request-id': id });
@@ -180,7 +176,7 @@ test.serial('a request sent again under its id is answered again and not done ag
   t.like(free.body, { status: 'APPLIED', version: 4 });
 });
 
-test.serial('a request that is refused may be sent again under its id', async (t) => {
+test.serial('a refused request may be sent again under its id', async (t) => {
   const device = await createDevice(t.context.vault);
   const headers = { 'x-sync-request-id': randomUUID() };
   const objectId = randomUUID();
@@ -189,47 +185,53 @@ test.serial('a request that is refused may be sent again under its id', async (t
   t.is((await device.write(change(objectId, 1, { a: 1 }), headers)).status, 200);
 });
 
-test.serial('of requests under one id at once one acts, and all get its answer', async (t) => {
-  const { vault, sql } = t.context;
-  const device = await createDevice(vault);
-  const id = await createObject(device, { a: 1 });
-  const headers = { 'x-sync-request-id': randomUUID() };
-  const paused = await pauseAt(vault, 'insert on sync_history');
-  const sent = numbers(3).map(() => device.write(change(id, 1, { a: 2 }), headers));
-  await untilWaiting(vault, 3);
-  await paused.end();
-  const answers = await Promise.all(sent);
-  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-  t.deepEqual(answers[1]?.body, answers[0]?.body);
-  t.deepEqual(answers[2]?.body, answers[0]?.body);
-  const kept = await sql('select version from sync_history where object_id = $1', [id]);
-  t.is(kept.length, 2);
-});
+test.serial(
+  'one of concurrent requests under one id is executed, and all get its response',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const device = await createDevice(vault);
+    const id = await createObject(device, { a: 1 });
+    const headers = { 'x-sync-request-id': randomUUID() };
+    const paused = await pauseAt(vault, 'insert on sync_history');
+    const sent = numbers(3).map(() => device.write(change(id, 1, { a: 2 }), headers));
+    await untilWaiting(vault, 3);
+    await paused.end();
+    const answers = await Promise.all(sent);
+    t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    t.deepEqual(answers[1]?.body, answers[0]?.body);
+    t.deepEqual(answers[2]?.body, answers[0]?.body);
+    const kept = await sql('select version from sync_history where object_id = $1', [id]);
+    t.is(kept.length, 2);
+  },
+);
 
-test.serial('of two writes under one id at once, of two objects, one acts', async (t) => {
-  const { vault, sql } = t.context;
-  const [one, two] = await createTwo(vault);
-  const ids = [await createObject(one, { a: 1 }), await createObject(one, { a: 1 })] as const;
-  const headers = { 'x-sync-request-id': randomUUID() };
-  const paused = await pauseAt(vault, 'insert on sync_history');
-  const first = one.write(change(ids[0], 1, { a: 2 }), headers);
-  await untilWaiting(vault, 1);
-  const others = [
-    two.write(change(ids[1], 1, { a: 2 }), headers),
-    two.create({ objectId: randomUUID(), data: {} }, headers),
-  ];
-  await untilWaiting(vault, 3);
-  await paused.end();
-  t.is((await first).status, 200);
-  for (const answer of others) t.is(codeOf(await answer), '409 sync_request_reused');
-  const versions = await sql(
-    'select version from sync_objects where object_id in ($1, $2) order by version',
-    [...ids],
-  );
-  t.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
-});
+test.serial(
+  'one of two concurrent writes of different objects under one id is executed',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const [one, two] = await createTwo(vault);
+    const ids = [await createObject(one, { a: 1 }), await createObject(one, { a: 1 })] as const;
+    const headers = { 'x-sync-request-id': randomUUID() };
+    const paused = await pauseAt(vault, 'insert on sync_history');
+    const first = one.write(change(ids[0], 1, { a: 2 }), headers);
+    await untilWaiting(vault, 1);
+    const others = [
+      two.write(change(ids[1], 1, { a: 2 }), headers),
+      two.create({ objectId: randomUUID(), data: {} }, headers),
+    ];
+    await untilWaiting(vault, 3);
+    await paused.end();
+    t.is((await first).status, 200);
+    for (const answer of others) t.is(codeOf(await answer), '409 sync_request_reused');
+    const versions = await sql(
+      'select version from sync_objects where object_id in ($1, $2) order by version',
+      [...ids],
+    );
+    t.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
+  },
+);
 
-test.serial('an old id that is removed while it is used again is free', async (t) => {
+test.serial('an expired request id that is removed while it is reused is free', async (t) => {
   const { vault, sql } = t.context;
   const device = await createDevice(vault);
   const id = await createObject(device, { a: 1 });
@@ -250,7 +252,7 @@ test.serial('an old id that is removed while it is used again is free', async (t
   t.like((await writing).body, { status: 'APPLIED', version: 3 });
 });
 
-/** What a reader of changes has been told, until a page is empty after `isOver`. */
+/** Reads changes until a page is empty after `isOver`, and returns them in order. */
 async function follow(device: SyncDevice, limit: number, isOver: () => boolean): Promise<string[]> {
   const seen: string[] = [];
   let cursor = '0';
@@ -264,35 +266,32 @@ async function follow(device: SyncDevice, limit: number, isOver: () => boolean):
   }
 }
 
-test.serial(
-  'a reader of changes during many commits sees each change once and skips none',
-  async (t) => {
-    const rounds = 200;
-    const lanes = 10;
-    const { vault } = t.context;
-    const device = await createDevice(vault);
-    let open = lanes;
-    const write = async () => {
-      const versions: string[] = [];
-      for (let n = 0; n < rounds / lanes; n += 1) {
-        // Half of the changes are of an object that changes once more.
-        const id = await createObject(device, { n });
-        if (n % 2 === 0) await device.write(change(id, 1, { n: -1 }));
-        versions.push(`${id} ${n % 2 === 0 ? 2 : 1}`);
-      }
-      open -= 1;
-      return versions;
-    };
-    const readers = [3, 1000].map((limit) => follow(device, limit, () => open === 0));
-    const written = (await Promise.all(numbers(lanes).map(write))).flat().toSorted();
-    for (const reader of readers) {
-      const seen = await reader;
-      t.is(new Set(seen).size, seen.length, 'nothing twice');
-      const latest = new Map(seen.map((line) => line.split(' ') as [string, string]));
-      const last = [...latest].map(([id, version]) => `${id} ${version}`);
-      t.deepEqual(last.toSorted(), written);
-      const order = Map.groupBy(seen, (line) => line.split(' ')[0]);
-      for (const versions of order.values()) t.deepEqual(versions, versions.toSorted());
+test.serial('a reader during many commits sees each change once and skips none', async (t) => {
+  const rounds = 200;
+  const lanes = 10;
+  const { vault } = t.context;
+  const device = await createDevice(vault);
+  let open = lanes;
+  const write = async () => {
+    const versions: string[] = [];
+    for (let n = 0; n < rounds / lanes; n += 1) {
+      // Half of the objects change once more.
+      const id = await createObject(device, { n });
+      if (n % 2 === 0) await device.write(change(id, 1, { n: -1 }));
+      versions.push(`${id} ${n % 2 === 0 ? 2 : 1}`);
     }
-  },
-);
+    open -= 1;
+    return versions;
+  };
+  const readers = [3, 1000].map((limit) => follow(device, limit, () => open === 0));
+  const written = (await Promise.all(numbers(lanes).map(write))).flat().toSorted();
+  for (const reader of readers) {
+    const seen = await reader;
+    t.is(new Set(seen).size, seen.length, 'no change twice');
+    const latest = new Map(seen.map((line) => line.split(' ') as [string, string]));
+    const last = [...latest].map(([id, version]) => `${id} ${version}`);
+    t.deepEqual(last.toSorted(), written);
+    const order = Map.groupBy(seen, (line) => line.split(' ')[0]);
+    for (const versions of order.values()) t.deepEqual(versions, versions.toSorted());
+  }
+});

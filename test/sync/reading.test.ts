@@ -38,7 +38,7 @@ async function list(device: SyncDevice, query = '') {
   };
 }
 
-test('a list has what is there; with a cursor it has what changed since, tombstones too', async (t) => {
+test('a list has all objects; with a cursor all later changes and tombstones', async (t) => {
   const device = await createDevice(t.context.vault);
   t.deepEqual(await list(device), { status: 200, items: [], total: 0, cursor: '0' });
   const [a, b, c] = [
@@ -71,7 +71,7 @@ test('a list has what is there; with a cursor it has what changed since, tombsto
   t.deepEqual((await list(device, `?limit=1&since=${page.cursor}`)).items, [`${a} 2`]);
 });
 
-test('a cursor beyond the newest change, as after a restore that nobody told of, is answered from the start', async (t) => {
+test('a cursor beyond the newest change (unreported restore) starts anew', async (t) => {
   const device = await createDevice(t.context.vault);
   t.like(await list(device, '?since=9'), { items: [], cursor: '0' });
   const id = await createObject(device, {});
@@ -79,7 +79,7 @@ test('a cursor beyond the newest change, as after a restore that nobody told of,
   t.like(await list(device, '?since=0'), { items: [`${id} 1`], cursor: '1' });
 });
 
-test('a query that is none is refused', async (t) => {
+test('a malformed query is refused', async (t) => {
   const device = await createDevice(t.context.vault);
   const id = await createObject(device, {});
   const queries = [
@@ -115,7 +115,7 @@ test('a query that is none is refused', async (t) => {
   }
 });
 
-test('a history is read page by page, also of a deleted object', async (t) => {
+test('a history is read page by page, also that of a deleted object', async (t) => {
   const device = await createDevice(t.context.vault);
   const id = await createObject(device, { a: 0 });
   for (const version of [1, 2, 3]) await device.write(change(id, version, { a: version }));
@@ -128,12 +128,12 @@ test('a history is read page by page, also of a deleted object', async (t) => {
     const history = body['history'] as { version: number; timestamp: string }[];
     versions.push(...history.map(({ version }) => version));
     const cursor = nextCursor(headers.get('link'));
-    path = cursor && `/v1/sync/${id}/history?limit=2&cursor=${cursor}`;
+    path = cursor === undefined ? undefined : `/v1/sync/${id}/history?limit=2&cursor=${cursor}`;
   }
   t.deepEqual(versions, [1, 2, 3, 4, 5]);
 });
 
-test('an export is RFC 8785 text to the byte', async (t) => {
+test('an export is canonical JSON (RFC 8785), byte for byte', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const text = async (id: string) => {
@@ -143,7 +143,7 @@ test('an export is RFC 8785 text to the byte', async (t) => {
     t.is(response.headers.get('content-type'), 'application/json; charset=utf-8');
     return response.text();
   };
-  // Keys that JavaScript puts in another order, and numbers and characters in many forms.
+  // The names sort differently in JavaScript, and numbers and characters have many forms.
   const data = {
     10: 1,
     9: 2,
@@ -194,7 +194,7 @@ function isWithinLimits(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.values(value).every(isWithinLimits);
 }
 
-test('versions follow each other in the history, also where another process has a clock that is ahead', async (t) => {
+test('versions stay in order in the history if another process’s clock is ahead', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const objectId = await createObject(device, {});

@@ -29,7 +29,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** All that is kept of a user's objects in the tenant of the scene. */
+/** Returns all that is stored of a user's objects in the tenant of the scene. */
 async function snapshot({ sql, device }: Scene) {
   const { userId } = device.api.caller;
   return sql(
@@ -47,13 +47,13 @@ async function snapshot({ sql, device }: Scene) {
 const manyFields = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 0]));
 
-/** [what, data or delta as JSON text, the answer] */
+/** [title, data or delta as JSON text, the response] */
 const refusedData: [string, string, string][] = [
   ['an array', '[]', '400 validation_failed'],
   ['a text', '"a"', '400 validation_failed'],
   ['null', 'null', '400 validation_failed'],
   ['__proto__', '{"__proto__":{"a":1}}', '400 invalid_json'],
-  ['__proto__ deep below', '{"a":[{"__proto__":1}]}', '400 invalid_json'],
+  ['a nested __proto__', '{"a":[{"__proto__":1}]}', '400 invalid_json'],
   ['2^53', '{"a":9007199254740992}', '400 number_out_of_range'],
   [
     '2^53 + 1, which JSON.parse rounds',
@@ -72,9 +72,9 @@ const refusedData: [string, string, string][] = [
   ['thousands of levels', `${'{"a":'.repeat(9_999)}1${'}'.repeat(9_999)}`, '400 invalid_json'],
   ['a lone surrogate', String.raw`{"a":"\ud800"}`, '400 invalid_json'],
   ['a key with a lone surrogate', String.raw`{"\udc00":1}`, '400 invalid_json'],
-  ['a key twice', '{"a":1,"b":{},"a":1}', '400 invalid_json'],
+  ['a repeated key', '{"a":1,"b":{},"a":1}', '400 invalid_json'],
   [
-    'a key twice deep below, once escaped',
+    'a nested repeated key, once escaped',
     String.raw`{"a":[{"b":{"c":1,"\u0063":2}}]}`,
     '400 invalid_json',
   ],
@@ -106,7 +106,7 @@ for (const [what, text, expected] of refusedData) {
   });
 }
 
-test.serial('a body with a name twice is told so', async (t) => {
+test.serial('a body with a repeated name is refused with that reason', async (t) => {
   const { device } = t.context;
   const headers = {
     'x-device-id': device.deviceId,
@@ -118,20 +118,23 @@ test.serial('a body with a name twice is told so', async (t) => {
   t.regex(JSON.stringify(body['details']), /twice/);
 });
 
-test.serial('32 levels and 10 000 fields are taken, and no more by merging', async (t) => {
-  const { device } = t.context;
-  await createObject(device, nested(32));
-  const id = await createObject(device, manyFields(10_000));
-  const before = await snapshot(t.context);
-  t.is(codeOf(await device.write(change(id, 1, { other: 1 }))), '400 too_many_fields');
-  const half = 'x'.repeat(2 ** 18);
-  t.deepEqual(await snapshot(t.context), before);
-  const large = await createObject(device, { a: half });
-  t.is(codeOf(await device.write(change(large, 1, { b: half }))), '400 data_too_large');
-  t.is((await device.write(change(large, 1, { a: null, b: half }))).status, 200);
-});
+test.serial(
+  '32 levels and 10 000 fields are accepted, and merging cannot exceed them',
+  async (t) => {
+    const { device } = t.context;
+    await createObject(device, nested(32));
+    const id = await createObject(device, manyFields(10_000));
+    const before = await snapshot(t.context);
+    t.is(codeOf(await device.write(change(id, 1, { other: 1 }))), '400 too_many_fields');
+    const half = 'x'.repeat(2 ** 18);
+    t.deepEqual(await snapshot(t.context), before);
+    const large = await createObject(device, { a: half });
+    t.is(codeOf(await device.write(change(large, 1, { b: half }))), '400 data_too_large');
+    t.is((await device.write(change(large, 1, { a: null, b: half }))).status, 200);
+  },
+);
 
-test.serial('a write that is no write is refused with what is wrong', async (t) => {
+test.serial('an invalid write is refused with the invalid field', async (t) => {
   const { device, id } = t.context;
   const before = await snapshot(t.context);
   const good = change(id, 1, { a: 2 });
@@ -171,7 +174,7 @@ test.serial('a write that is no write is refused with what is wrong', async (t) 
 });
 
 test.serial(
-  'a schema version that is too old, too new or none is refused before the body is read',
+  'a missing or unsupported schema version is refused before the body is read',
   async (t) => {
     const { device, id } = t.context;
     const before = await snapshot(t.context);
@@ -197,7 +200,7 @@ test.serial(
   },
 );
 
-test.serial('every route needs the device of the session', async (t) => {
+test.serial('every route needs the device of the login session', async (t) => {
   const { vault, sql, device, id } = t.context;
   const { caller } = device.api;
   const ask = (who: SyncDevice, headers: Record<string, string>) =>
@@ -238,7 +241,7 @@ test.serial('every route needs the device of the session', async (t) => {
   t.deepEqual(await snapshot(t.context), before);
 });
 
-test.serial('a request without a device is told so before its body is looked at', async (t) => {
+test.serial('a request without a device is refused before its body is validated', async (t) => {
   const { api } = t.context.device;
   for (const path of ['/v1/sync', '/v1/sync/create']) {
     t.is(codeOf(await api.send('POST', path, { json: { objectId: 7 } })), '401 device_required');
@@ -246,7 +249,7 @@ test.serial('a request without a device is told so before its body is looked at'
   t.is(codeOf(await api.send('GET', '/v1/sync?limit=0')), '401 device_required');
 });
 
-test.serial('a read needs sync:read and a write sync:write', async (t) => {
+test.serial('reading needs sync:read and writing sync:write', async (t) => {
   const { vault, device, id } = t.context;
   const apiOf = (scopes: string[]) => createApi(vault, { ...device.api.caller, scopes });
   const reader = deviceOf(await apiOf(['sync:read', 'uploads:write']), device.deviceId);
@@ -257,7 +260,7 @@ test.serial('a read needs sync:read and a write sync:write', async (t) => {
   t.is((await writer.create({ objectId: randomUUID(), data: {} })).status, 201);
 });
 
-test.serial('nobody else finds an object or is told of it, and ids block nobody', async (t) => {
+test.serial('objects are invisible to others, who may use the same ids', async (t) => {
   const { vault, device, id } = t.context;
   const before = await snapshot(t.context);
   const { userId } = device.api.caller;
@@ -281,7 +284,7 @@ test.serial('nobody else finds an object or is told of it, and ids block nobody'
   t.is((await stranger.create({ objectId: id, data: { mine: 1 } })).status, 201);
   t.deepEqual(await snapshot(t.context), before);
 
-  // The same user in another tenant has objects, requests and changes of their own.
+  // The user's objects, requests and changes in another tenant are separate.
   const headers = { 'x-sync-request-id': randomUUID() };
   const mine = { objectId: id, data: { mine: 2 } };
   t.is((await namesake.create(mine, headers)).status, 201);

@@ -13,7 +13,7 @@ import {
 import { openFeed, type FeedReader } from './feed/feed-reader.ts';
 import { backUpObjects, tellRestored } from './restored.ts';
 
-/** Each of them begins an epoch of the vault that all share: one after the other. */
+/** The tests are serial, because each begins an epoch of the vault that all share. */
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
@@ -36,13 +36,13 @@ async function list(device: SyncDevice, query: string) {
   return { items, total: body['total'], cursor: String(body['nextCursor']) };
 }
 
-/** Once there are so many. */
+/** Resolves with the events once there are this many. */
 async function untilEvents({ events }: FeedReader, count: number): Promise<string[]> {
   await until(() => events.length >= count, { what: `${count} events`, timeoutMs: 30_000 });
   return events.map(({ event, id }) => `${event} ${id}`);
 }
 
-/** Two devices, and a vault that has lost two of the changes that one of them has read. */
+/** Creates two devices, and makes the vault lose two changes that one of them has read. */
 async function loseTwoChanges({ vault, sql }: { vault: TestVault; sql: Sql }) {
   const [reader, writer] = await createTwo(vault);
   const kept = await createObject(writer, {});
@@ -57,7 +57,7 @@ async function loseTwoChanges({ vault, sql }: { vault: TestVault; sql: Sql }) {
 }
 
 test.serial(
-  'after as many changes as a restore lost, a cursor from before skips none',
+  'a cursor from before a restore skips no change, however many came since',
   async (t) => {
     const { reader, writer, kept, removed, cursor, epoch } = await loseTwoChanges(t.context);
     const ids = [await createObject(writer, {}), await createObject(writer, {})];
@@ -96,7 +96,7 @@ test.serial(
   },
 );
 
-test.serial('a feed that goes on over a restore tells of it, and of all there is', async (t) => {
+test.serial('a feed resumed after a restore announces it and sends all changes', async (t) => {
   const { vault } = t.context;
   const { reader, writer, cursor, epoch } = await loseTwoChanges(t.context);
   await createObject(writer, {});
@@ -111,10 +111,10 @@ test.serial('a feed that goes on over a restore tells of it, and of all there is
   const resumed = await openFeed(t, vault, reader, { lastEventId: `${epoch}.4`, since: cursor });
   t.deepEqual(await untilEvents(resumed, 2), [`ready ${epoch}.4`, `change ${epoch}.5`]);
   const { items } = await list(reader, `since=${epoch}.4`);
-  t.is(items.length, 1, 'a list takes what a feed tells');
+  t.is(items.length, 1, 'a list accepts the cursor of a feed');
 });
 
-test.serial('an open feed is told of a restore too, before what is new', async (t) => {
+test.serial('an open feed announces a restore before later changes', async (t) => {
   const { vault } = t.context;
   const [reader, writer] = await createTwo(vault);
   await createObject(writer, {});
@@ -130,7 +130,7 @@ test.serial('an open feed is told of a restore too, before what is new', async (
   ]);
 });
 
-test.serial('a quiet feed hears of a restore within the time of its look for news', async (t) => {
+test.serial('a quiet feed announces a restore at its next poll', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   await createObject(device, {});

@@ -4,10 +4,10 @@ import type { TestVault } from '../support/vault/vault.ts';
 
 const tables = ['sync_objects', 'sync_history', 'sync_counters', 'sync_requests'];
 
-/** Puts back what a backup had of one user's objects. */
+/** Puts back a user's objects as they were backed up. */
 export type Restore = () => Promise<void>;
 
-/** Backs up a user's objects, as they are now. */
+/** Backs up a user's objects as they are now. */
 export async function backUpObjects(sql: Sql, userId: string): Promise<Restore> {
   const backups = await Promise.all(
     tables.map(async (table) => {
@@ -28,12 +28,12 @@ export async function backUpObjects(sql: Sql, userId: string): Promise<Restore> 
   };
 }
 
-/** What an operator does once a backup is back. Answers the epoch that it begins. */
+/** Reports a restore as an operator does, and returns the epoch that it begins. */
 export async function tellRestored({ databases }: TestVault): Promise<string> {
   const { code, stdout, stderr } = await runCli(['restored'], {
     DATABASE_SERVICE_URL: databases.service,
   });
-  const [, epoch] = /^cursors are of epoch ([0-9a-f]{16}) from now on\n$/.exec(stdout) ?? [];
+  const [, epoch] = /^sync cursors now belong to epoch ([0-9a-f]{16})\n$/.exec(stdout) ?? [];
   if (code !== 0 || epoch === undefined) throw new Error(stdout + stderr);
   return epoch;
 }

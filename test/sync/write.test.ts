@@ -34,7 +34,7 @@ test.after.always(async (t) => {
   await rm(t.context.directory, { recursive: true });
 });
 
-test('an object is made, changed and deleted, and each version leaves its entry', async (t) => {
+test('an object is created, changed and deleted, and each version leaves its entry', async (t) => {
   const { vault, sql } = t.context;
   const device = await createDevice(vault);
   const objectId = randomUUID();
@@ -83,7 +83,7 @@ test('an object is made, changed and deleted, and each version leaves its entry'
   });
 });
 
-test('changes of different fields merge, and the answer says so', async (t) => {
+test('changes of different fields merge, and the response says so', async (t) => {
   const [one, two] = await createTwo(t.context.vault);
   const id = await createObject(one, { a: 1, b: { c: 2, d: 3 } });
   t.is((await one.write(change(id, 1, { b: { c: 5 } }))).status, 200);
@@ -94,7 +94,7 @@ test('changes of different fields merge, and the answer says so', async (t) => {
   t.like(same.body, { version: 4, ruleApplied: 'IDENTICAL' });
 });
 
-test('a conflict is the error and the conflict in one, is kept, and changes nothing', async (t) => {
+test('a conflict is an error with the fields, is recorded, and changes nothing', async (t) => {
   const { vault, sql } = t.context;
   const [one, two] = await createTwo(vault);
   const id = await createObject(one, { a: { b: 1, c: 1 }, d: 1 });
@@ -133,7 +133,7 @@ test('a conflict is the error and the conflict in one, is kept, and changes noth
   t.like(JSON.parse(String(entry?.['canonical'])), { outcome: 'failure' });
 });
 
-test('a deleted object and a version ahead of the server are conflicts of their own', async (t) => {
+test('a deleted object and a version ahead of the server are own conflict types', async (t) => {
   const [one, two] = await createTwo(t.context.vault);
   const id = await createObject(one, { a: 1 });
   const ahead = await two.write(change(id, 5, { a: 2 }));
@@ -153,7 +153,7 @@ test('a deleted object and a version ahead of the server are conflicts of their 
   }
 });
 
-test('an object that another device changed is deleted by whoever knows the change', async (t) => {
+test('a changed object is deleted only by a request that knows the change', async (t) => {
   const [one, two] = await createTwo(t.context.vault);
   const id = await createObject(one, { a: 1, b: 1 });
   await one.write(change(id, 1, { a: 2 }));
@@ -169,7 +169,7 @@ test('an object that another device changed is deleted by whoever knows the chan
   t.is((await two.write(removal(2))).status, 200);
 });
 
-test('no base is version 0: every field that is there was changed since', async (t) => {
+test('a missing base means version 0: every existing field counts as changed', async (t) => {
   const device = await createDevice(t.context.vault);
   const id = await createObject(device, { a: 1 });
   const write = (delta: object) =>
@@ -178,7 +178,7 @@ test('no base is version 0: every field that is there was changed since', async 
   t.deepEqual((await write({ b: 2 })).body['data'], { a: 1, b: 2 });
 });
 
-test('the rules of the file settle fields that both changed, by the type of the object', async (t) => {
+test('the rules of the object’s type resolve fields that both devices changed', async (t) => {
   const [lesser = '', greater = ''] = [randomUUID(), randomUUID()].toSorted();
   const [one, two] = await createTwo(t.context.vault, [lesser, greater]);
   const first = { title: 'a', count: 1, tags: ['a'], pin: 1, any: 1 };
@@ -202,7 +202,7 @@ test('the rules of the file settle fields that both changed, by the type of the 
   t.deepEqual((await two.write(change(other, 1, { title: 'c' }))).body['fields'], ['/title']);
 });
 
-test('names of prototypes are kept as data, and numbers at the limit', async (t) => {
+test('names of prototypes and numbers at the limit are stored as data', async (t) => {
   const device = await createDevice(t.context.vault);
   const data = {
     constructor: { prototype: { x: 1 } },
@@ -216,14 +216,14 @@ test('names of prototypes are kept as data, and numbers at the limit', async (t)
   t.deepEqual(body['data'], { ...data, constructor: { prototype: { x: 1 }, name: 'z' } });
 });
 
-/** 1024 fields, whose JSON Pointers are 1 MiB together; the last one has `more` at its end. */
+/** 1024 fields whose JSON Pointers have 1 MiB together; `more` is appended to the last name. */
 const longPaths = (more: string) => {
   const names = Array.from({ length: 1024 }, (_, index) => String(index).padStart(4, '0'));
   const fields = names.map((name, index) => [index === 1023 ? name + more : name, 0]);
   return { ['k'.repeat(1018)]: Object.fromEntries(fields) as Record<string, number> };
 };
 
-test('names above many fields are limited by what their pointers come to', async (t) => {
+test('the total length of the JSON Pointers of an object is limited', async (t) => {
   const { vault, sql } = t.context;
   const device = await createDevice(vault);
   const refused = { objectId: randomUUID(), data: longPaths('x') };

@@ -14,7 +14,7 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-test('the token has exactly the contract’s header and claims', async (t) => {
+test('the access token has exactly the documented header and claims', async (t) => {
   const token = await logIn(vault, account);
   const { alg, typ, kid, ...others } = decodeProtectedHeader(token);
   t.deepEqual({ alg, typ, others }, { alg: 'RS256', typ: 'at+jwt', others: {} });
@@ -51,7 +51,7 @@ test('the token has exactly the contract’s header and claims', async (t) => {
   });
 });
 
-test('every login is a session and a token of its own, of the same user', async (t) => {
+test('every login has its own session and token, for the same user', async (t) => {
   const keySet = createLocalJWKSet(
     (await getJson(`${vault.baseUrl}/.well-known/jwks.json`)).body as { keys: [] },
   );
@@ -65,7 +65,7 @@ test('every login is a session and a token of its own, of the same user', async 
   t.not(one?.jti, other?.jti);
 });
 
-test('the key set has public keys alone', async (t) => {
+test('the key set contains public keys only', async (t) => {
   const { body, headers } = await getJson(`${vault.baseUrl}/.well-known/jwks.json`);
   const { keys } = body as { keys: Record<string, string>[] };
   t.true(keys.length > 0);
@@ -83,7 +83,7 @@ test('the discovery document leads to the key set', async (t) => {
   t.is(jwks_uri, 'http://vault.test/.well-known/jwks.json');
 });
 
-test('the SRP parameters are the contract’s and may be cached', async (t) => {
+test('the SRP parameters match the contract and may be cached', async (t) => {
   const { body, headers } = await getJson(`${vault.baseUrl}/v1/auth/srp-params`);
   t.deepEqual(body, {
     group: 'rfc5054-3072',

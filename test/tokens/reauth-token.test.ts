@@ -17,7 +17,10 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-/** The route of all that asks for a fresh proof of who one is. */
+/**
+ * Requests the closure of the account, as an example of a route that needs a reauthentication
+ * token.
+ */
 function closeAccount(token: string, reauth?: string): Promise<JsonAnswer> {
   return send('DELETE', `${vault.baseUrl}/v1/auth/account`, {
     token,
@@ -28,7 +31,7 @@ function closeAccount(token: string, reauth?: string): Promise<JsonAnswer> {
 const now = () => Math.floor(Date.now() / 1000);
 const userId = randomUUID();
 
-/** The caller's own good token, but for what the arguments change. */
+/** Signs a valid reauthentication token of the user, changed by the arguments. */
 function sign(claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) {
   const own = { sub: userId, purpose: 'reauth', exp: now() + 300 };
   return key.sign({ ...own, ...claims }, { typ: 'reauth+jwt', ...header });
@@ -64,9 +67,9 @@ async function tampered(): Promise<string> {
   return `${header}.${payload}.${signature}`;
 }
 
-/** [what is wrong with the token, the token] */
+/** [the fault of the token, the token] */
 const invalidTokens: [string, () => Promise<string>][] = [
-  ['no JWT', async () => 'jam'],
+  ['not a JWT', async () => 'jam'],
   ['two tokens', async () => `${await sign()}, ${await sign()}`],
   ['another purpose', () => sign({ purpose: 'login' })],
   ['no purpose', () => sign({ purpose: undefined })],
@@ -80,9 +83,9 @@ const invalidTokens: [string, () => Promise<string>][] = [
   ['typ JWT', () => sign({}, { typ: 'JWT' })],
   ['no typ', () => sign({}, { typ: undefined })],
   ['an access token', () => key.sign({ sub: userId })],
-  ['no end', () => sign({ exp: undefined })],
-  ['no beginning', () => sign({ iat: undefined })],
-  ['no id', () => sign({ jti: undefined })],
+  ['no exp', () => sign({ exp: undefined })],
+  ['no iat', () => sign({ iat: undefined })],
+  ['no jti', () => sign({ jti: undefined })],
   ['not yet valid', () => sign({ nbf: now() + 60 })],
   ['alg none', unsecured],
   ['alg HS256', confused],
@@ -92,19 +95,19 @@ const invalidTokens: [string, () => Promise<string>][] = [
   ['another payload', tampered],
 ];
 for (const [what, make] of invalidTokens) {
-  test(`not taken as a reauth token: ${what}`, async (t) => {
+  test(`an invalid reauthentication token is refused: ${what}`, async (t) => {
     const answer = await closeAccount(await key.sign({ sub: userId }), await make());
     assertError(t, answer, { status: 401, code: 'reauth_invalid' });
     t.regex(answer.headers.get('www-authenticate') ?? '', /^Bearer error="reauth_invalid"/);
   });
 }
 
-test('without a reauth token one is asked for', async (t) => {
+test('a request without a reauthentication token gets reauth_required', async (t) => {
   const answer = await closeAccount(await key.sign({ sub: userId }));
   assertError(t, answer, { status: 401, code: 'reauth_required' });
 });
 
-test('a reauth token ends after five minutes, without any grace', async (t) => {
+test('a reauthentication token ends after five minutes, without tolerance', async (t) => {
   const token = await key.sign({ sub: userId });
   const issuedAt = now() - 301;
   const late = await sign({ iat: issuedAt, exp: issuedAt + 300 });
@@ -112,14 +115,14 @@ test('a reauth token ends after five minutes, without any grace', async (t) => {
   assertError(t, answer, { status: 401, code: 'reauth_expired' });
 });
 
-test('a caller without the role is refused before the reauth token is looked at', async (t) => {
+test('the role is checked before the reauthentication token', async (t) => {
   const token = await key.sign({ sub: userId, authz: { roles: [], scopes: ['recovery'] } });
   const denied = { status: 403, code: 'access_denied' };
   assertError(t, await closeAccount(token, await sign()), denied);
   assertError(t, await closeAccount(token), denied);
 });
 
-test('a reauth token is no access token', async (t) => {
+test('a reauthentication token is refused as an access token', async (t) => {
   const account = await createAccount(vault);
   const token = await reauthToken(vault, account, await logIn(vault, account));
   for (const path of ['/v1/documents', '/v1/auth/sessions']) {
@@ -128,7 +131,7 @@ test('a reauth token is no access token', async (t) => {
   }
 });
 
-test('a reauth token is the user’s, whichever of their sessions asked for it', async (t) => {
+test('a reauthentication token works in any session of its user only', async (t) => {
   const account = await createAccount(vault);
   const proven = await reauthToken(vault, account, await logIn(vault, account));
   const other = await createAccount(vault);

@@ -25,7 +25,7 @@ const key: RegisteredKey = {
   key: publicKey,
 };
 
-/** What verifies tokens, with a registry and a clock that the test moves. */
+/** Creates a verifier of access tokens with a registry and a clock that the test changes. */
 function createVerifier() {
   const world = {
     seconds: begin,
@@ -33,7 +33,7 @@ function createVerifier() {
       keyId === key.keyId ? key : undefined,
   };
   const clock = () => new Date(world.seconds * 1000);
-  const unused = () => Promise.reject(new Error('not of this test'));
+  const unused = () => Promise.reject(new Error('unused in this test'));
   const registry = { find: (keyId: string) => world.find(keyId), active: unused };
   const findOwnKey = createOwnKeys({ registry, clock });
   const signer = { signToken: unused };
@@ -50,7 +50,7 @@ function sign(claims: Record<string, unknown> = {}): Promise<string> {
   return new SignJWT(payload).setProtectedHeader(header).sign(privateKey);
 }
 
-test('a token that was verified is refused once its key serves no more, is gone or cannot be read', async (t) => {
+test('a cached token is refused once its key is retired, gone or unreadable', async (t) => {
   const { verify, world } = createVerifier();
   const token = await sign();
   const { find } = world;
@@ -61,13 +61,13 @@ test('a token that was verified is refused once its key serves no more, is gone 
   await t.throwsAsync(verify(token), { code: 'invalid_token' });
   world.find = async () => undefined;
   await t.throwsAsync(verify(token), { code: 'invalid_token' });
-  world.find = () => Promise.reject(new Error('the database is away'));
+  world.find = () => Promise.reject(new Error('the database is unavailable'));
   await t.throwsAsync(verify(token), { code: 'jwks_unavailable' });
   world.find = find;
   t.deepEqual(await verify(token), first);
 });
 
-test('a token that was verified expires in the same second as any, whatever the clock did', async (t) => {
+test('a cached token expires in the same second as an uncached one', async (t) => {
   const [known, fresh] = [createVerifier(), createVerifier()];
   const token = await sign();
   await known.verify(token);
@@ -85,7 +85,7 @@ test('a token that was verified expires in the same second as any, whatever the 
   }
 });
 
-test('of a token that was verified nothing may be changed', async (t) => {
+test('a cached token verifies only unchanged', async (t) => {
   const { verify } = createVerifier();
   const token = await sign();
   await verify(token);
@@ -102,7 +102,7 @@ test('of a token that was verified nothing may be changed', async (t) => {
   }
 });
 
-test('what was refused is refused again', async (t) => {
+test('a refused token is refused again', async (t) => {
   const { verify } = createVerifier();
   for (const [claims, code] of [
     [{ iss: 'https://other.test' }, 'invalid_issuer'],

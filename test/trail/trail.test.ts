@@ -17,7 +17,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('the entries of a resource are numbered without a gap, whatever rolls back', async (t) => {
+test('the entries of a resource are numbered without gaps despite rollbacks', async (t) => {
   const { sql, vault } = t.context;
   const open = await openTrail(vault);
   t.teardown(() => open.close());
@@ -51,16 +51,15 @@ test('the entries of a resource are numbered without a gap, whatever rolls back'
   }
 });
 
-test('resources of one id but of other owners or types are numbered apart', async (t) => {
+test('resources of one id with other owners or types are numbered separately', async (t) => {
   const { sql, vault } = t.context;
   const [one, other] = [await openTrail(vault), await openTrail(vault)];
   t.teardown(() => Promise.all([one.close(), other.close()]));
   const id = randomUUID();
   for (const { db, trail, owner } of [one, other]) {
     await db.asUser(owner, async (tx) => {
-      const event = eventOf(owner, id);
-      await trail.append(tx, event);
-      await trail.append(tx, { ...event, resource: { type: 'document', id } });
+      await trail.append(tx, eventOf(owner, id));
+      await trail.append(tx, eventOf(owner, id, { resource: { type: 'document', id } }));
     });
   }
   const rows = await sql('select seq from audit_entries where resource_id = $1', [id]);
@@ -70,7 +69,7 @@ test('resources of one id but of other owners or types are numbered apart', asyn
   );
 });
 
-test('an action that fails leaves no entry, and an entry that fails no action', async (t) => {
+test('an entry that cannot be appended rolls back its transaction', async (t) => {
   const { sql, vault } = t.context;
   const open = await openTrail(vault);
   t.teardown(() => open.close());
@@ -78,15 +77,15 @@ test('an action that fails leaves no entry, and an entry that fails no action', 
   const id = randomUUID();
   await t.throwsAsync(
     db.asUser(owner, async (tx) => {
-      await trail.append(tx, eventOf(owner, id), id);
-      await trail.append(tx, eventOf(owner, id), id);
+      await trail.append(tx, eventOf(owner, id, { entryId: id }));
+      await trail.append(tx, eventOf(owner, id, { entryId: id }));
     }),
   );
   t.deepEqual(await sql('select 1 from audit_entries where id = $1', [id]), []);
   t.deepEqual(await sql('select 1 from audit_sequences where resource_id = $1', [id]), []);
 });
 
-test('nobody adds an entry to another user’s trail, or changes one', async (t) => {
+test('nobody can add an entry to another user’s trail, or change one', async (t) => {
   const open = await openTrail(t.context.vault);
   t.teardown(() => open.close());
   const { db, trail, owner } = open;
@@ -99,10 +98,10 @@ test('nobody adds an entry to another user’s trail, or changes one', async (t)
   await t.throwsAsync(db.asUser(owner, (tx) => tx.deleteFrom('audit_entries').execute()));
 });
 
-test('no entry holds an e-mail address', async (t) => {
+test('no entry contains an e-mail address', async (t) => {
   const { sql, vault } = t.context;
   const client = createVaultClient({ baseUrl: vault.baseUrl });
-  // So long that the random base64 of no salt spells it.
+  // The e-mail address is so long that no random base64 contains it by chance.
   const email = `wonderland.${randomUUID()}@example.org`;
   const credentials = { email, password: 'right horse' };
   await until(() => vault.services.health.isReady(), {

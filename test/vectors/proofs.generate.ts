@@ -1,6 +1,6 @@
 /**
- * Makes proofs/cases.json and proofs/keys.json, of keys that are made for them alone: the same
- * bytes each time. Run: node test/vectors/proofs.generate.ts
+ * Generates proofs/cases.json and proofs/keys.json with fixed keys of their own, so that the bytes
+ * are always the same. Run: node test/vectors/proofs.generate.ts
  */
 import { writeFile } from 'node:fs/promises';
 import { entryCases } from './proofs/entry-cases.ts';
@@ -11,7 +11,7 @@ import { signatureCases } from './proofs/signature-cases.ts';
 import { keys, type CorpusKey } from './proofs/signing.ts';
 import { sizeCases } from './proofs/size-cases.ts';
 
-/** The two files by their names. */
+/** Returns the contents of the two files by name. */
 export function generateCorpus(): Record<'cases.json' | 'keys.json', string> {
   const cases = [fileCases, memberCases, entryCases, signatureCases, keyCases, sizeCases].flat();
   const names = cases.map(({ name }) => name);
@@ -20,11 +20,11 @@ export function generateCorpus(): Record<'cases.json' | 'keys.json', string> {
   return {
     'cases.json': format(cases),
     'keys.json': format({
-      /** To be trusted. */
+      /** Audit keys, which a verifier must trust. */
       audit: [keys.first, keys.second].map(withoutSecret),
-      /** In the vault's registry too, but no key for entries. */
+      /** Token keys, which are in the vault's registry too but must not sign entries. */
       token: [keys.token].map(withoutSecret),
-      /** In no registry. */
+      /** Keys that are in no registry. */
       unknown: [keys.unknown].map(withoutSecret),
     }),
   };

@@ -11,7 +11,7 @@ const thresholds = {
   pauseSeconds: 1_000,
 };
 
-test('an age is told rightly by a process whose clock is minutes off', async (t) => {
+test('the age in an alert is right although the clock of the process is minutes off', async (t) => {
   const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
   t.teardown(() => vault.stop());
   const open = await openTrail(vault);

@@ -7,14 +7,14 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { eventOf, openTrail, type TestTrail } from '../../support/audit/entries.ts';
 
-/** An entry in the queue, and the text that it had before it was spoilt. */
+/** A dead entry in the queue, with the canonical text that it had before it was corrupted. */
 export interface Dead {
   readonly id: string;
   readonly resourceId: string;
   readonly text: string;
 }
 
-/** A vault whose dead letters a test makes, mends and has retried. */
+/** A vault whose dead letters a test creates, repairs and retries. */
 export interface DlqVault {
   readonly vault: TestVault;
   readonly sql: Sql;
@@ -22,14 +22,14 @@ export interface DlqVault {
   readonly open: TestTrail;
   readonly operator: Api;
   ask(method: string, path: string): Promise<Answer>;
-  /** Entries of resources of their own, dead as after five attempts. */
+  /** Appends entries of separate resources, corrupted and dead as after five attempts. */
   kill(count: number, reason?: string): Promise<Dead[]>;
   killOne(): Promise<Dead>;
-  /** What made it fail is put right. */
+  /** Restores the original text of a dead entry, so that the next retry succeeds. */
   mend(dead: Dead): Promise<void>;
-  /** How the entry stands, and its letter. */
+  /** Returns the state of the entry together with that of its dead letter. */
   stateOf(id: string): Promise<Record<string, unknown> | undefined>;
-  /** What was recorded about a dead entry. */
+  /** Returns the audit entries that were recorded about a dead entry, oldest first. */
   recordsOf(id: string): Promise<Entry[]>;
   untilSealed(): Promise<void>;
 }
@@ -92,7 +92,7 @@ export async function startDlqVault(
     kill,
     async killOne() {
       const [dead] = await kill(1);
-      if (dead === undefined) throw new Error('nothing was killed');
+      if (dead === undefined) throw new Error('no dead entry was created');
       return dead;
     },
 
@@ -121,7 +121,7 @@ export async function startDlqVault(
     async untilSealed() {
       const waiting = `select 1 from audit_entries where state = 'PENDING'`;
       await until(async () => (await sql(waiting)).length === 0, {
-        what: 'the seals',
+        what: 'the entries to be sealed',
         timeoutMs: 20_000,
       });
     },

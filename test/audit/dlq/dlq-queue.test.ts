@@ -8,7 +8,7 @@ import { appendEntries } from '../../support/audit/entries.ts';
 import { createOwnSigner } from '../../support/audit/own-signer.ts';
 import { startSignerProxy } from '../sealing/signer-proxy.ts';
 
-test('a batch takes those that were tried least first, so that hopeless ones hold up no other', async (t) => {
+test('a batch retries the least tried entries first, so none is blocked', async (t) => {
   const dlq = await startDlqVault(t);
   const hopeless = await dlq.kill(3, 'not_an_entry');
   const mended = await dlq.kill(4);
@@ -40,11 +40,11 @@ test('a batch takes those that were tried least first, so that hopeless ones hol
   t.is((await dlq.recordsOf(hopeless[0]?.id ?? '')).length, 3);
 });
 
-test('the task of a CronJob retries each entry of the queue once, however often it was tried', async (t) => {
+test('the maintenance task retries every queued entry once, whatever its attempts', async (t) => {
   const dlq = await startDlqVault(t);
   const hopeless = await dlq.kill(2, 'not_an_entry');
   const [mended] = await dlq.kill(1);
-  if (mended === undefined) throw new Error('nothing was killed');
+  if (mended === undefined) throw new Error('no dead entry was created');
   await dlq.mend(mended);
   await dlq.sql('update audit_entries set attempts = 50 where id = $1', [mended.id]);
   await dlq.sql('update audit_dead_letters set attempts = 50 where entry_id = $1', [mended.id]);
@@ -75,7 +75,7 @@ test('the task of a CronJob retries each entry of the queue once, however often 
   });
 });
 
-test('with nothing in the queue there is nothing to retry and nothing to report', async (t) => {
+test('an empty queue has nothing to retry and raises no alert', async (t) => {
   const dlq = await startDlqVault(t);
   const none = { total: 0, pending: 0, abandoned: 0, recovered: 0, oldestAt: null, byReason: {} };
   t.deepEqual((await dlq.ask('GET', 'stats')).body, none);
@@ -88,7 +88,7 @@ test('with nothing in the queue there is nothing to retry and nothing to report'
   });
 });
 
-test('alerts name what is over its threshold, how far, and since when', async (t) => {
+test('an alert names the exceeded threshold, the value, and since when', async (t) => {
   const signer = await createOwnSigner();
   t.teardown(() => signer.remove());
   await signer.start();
@@ -143,7 +143,7 @@ test('alerts name what is over its threshold, how far, and since when', async (t
 
   await signer.start();
   await until(async () => (await codes()).join() === 'dead_letters,dead_letter_old', {
-    what: 'the end of the others',
+    what: 'the other alerts to end',
     timeoutMs: 30_000,
   });
   if (first !== undefined) await dlq.mend(first);
@@ -151,7 +151,7 @@ test('alerts name what is over its threshold, how far, and since when', async (t
   t.deepEqual(await alerts(), []);
 });
 
-test('while the signer works on a retry nobody else gets at the entry', async (t) => {
+test('an entry whose retry is in progress cannot be retried or abandoned by others', async (t) => {
   const proxy = await startSignerProxy(t);
   const dlq = await startDlqVault(t, { SIGNER_SOCKET_PATH: proxy.socketPath });
   const dead = await dlq.killOne();
@@ -175,7 +175,7 @@ test('while the signer works on a retry nobody else gets at the entry', async (t
   t.is((await retried).body['status'], 'RECOVERED');
 });
 
-test('what was given up holds up no erasure, what is dead does', async (t) => {
+test('a dead entry blocks the erasure of its user until it is abandoned', async (t) => {
   const owner = { userId: randomUUID(), tenantId: 'default' };
   const dlq = await startDlqVault(t);
   const { db } = dlq.open;
@@ -196,6 +196,6 @@ test('what was given up holds up no erasure, what is dead does', async (t) => {
 });
 
 function instantOf(value: unknown): string {
-  if (!(value instanceof Date)) throw new TypeError('not a time');
+  if (!(value instanceof Date)) throw new TypeError('not a date');
   return value.toISOString();
 }

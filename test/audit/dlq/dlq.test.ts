@@ -17,7 +17,7 @@ test.after.always(async () => {
   for (const teardown of teardowns) await teardown();
 });
 
-/** Asks as an auditor until the entry has its signature. */
+/** Requests the proof as an auditor until the entry is signed. */
 async function proofOf(id: string): Promise<AuditProof> {
   const auditor = await createApi(dlq.vault, { roles: ['auditor'] });
   return until(
@@ -33,7 +33,7 @@ async function assertVerifies(t: ExecutionContext, proof: AuditProof): Promise<v
   t.is(await askOpenssl(proof), 'Verified OK');
 }
 
-test('a retry seals an entry whose fault was put right, once, and is recorded itself', async (t) => {
+test('a retry seals a repaired entry once, and is itself recorded in the log', async (t) => {
   const dead = await dlq.killOne();
   const { id, text } = dead;
   t.like(await dlq.ask('POST', `${id}/retry?by=Ada%20of%20the%20night%20shift`), {
@@ -74,7 +74,7 @@ test('a retry seals an entry whose fault was put right, once, and is recorded it
   t.is((await dlq.ask('POST', `${id}/abandon`)).body['code'], 'entry_not_dead');
 });
 
-test('an abandoned entry leaves a signed tombstone that accounts for it, and is decided for good', async (t) => {
+test('an abandoned entry leaves a signed tombstone, and the decision is final', async (t) => {
   const dead = await dlq.killOne();
   const { id, resourceId } = dead;
   const answer = await send(
@@ -114,7 +114,7 @@ test('an abandoned entry leaves a signed tombstone that accounts for it, and is 
   t.is((await dlq.recordsOf(id)).length, 1);
 });
 
-test('an entry is not given up for a reason that stands where nobody reads it', async (t) => {
+test('a reason in the request body is refused, and abandons nothing', async (t) => {
   const { id } = await dlq.killOne();
   const path = `/v1/audit/proof/dlq/${id}/abandon`;
   const { status, body } = await dlq.operator.send('POST', path, { json: { reason: 'cut' } });
@@ -124,7 +124,7 @@ test('an entry is not given up for a reason that stands where nobody reads it', 
   t.is((await dlq.operator.send('POST', path, { json: {} })).status, 200);
 });
 
-test('of retries and abandonments at once exactly one decides', async (t) => {
+test('exactly one of concurrent retries and abandonments takes effect', async (t) => {
   const dead = await dlq.kill(24);
   for (const entry of dead) await dlq.mend(entry);
   await Promise.all(
@@ -150,10 +150,10 @@ test('of retries and abandonments at once exactly one decides', async (t) => {
   );
 });
 
-test('what is not in the queue is not found, and what is no request of this API refused', async (t) => {
+test('entries outside of the queue are not found; malformed requests are refused', async (t) => {
   const dead = await dlq.killOne();
   const { id } = dead;
-  // Not those that other tests have brought back from the queue.
+  // Entries that other tests have brought back from the queue have a dead letter and do not count.
   const neverDead = `select id from audit_entries e where state = 'SEALED' and not exists (
     select from audit_dead_letters where entry_id = e.id) limit 1`;
   const sealed = await until(async () => (await dlq.sql(neverDead))[0], {
@@ -187,7 +187,7 @@ test('what is not in the queue is not found, and what is no request of this API 
   t.deepEqual(await dlq.recordsOf(id), []);
 });
 
-test('only operators, administrators and internal keys get at the queue', async (t) => {
+test('only operators, administrators and internal keys reach the queue', async (t) => {
   const { vault, keys } = dlq;
   const dead = await dlq.killOne();
   const admin = await createApi(vault, { roles: ['probatio_admin'] });

@@ -24,7 +24,9 @@ const entries = 60_000;
 const users = 20;
 const resource = '018f0000-0000-7000-8000-000000000001';
 
-/** Entries of many users, ten of a resource; and ten of one resource of the first user's. */
+/**
+ * Inserts entries of many users, ten a resource, and ten of one known resource of the first user.
+ */
 const insertEntries = `
   with users as (
     select gen_random_uuid() as user_id, n from generate_series(0, ${users} - 1) n
@@ -40,7 +42,7 @@ const insertEntries = `
   select user_id from users where n = 0`;
 
 test.before(async (t) => {
-  // No sealer: what is not signed yet is not looked for here.
+  // Without a sealer no entry changes its state while the plans are measured.
   const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
   const sql = createSql(vault);
   const [user] = await sql(insertEntries);
@@ -64,7 +66,7 @@ test.after.always(async (t) => {
   await t.context.vault.stop();
 });
 
-/** What is read of the table for a first page, as it is really found. */
+/** Runs the query of a first page and returns how the table was read, and how many rows of it. */
 async function readsOf(db: Database, caller: Caller, query: Record<string, string>) {
   const asked = EntryQuery.parse({ limit: '10', ...query });
   const { rows } = await asReader(db, caller, (tx) => {
@@ -91,19 +93,19 @@ async function readsOf(db: Database, caller: Caller, query: Record<string, strin
 const time = new Date(Date.now() - 3_600_000).toISOString();
 
 const questions: [what: string, query: Record<string, string>, rows: number][] = [
-  ['the newest', {}, 11],
-  ['an action', { action: 'upload.created' }, 11],
-  ['a type', { resourceType: 'upload' }, 11],
-  ['a resource', { resourceType: 'upload', resourceId: resource }, 11],
-  ['a resource of any type', { resourceId: resource }, 11],
-  ['an action on a resource', { resourceId: resource, action: 'upload.expired' }, 11],
-  ['what is after a time', { from: time }, 11],
-  ['what is before a time', { to: time }, 0],
-  ['a rare action', { action: 'upload.expired' }, 10_000],
+  ['the newest entries', {}, 11],
+  ['entries of an action', { action: 'upload.created' }, 11],
+  ['entries of a type', { resourceType: 'upload' }, 11],
+  ['entries of a resource', { resourceType: 'upload', resourceId: resource }, 11],
+  ['entries of a resource of any type', { resourceId: resource }, 11],
+  ['entries of an action on a resource', { resourceId: resource, action: 'upload.expired' }, 11],
+  ['entries after a time', { from: time }, 11],
+  ['entries before a time', { to: time }, 0],
+  ['entries of a rare action', { action: 'upload.expired' }, 10_000],
 ];
 
 for (const [what, query, expected] of questions) {
-  test(`under row-level security ${what} is found by an index`, async (t) => {
+  test(`under row-level security an index finds ${what}`, async (t) => {
     const { db, caller } = t.context;
     const own = await readsOf(db, caller, query);
     t.false(own.nodes.includes('Seq Scan'), own.nodes.join());

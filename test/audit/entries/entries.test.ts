@@ -9,6 +9,7 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { eventOf, openTrail } from '../../support/audit/entries.ts';
 import { become, sealEntries } from '../sealing/sealed.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -25,7 +26,7 @@ interface Item {
   readonly [more: string]: unknown;
 }
 
-/** One page, and the path of the next. */
+/** Reads one page; returns its items and the path of the next page. */
 async function readPage(api: Api, path: string) {
   const { status, body, headers } = await api.send('GET', path);
   if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
@@ -37,7 +38,7 @@ const list = async (api: Api, query = '') =>
   (await readPage(api, `/v1/audit/entries${query}`)).items;
 const idsOf = (items: readonly Item[]) => items.map(({ id }) => id);
 
-test('the entries of the caller come newest first, page by page, each once', async (t) => {
+test('a caller’s entries come newest first, page by page, each exactly once', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const ids = await sealEntries(vault, sql, api.caller, 7);
@@ -55,7 +56,7 @@ test('the entries of the caller come newest first, page by page, each once', asy
   t.deepEqual(sizes, [3, 3, 1]);
 });
 
-test('an entry is shown as its text and its state tell', async (t) => {
+test('a listed entry matches its canonical text and its state', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [sealed = '', pending, dead, abandoned, erased = ''] = await sealEntries(
@@ -102,7 +103,7 @@ test('filters match exactly, alone and together', async (t) => {
     action: 'upload.created' | 'upload.aborted',
   ) =>
     trail.db.asUser(trail.owner, (tx) =>
-      trail.trail.append(tx, { ...eventOf(trail.owner, ''), resource, action }),
+      trail.trail.append(tx, eventOf(trail.owner, '', { resource, action })),
     );
   const [x, y] = [randomUUID(), randomUUID()];
   const a = await append({ type: 'upload', id: x }, 'upload.created');
@@ -126,7 +127,7 @@ test('filters match exactly, alone and together', async (t) => {
     t.deepEqual(idsOf(await list(api, query)), expected, query);
 });
 
-test('a time span begins with its first moment and ends before its last', async (t) => {
+test('a time range includes its start and excludes its end', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const trail = await openTrail(vault, api.caller);
@@ -134,11 +135,11 @@ test('a time span begins with its first moment and ends before its last', async 
   const start = Date.UTC(2026, 0, 1);
   const ids: string[] = [];
   for (const at of [0, 1, 1, 2]) {
-    const id = uuidv7({ msecs: start + at });
+    const entryId = uuidv7({ msecs: start + at });
     await trail.db.asUser(trail.owner, (tx) =>
-      trail.trail.append(tx, eventOf(trail.owner, randomUUID()), id),
+      trail.trail.append(tx, eventOf(trail.owner, randomUUID(), { entryId })),
     );
-    ids.push(id);
+    ids.push(entryId);
   }
   ids.sort();
   const [first = '', second = '', third = '', fourth = ''] = ids;
@@ -161,7 +162,7 @@ test('a time span begins with its first moment and ends before its last', async 
   t.deepEqual(idsOf((await readPage(api, next ?? '')).items), [second]);
 });
 
-test('entries are their owner’s, and the auditors’', async (t) => {
+test('entries are visible to their owner and to auditors only', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [id] = await sealEntries(vault, sql, api.caller, 1);
@@ -176,7 +177,7 @@ test('entries are their owner’s, and the auditors’', async (t) => {
   t.deepEqual(await asked({ roles: ['probatio_admin'] }), [id]);
 });
 
-test('an entry that someone has made unreadable is listed without what it said', async (t) => {
+test('an entry whose text was corrupted is listed without actor and data', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [id] = await sealEntries(vault, sql, api.caller, 1);
@@ -187,13 +188,15 @@ test('an entry that someone has made unreadable is listed without what it said',
   }
 });
 
-test('a rare action among very many entries is found page by page, with pages that may be empty', async (t) => {
+test('a rare action among many entries is found across pages, some of them empty', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const { userId } = api.caller;
   const insert = `
-    insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
-    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD' from generate_series(1, $4::int) i`;
+    insert into audit_entries
+      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
+    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD'
+    from generate_series(1, $4::int) i`;
   await sql(insert, [userId, 0, 'upload.expired', 1]);
   await sql(insert, [userId, 1, 'upload.created', 12_000]);
   const empty = await readPage(api, '/v1/audit/entries?action=upload.expired');
@@ -206,12 +209,14 @@ test('a rare action among very many entries is found page by page, with pages th
   t.is(last.next, undefined);
 });
 
-test('entries that come while a page is read make no other come twice', async (t) => {
+test('entries that arrive between two pages make no entry appear twice', async (t) => {
   const { vault, sql } = t.context;
   const owner = { userId: randomUUID(), tenantId: 'default' };
   const insert = `
-    insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
-    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD' from generate_series(1, $4::int) i`;
+    insert into audit_entries
+      (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state)
+    select uuidv7(), $1::uuid, 'default', 'upload', $1::text, $2::int + i, $3::text, '{}', 'DEAD'
+    from generate_series(1, $4::int) i`;
   await sql(insert, [owner.userId, 0, 'upload.created', 5]);
   await sql(insert, [owner.userId, 5, 'upload.expired', 1]);
   await sql(insert, [owner.userId, 6, 'upload.created', 9_999]);
@@ -232,14 +237,18 @@ test('entries that come while a page is read make no other come twice', async (t
   };
   const { caller } = await createApi(vault, owner);
   const entries = createEntries({ db });
-  const reader = { ...caller, issuer: 'https://issuer.test', expiresAt: new Date() };
+  const reader = serviceRequest({
+    ...caller,
+    issuer: 'https://issuer.test',
+    expiresAt: new Date(),
+  });
   const query = { action: 'upload.expired', limit: 10 };
   const first = await entries.list(reader, query);
   const second = await entries.list(reader, { ...query, cursor: first.cursor });
   t.deepEqual([first.entries.length, second.entries.length], [1, 0]);
 });
 
-test('a question that is none is refused', async (t) => {
+test('a malformed query is refused', async (t) => {
   const api = await createApi(t.context.vault);
   for (const query of [
     'limit=0',

@@ -8,7 +8,7 @@ const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
-  // What is asked here leaves no newer entry of its own, whenever a minute ends.
+  // Without the worker no tally of these reads becomes an entry while the test runs.
   await vault.services.tallies.stop();
   t.context = { vault, sql: createSql(vault) };
 });
@@ -19,34 +19,31 @@ const askStatus = async (api: Api, query = '') =>
 
 const wrongHash = `update audit_entries set hash = repeat('0', 64) where id = $1`;
 
-test.serial(
-  'the status tells whether the newest entries of the caller are valid now',
-  async (t) => {
-    const { vault, sql } = t.context;
-    const api = await createApi(vault);
-    const [oldest] = await sealEntries(vault, sql, api.caller, 5);
-    await sealEntries(vault, sql, (await createApi(vault)).caller, 2);
-    t.deepEqual((await askStatus(api)) as unknown, {
-      checked: 5,
-      valid: 5,
-      invalid: 0,
-      pending: 0,
-      message: 'All 5 signed entries are valid.',
-    });
-    await sql(wrongHash, [oldest]);
-    t.like(await askStatus(api, '?limit=4'), { checked: 4, valid: 4, invalid: 0 });
-    t.deepEqual((await askStatus(api, '?limit=5')) as unknown, {
-      checked: 5,
-      valid: 4,
-      invalid: 1,
-      pending: 0,
-      message: '1 of 5 signed entries are NOT valid.',
-    });
-  },
-);
+test.serial('the status counts how many of the caller’s newest entries verify now', async (t) => {
+  const { vault, sql } = t.context;
+  const api = await createApi(vault);
+  const [oldest] = await sealEntries(vault, sql, api.caller, 5);
+  await sealEntries(vault, sql, (await createApi(vault)).caller, 2);
+  t.deepEqual((await askStatus(api)) as unknown, {
+    checked: 5,
+    valid: 5,
+    invalid: 0,
+    pending: 0,
+    message: 'All 5 signed entries are valid.',
+  });
+  await sql(wrongHash, [oldest]);
+  t.like(await askStatus(api, '?limit=4'), { checked: 4, valid: 4, invalid: 0 });
+  t.deepEqual((await askStatus(api, '?limit=5')) as unknown, {
+    checked: 5,
+    valid: 4,
+    invalid: 1,
+    pending: 0,
+    message: '1 of 5 signed entries are NOT valid.',
+  });
+});
 
 test.serial(
-  'what is not signed is told apart from what is wrong, and erased entries are left out',
+  'unsigned entries are counted apart from invalid ones, and erased ones are left out',
   async (t) => {
     const { vault, sql } = t.context;
     const api = await createApi(vault);
@@ -61,12 +58,13 @@ test.serial(
       invalid: 0,
       pending: 2,
       message:
-        'All 2 signed entries are valid. 2 pending: not signed yet. 1 given up: a signed tombstone says so.',
+        'All 2 signed entries are valid. 2 pending: not signed yet. ' +
+        '1 given up: a signed tombstone says so.',
     });
   },
 );
 
-test.serial('who only has the owner’s id, in another tenant, is told of nothing', async (t) => {
+test.serial('a user with the owner’s id in another tenant sees none of the entries', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   await sealEntries(vault, sql, api.caller, 1);
@@ -75,7 +73,7 @@ test.serial('who only has the owner’s id, in another tenant, is told of nothin
   t.like(await askStatus(stranger), { checked: 0, valid: 0, invalid: 0, pending: 0 });
 });
 
-test.serial('auditors and administrators are told of everyone’s entries', async (t) => {
+test.serial('auditors and administrators get the status of everyone’s entries', async (t) => {
   const { vault, sql } = t.context;
   const [id] = await sealEntries(vault, sql, (await createApi(vault)).caller, 1);
   for (const role of ['auditor', 'probatio_admin']) {
@@ -87,7 +85,7 @@ test.serial('auditors and administrators are told of everyone’s entries', asyn
   t.like(await askStatus(auditor, '?limit=1'), { checked: 1, valid: 0, invalid: 1 });
 });
 
-test.serial('who did nothing has nothing to verify', async (t) => {
+test.serial('a user without entries has nothing to verify', async (t) => {
   const api = await createApi(t.context.vault);
   t.like(await askStatus(api), { checked: 0, valid: 0, invalid: 0, pending: 0 });
 });

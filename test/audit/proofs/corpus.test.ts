@@ -11,14 +11,14 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 
 const { cases, keys } = await readCorpus();
 
-test('the corpus is what its generator makes, byte for byte', async (t) => {
+test('the committed corpus is what its generator produces, byte for byte', async (t) => {
   for (const [name, text] of Object.entries(generateCorpus())) {
     const file = new URL(`../../vectors/proofs/${name}`, import.meta.url);
     t.true((await readFile(file, 'utf8')) === text, name);
   }
 });
 
-test('the client judges every proof as expected, and says what is wrong with it', (t) => {
+test('the client judges every proof of the corpus as expected and names the fault', (t) => {
   const trustedKeys = keys.audit.map(({ keyId }) => keyId);
   for (const proofCase of cases) {
     const {
@@ -34,7 +34,7 @@ test('the client judges every proof as expected, and says what is wrong with it'
   }
 });
 
-test('the vault judges every proof as expected, and refuses what is none', async (t) => {
+test('the vault judges every proof of the corpus as expected or as malformed', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const api = await createApi(vault);
@@ -55,7 +55,7 @@ test('the vault judges every proof as expected, and refuses what is none', async
 
 const nothingValid = { valid: false, hashValid: false, signatureValid: false };
 
-/** Undefined for what is no JSON in UTF-8. */
+/** Parses JSON in UTF-8; returns undefined for anything else. */
 function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
@@ -64,7 +64,7 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** As if the vault's HSM had made them, of earlier generations. */
+/** Registers the keys of the corpus as retired keys of the vault's HSM. */
 async function registerKeys({ baseUrl, databases }: TestVault): Promise<void> {
   const service = await connectAs(databases.service);
   for (const purpose of ['audit', 'token'] as const) {
@@ -82,6 +82,6 @@ async function registerKeys({ baseUrl, databases }: TestVault): Promise<void> {
   await until(
     async () =>
       (await (await fetch(`${baseUrl}/v1/audit/keys`)).text()).includes(String(last?.keyId)),
-    { what: 'the vault to look for new keys', timeoutMs: 20_000 },
+    { what: 'the vault to read the new keys', timeoutMs: 20_000 },
   );
 }

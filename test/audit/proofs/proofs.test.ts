@@ -17,7 +17,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** The signed proof of something that the caller did. */
+/** Creates an entry of the caller and returns its signed proof. */
 async function obtainProof(
   { context: { sql } }: Pick<ExecutionContext<{ vault: TestVault; sql: Sql }>, 'context'>,
   api: Api,
@@ -58,7 +58,7 @@ async function listKeys(vault: TestVault): Promise<ListedKey[]> {
   return ((await response.json()) as { keys: ListedKey[] }).keys;
 }
 
-test('a proof is its owner’s and the auditors’, and is not there for others', async (t) => {
+test('a proof is found by its owner and by auditors, and by nobody else', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const proof = await obtainProof(t, api);
@@ -84,7 +84,7 @@ test('a proof is its owner’s and the auditors’, and is not there for others'
   t.is((await fetch(vault.baseUrl + path)).status, 401);
 });
 
-test('a proof has the six fields that anyone needs, and verifies', async (t) => {
+test('a proof has the six documented fields and verifies', async (t) => {
   const api = await createApi(t.context.vault);
   const proof = await obtainProof(t, api);
   t.deepEqual(Object.keys(proof).sort(), [
@@ -109,7 +109,7 @@ test('a proof has the six fields that anyone needs, and verifies', async (t) => 
   t.is(typeof external.verifiedAt, 'string');
 });
 
-test('any change of a proof is found out, and so is what it was', async (t) => {
+test('every change of a proof is detected, with the part that fails', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const [proof, other] = [await obtainProof(t, api), await obtainProof(t, await createApi(vault))];
@@ -152,7 +152,7 @@ test('any change of a proof is found out, and so is what it was', async (t) => {
   }
 });
 
-test('the other of a pair of signatures, with high or low s, is as valid', async (t) => {
+test('a signature verifies with high and with low s', async (t) => {
   const api = await createApi(t.context.vault);
   const proof = await obtainProof(t, api);
   const { r, s } = p256.Signature.fromBytes(Buffer.from(proof.hsmSignature, 'base64'), 'der');
@@ -161,7 +161,7 @@ test('the other of a pair of signatures, with high or low s, is as valid', async
   t.deepEqual((await verifyExternal(api, { ...proof, hsmSignature })).verdict as unknown, right);
 });
 
-test('what is no proof is refused', async (t) => {
+test('a malformed proof is refused', async (t) => {
   const api = await createApi(t.context.vault);
   const proof = await obtainProof(t, api);
   const changes: object[] = [
@@ -203,7 +203,7 @@ test('a stored entry that was tampered with no longer verifies', async (t) => {
   t.deepEqual((await verify()) as unknown, wrongHash);
 });
 
-test('a proof made with a key that another process has just registered is given at once', async (t) => {
+test('a proof by a key that another process has just registered is returned at once', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const proof = await obtainProof(t, api);
@@ -211,7 +211,7 @@ test('a proof made with a key that another process has just registered is given 
   const der = publicKey.export({ type: 'spki', format: 'der' });
   const keyId = createHash('sha256').update(der).digest('hex').slice(0, 32);
   const signature = sign('sha3-256', Buffer.from(proof.entryCanonical), privateKey);
-  // Both read the registry, and the one that is not there yet makes this process remember so.
+  // Both calls read the registry; the second makes this process cache that the key is unknown.
   await listKeys(vault);
   await verifyExternal(api, { ...proof, hsmKeyId: keyId });
   await sql(
@@ -230,7 +230,7 @@ test('a proof made with a key that another process has just registered is given 
   t.is((await api.send('GET', `/v1/audit/proof/${proof.id}/verify`)).body.valid, true);
 });
 
-test('of an entry that is given up the tombstone is named; one in the dead-letter queue may come yet', async (t) => {
+test('a dead entry may get a proof later; an abandoned one names its tombstone', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await obtainProof(t, api);

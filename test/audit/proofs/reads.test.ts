@@ -12,13 +12,13 @@ const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
-  // Only the tests say when a minute ends.
+  // Without the worker only the tests decide when a minute ends.
   await vault.services.tallies.stop();
   t.context = { vault, sql: createSql(vault) };
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** Reads counted so far: those that wait for the end of their minute, and those in entries. */
+/** Counts the reads so far: those in open tallies and those in entries. */
 async function countReads(sql: Sql, userId: string): Promise<number> {
   const [row] = await sql(
     `select (select coalesce(sum(count), 0) from audit_tallies
@@ -54,7 +54,7 @@ test.serial('each request that reads or verifies proofs is counted as one read',
   t.is(await countReads(sql, userId), 5);
 });
 
-test.serial('reads are counted in the tenant that they are made in', async (t) => {
+test.serial('a read is counted in the tenant of its token', async (t) => {
   const { vault, sql } = t.context;
   const one = await createApi(vault);
   const { userId } = one.caller;
@@ -68,7 +68,7 @@ test.serial('reads are counted in the tenant that they are made in', async (t) =
 });
 
 test.serial(
-  'the reads of a caller in a minute become one entry, whose ever the proofs are',
+  'the reads of a caller in one minute become one entry, whoever owns the proofs',
   async (t) => {
     const { vault, sql } = t.context;
     const owner = await createApi(vault);
@@ -80,7 +80,7 @@ test.serial(
     t.is(await countReads(sql, owner.caller.userId), 0);
     const { db, trail, close } = await openTrail(vault);
     t.teardown(close);
-    // As if it began and ended in one minute.
+    // Moves the reads into one minute, in case the test crossed the end of one.
     await sql(
       `with reads as (delete from audit_tallies where user_id = $1 returning *)
     insert into audit_tallies select date_trunc('minute', now()), user_id, action, actor_id,
@@ -106,7 +106,7 @@ test.serial(
   },
 );
 
-test.serial('a read that cannot be recorded is not answered', async (t) => {
+test.serial('a read that cannot be recorded returns no proof', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const ids = await sealEntries(vault, sql, api.caller, 1);

@@ -19,7 +19,7 @@ const verifyBatch = (api: Api, ids: unknown) =>
 const right = { valid: true, hashValid: true, signatureValid: true };
 const wrong = { valid: false, hashValid: false, signatureValid: false };
 
-test('each entry of a batch is verified once, in any case of its id', async (t) => {
+test('each entry of a batch is verified once, in whatever case its id is written', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [first = '', second = ''] = await sealEntries(vault, sql, api.caller, 2);
@@ -33,7 +33,7 @@ test('each entry of a batch is verified once, in any case of its id', async (t) 
   });
 });
 
-test('a batch says why it could not verify an entry', async (t) => {
+test('a batch names the reason for each entry that it could not verify', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [good = '', pending = '', dead = '', abandoned = '', erased = ''] = await sealEntries(
@@ -66,7 +66,7 @@ test('a batch says why it could not verify an entry', async (t) => {
   });
 });
 
-test('others of the same id in another tenant find nothing, and auditors everything', async (t) => {
+test('the owner’s id in another tenant finds nothing, an auditor everything', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const ids = await sealEntries(vault, sql, api.caller, 2);
@@ -79,7 +79,7 @@ test('others of the same id in another tenant find nothing, and auditors everyth
   t.is(await asked({ roles: ['user', 'probatio_admin'] }), 2);
 });
 
-test('whatever is altered in the database changes the next answer', async (t) => {
+test('every alteration in the database changes the next verdict', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const [id = '', other = ''] = await sealEntries(vault, sql, api.caller, 2);
@@ -107,7 +107,7 @@ test('whatever is altered in the database changes the next answer', async (t) =>
   t.deepEqual(await verdict(), right);
 });
 
-test('a thousand entries are verified at once, and no more are taken', async (t) => {
+test('a batch takes a thousand entries and no more', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const ids = await sealEntries(vault, sql, api.caller, 1_000);
@@ -121,7 +121,7 @@ test('a thousand entries are verified at once, and no more are taken', async (t)
   t.is((await verifyBatch(api, [...ids, randomUUID()])).status, 400);
 });
 
-test('what is no list of ids is refused', async (t) => {
+test('a malformed list of ids is refused', async (t) => {
   const api = await createApi(t.context.vault);
   const id = randomUUID();
   for (const ids of [undefined, null, [], id, { 0: id }, [7], [null], ['7'], [id, `${id}0`]]) {

@@ -38,7 +38,7 @@ function createProof(): VerifiableProof {
   };
 }
 
-test('proofs are verified while the event loop goes on', async (t) => {
+test('verifying proofs does not block the event loop', async (t) => {
   const threads = createVerifyingThreads({ count: 2 });
   t.teardown(() => threads.close());
   const proofs = Array.from({ length: 1_000 }, createProof);
@@ -52,7 +52,7 @@ test('proofs are verified while the event loop goes on', async (t) => {
   t.true(turns > 10, String(turns));
 });
 
-test('verdicts are in the order of the proofs, of several batches at once', async (t) => {
+test('verdicts keep the order of their proofs across concurrent batches', async (t) => {
   const threads = createVerifyingThreads({ count: 2 });
   t.teardown(() => threads.close());
   const batches = [1, 250, 999].map((length, batch) =>
@@ -70,7 +70,7 @@ test('verdicts are in the order of the proofs, of several batches at once', asyn
   t.deepEqual(await threads.verify([]), []);
 });
 
-test('what waits when the threads are closed is refused, not forgotten', async (t) => {
+test('proofs that wait when the threads are closed are rejected', async (t) => {
   const threads = createVerifyingThreads({ count: 1 });
   const proofs = Array.from({ length: 1_000 }, createProof);
   const refused = t.throwsAsync(threads.verify(proofs));

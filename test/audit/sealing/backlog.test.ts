@@ -21,7 +21,7 @@ const write = (api: Api) =>
     json: { encryptedEnvelope: randomBytes(40).toString('base64') },
   });
 
-test('over the limit of unsigned entries writes answer 503, and reads go on', async (t) => {
+test('above the limit of unsigned entries writes fail with 503, and reads go on', async (t) => {
   const { vault, signer, stop } = await startVaultWithSigner({ AUDIT_BACKLOG_LIMIT: '20' });
   t.teardown(stop);
   const [api, reader] = [await createApi(vault), await createApi(vault)];
@@ -64,19 +64,19 @@ test('over the limit of unsigned entries writes answer 503, and reads go on', as
 
   await signer.start();
   await until(async () => (await write(reader)).status !== 503, {
-    what: 'the end of the refusals',
+    what: 'the refusals to end',
     timeoutMs: 30_000,
   });
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('a backlog counts also while the signer works', async (t) => {
+test('the backlog limit holds although the signer is available', async (t) => {
   const vault = await startVault({ AUDIT_BACKLOG_LIMIT: '20' });
   t.teardown(() => vault.stop());
   const api = await createApi(vault);
   const open = await openTrail(vault);
   t.teardown(() => open.close());
-  // Claimed by sealers that are slow: ours find nothing to do, and the entries wait all the same.
+  // Other, slow sealers have claimed these entries: this vault's sealer finds none to sign.
   await open.db.asService(async (tx) => {
     await appendEntries({ ...open, db: { ...open.db, asUser: (_owner, work) => work(tx) } }, 21);
     await tx

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createBatchSize } from '../../../app/audit/sealing/batch-size.ts';
 
-test('batches shrink to what a slow HSM signs in time, and grow again no faster than doubled', (t) => {
+test('a batch shrinks to what a slow HSM signs in time, and at most doubles again', (t) => {
   const size = createBatchSize();
   t.is(size.current, 256);
   size.succeeded(256, 25_600);
@@ -12,7 +12,7 @@ test('batches shrink to what a slow HSM signs in time, and grow again no faster 
   t.is(size.current, 256);
 });
 
-test('a batch that fails halves the next, down to one entry', (t) => {
+test('a failed batch halves the next one, down to one entry', (t) => {
   const size = createBatchSize();
   size.failed();
   t.is(size.current, 128);

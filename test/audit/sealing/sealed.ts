@@ -4,7 +4,9 @@ import type { Sql } from '../../support/vault/sql.ts';
 import type { TestVault } from '../../support/vault/vault.ts';
 import { appendEntries, openTrail } from '../../support/audit/entries.ts';
 
-/** Signed entries of this owner. Answers their ids, oldest first. */
+/**
+ * Appends entries of this owner and waits for their signatures. Returns their ids, oldest first.
+ */
 export async function sealEntries(
   vault: TestVault,
   sql: Sql,
@@ -17,7 +19,8 @@ export async function sealEntries(
     await until(
       async () => {
         const [row] = await sql(
-          `select count(*)::int as count from audit_entries where id = any($1) and state = 'SEALED'`,
+          `select count(*)::int as count from audit_entries
+           where id = any($1) and state = 'SEALED'`,
           [ids],
         );
         return row?.count === count;
@@ -32,7 +35,7 @@ export async function sealEntries(
 
 const unseal = 'hash = null, signature = null, key_id = null, sealed_at = null';
 
-/** Statements that bring a sealed entry into what else may become of one. */
+/** Statements that turn a sealed entry into each other state an entry can have. */
 export const become = {
   pending: `update audit_entries set state = 'PENDING', ${unseal}, claim_id = gen_random_uuid(),
     claimed_until = now() + interval '1 day' where id = $1`,

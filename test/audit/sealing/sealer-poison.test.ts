@@ -6,7 +6,9 @@ import { startVault } from '../../support/vault/vault.ts';
 import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startSignerProxy, type Failure } from './signer-proxy.ts';
 
-/** A vault behind a proxy to the signer, and what happens to its entries. */
+/**
+ * Starts a vault behind a proxy to the signer, with helpers that observe its entries and its log.
+ */
 async function startBehindProxy(t: ExecutionContext) {
   const proxy = await startSignerProxy(t);
   const vault = await startVault({ SIGNER_SOCKET_PATH: proxy.socketPath });
@@ -27,18 +29,18 @@ async function startBehindProxy(t: ExecutionContext) {
     what: 'the keys',
     timeoutMs: 15_000,
   });
-  await untilSealed('the entries of the keys');
+  await untilSealed('the entries of the keys to be sealed');
   let begun = 0;
   const logged = (message: string) =>
     vault.logLines.slice(begun).filter((line) => line.includes(message));
-  // A start on a busy machine may pause as well; what is told is what comes after.
+  // A start on a busy machine may pause sealing too, so only later log lines count.
   const isOver = () => logged('sealing pauses').length === logged('sealing goes on').length;
-  await until(isOver, { what: 'the end of pauses', timeoutMs: 15_000 });
+  await until(isOver, { what: 'the pauses to end', timeoutMs: 15_000 });
   begun = vault.logLines.length;
   return { proxy, vault, sql, open, waiting, untilSealed, logged };
 }
 
-/** Its pauses after a fault need not be waited for. */
+/** Ends the pause before the next attempt of every entry that failed. */
 const hurry = `update audit_entries set claimed_until = now()
   where state = 'PENDING' and claim_id is null and claimed_until > now()`;
 
@@ -55,7 +57,7 @@ const failures: Record<string, Failure> = {
 };
 
 for (const [reason, failure] of Object.entries(failures)) {
-  test(`an entry over which the signer fails as a whole (${reason}) is found and set aside, and no other loses an attempt`, async (t) => {
+  test(`an entry that breaks a batch (${reason}) is dead; others lose no attempt`, async (t) => {
     const { proxy, sql, open, untilSealed } = await startBehindProxy(t);
     const poison: string[] = [];
     proxy.fail = (batch) => (poison.some((id) => batch.includes(id)) ? failure : undefined);
@@ -65,7 +67,7 @@ for (const [reason, failure] of Object.entries(failures)) {
         if (i === 0 || i === 30) poison.push(id);
       }
     });
-    await untilSealed('the others', ...poison);
+    await untilSealed('the other entries to be sealed', ...poison);
     await until(
       async () => {
         await appendEntries(open, 3);
@@ -78,7 +80,7 @@ for (const [reason, failure] of Object.entries(failures)) {
       await sql('select entry_id, reason, attempts from audit_dead_letters order by entry_id'),
       poison.toSorted().map((id) => ({ entry_id: id, reason, attempts: 5 })),
     );
-    await untilSealed('all others');
+    await untilSealed('all other entries to be sealed');
     t.deepEqual(
       await sql(`select 1 from audit_entries where state = 'SEALED' and attempts > 0`),
       [],
@@ -86,7 +88,7 @@ for (const [reason, failure] of Object.entries(failures)) {
   });
 }
 
-test('a signer that fails over everything kills no entry, and all are sealed when it is mended', async (t) => {
+test('a signer that fails every batch kills no entry, and all are sealed afterwards', async (t) => {
   const { proxy, sql, open, waiting, untilSealed, logged } = await startBehindProxy(t);
   proxy.fail = () => failures['bad_response'];
   await appendEntries(open, 40);
@@ -103,10 +105,10 @@ test('a signer that fails over everything kills no entry, and all are sealed whe
   t.true(left.every(({ attempts }) => Number(attempts) <= 1));
   t.is(logged('sealing pauses').length, 1);
   proxy.fail = () => undefined;
-  await untilSealed('the entries');
+  await untilSealed('the entries to be sealed');
 });
 
-test('an entry over which the signer hangs up holds up no other, and loses no attempt', async (t) => {
+test('an entry at which the signer hangs up delays no other and loses no attempt', async (t) => {
   const { proxy, open, waiting, untilSealed } = await startBehindProxy(t);
   const [poison = ''] = await open.db.asUser(open.owner, async (tx) => {
     const ids: string[] = [];
@@ -116,13 +118,13 @@ test('an entry over which the signer hangs up holds up no other, and loses no at
     proxy.fail = (batch) => (batch.includes(ids[0] ?? '') ? 'cut' : undefined);
     return ids;
   });
-  await untilSealed('the entries after it', poison);
+  await untilSealed('the entries after it to be sealed', poison);
   t.deepEqual(await waiting(), [{ id: poison, attempts: 0 }]);
   proxy.fail = () => undefined;
-  await untilSealed('the entry itself');
+  await untilSealed('the entry itself to be sealed');
 });
 
-test('the log has a line when sealing pauses and one when it goes on, and none in between', async (t) => {
+test('sealing logs one line when it pauses, and one when it resumes', async (t) => {
   const { proxy, open, waiting, untilSealed, logged } = await startBehindProxy(t);
   const away = JSON.stringify({ code: 'hsm_unavailable', message: 'away' });
   proxy.fail = () => ({ status: 503, text: away });
@@ -133,14 +135,14 @@ test('the log has a line when sealing pauses and one when it goes on, and none i
   t.deepEqual(logged('sealing goes on'), []);
   t.is((await waiting())[0]?.attempts, 0);
   proxy.fail = () => undefined;
-  await untilSealed('the entry');
+  await untilSealed('the entry to be sealed');
   await until(() => logged('sealing goes on').length > 0, { what: 'the line', timeoutMs: 5_000 });
   t.is(logged('sealing pauses').length, 1);
   t.regex(logged('sealing goes on').join(), /"pausedMs":[1-9]\d*/);
   t.is(logged('sealing goes on').length, 1);
 });
 
-test('an entry larger than any request to the signer is set aside, and the rest of its batch sealed', async (t) => {
+test('an entry too large for the signer is dead, and its batch is sealed', async (t) => {
   const { proxy, sql, open, untilSealed } = await startBehindProxy(t);
   let largest = 0;
   proxy.fail = (batch) => {

@@ -15,7 +15,9 @@ async function untilSealed(sql: Sql, what: string): Promise<void> {
   );
 }
 
-/** Writes down every change of an entry's seal, for those that say it never changes. */
+/**
+ * Records every change of a signature by a trigger. Returns a function that counts them by entry.
+ */
 async function watchSeals(vault: TestVault): Promise<() => Promise<Record<string, unknown>[]>> {
   const sql = createSql(vault);
   await sql(`
@@ -27,11 +29,12 @@ async function watchSeals(vault: TestVault): Promise<() => Promise<Record<string
         end if;
         return null;
       end $$;
-    create trigger write_seal after update on audit_entries for each row execute function write_seal();`);
+    create trigger write_seal after update on audit_entries
+      for each row execute function write_seal();`);
   return () => sql('select entry_id, count(*)::int as times from seals group by 1');
 }
 
-test('sealers side by side seal every entry, and each once', async (t) => {
+test('concurrent sealers seal every entry exactly once', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const other = await startServices(vault.config, createLog('silent'));
@@ -42,7 +45,7 @@ test('sealers side by side seal every entry, and each once', async (t) => {
 
   const appended = Array.from({ length: 12 }, () => appendEntries(open, 100));
   const ids = (await Promise.all(appended)).flat();
-  await untilSealed(createSql(vault), 'the seals');
+  await untilSealed(createSql(vault), 'the entries to be sealed');
   const seals = await readSeals();
   const sealed = new Set(seals.map(({ entry_id }) => entry_id));
   t.deepEqual(
@@ -52,7 +55,7 @@ test('sealers side by side seal every entry, and each once', async (t) => {
   t.true(seals.every(({ times }) => times === 1));
 });
 
-test('an entry that can never be sealed is set aside after five attempts and holds up no other', async (t) => {
+test('an unsealable entry is dead after five attempts and delays no other', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const sql = createSql(vault);
@@ -70,9 +73,10 @@ test('an entry that can never be sealed is set aside after five attempts and hol
   await appendEntries(open, 20);
   await until(
     async () => {
-      // Its pauses of 1, 2, 4 and 8 seconds need not be waited for.
+      // Ends the pauses of 1, 2, 4 and 8 seconds between the attempts.
       await sql(
-        `update audit_entries set claimed_until = now() where state = 'PENDING' and claim_id is null and attempts > 0`,
+        `update audit_entries set claimed_until = now()
+         where state = 'PENDING' and claim_id is null and attempts > 0`,
       );
       const [entry] = await sql('select state from audit_entries where id = $1', [poison]);
       return entry?.state === 'DEAD';
@@ -83,7 +87,7 @@ test('an entry that can never be sealed is set aside after five attempts and hol
     { entry_id: poison, reason: 'not_canonical', attempts: 5 },
   ]);
   await appendEntries(open, 20);
-  await untilSealed(sql, 'the other entries');
+  await untilSealed(sql, 'the other entries to be sealed');
   t.is(
     (await sql(`select 1 from audit_entries where state = 'SEALED' and resource_type <> 'key'`))
       .length,
@@ -91,7 +95,7 @@ test('an entry that can never be sealed is set aside after five attempts and hol
   );
 });
 
-test('with the signer away entries wait, lose no attempt, and are all sealed when it is back', async (t) => {
+test('without the signer entries wait and lose no attempt, and are sealed later', async (t) => {
   const { vault, signer, stop } = await startVaultWithSigner();
   t.teardown(stop);
   const sql = createSql(vault);
@@ -105,7 +109,8 @@ test('with the signer away entries wait, lose no attempt, and are all sealed whe
   });
   t.deepEqual(
     await sql(
-      `select state, attempts, count(*)::int from audit_entries where resource_type <> 'key' group by 1, 2`,
+      `select state, attempts, count(*)::int from audit_entries
+       where resource_type <> 'key' group by 1, 2`,
     ),
     [{ state: 'PENDING', attempts: 0, count: 700 }],
   );
@@ -113,14 +118,15 @@ test('with the signer away entries wait, lose no attempt, and are all sealed whe
   await untilSealed(sql, 'the backlog to drain');
   t.deepEqual(
     await sql(
-      `select state, attempts, count(*)::int from audit_entries where resource_type <> 'key' group by 1, 2`,
+      `select state, attempts, count(*)::int from audit_entries
+       where resource_type <> 'key' group by 1, 2`,
     ),
     [{ state: 'SEALED', attempts: 0, count: 700 }],
   );
   t.deepEqual(await sql('select 1 from audit_dead_letters'), []);
 });
 
-test('what a dead sealer had claimed is left alone until its lease ends, then sealed by another', async (t) => {
+test('an entry that a dead sealer claimed is sealed by another after the lease ends', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const sql = createSql(vault);
@@ -139,11 +145,11 @@ test('what a dead sealer had claimed is left alone until its lease ends, then se
   const stateOf = async (id: string | undefined) =>
     (await sql('select state from audit_entries where id = $1', [id]))[0]?.state;
   await until(async () => (await stateOf(later)) === 'SEALED', {
-    what: 'the later entry',
+    what: 'the later entry to be sealed',
     timeoutMs: 15_000,
   });
   t.is(await stateOf(claimed), 'PENDING');
   await sql('update audit_entries set claimed_until = now() where id = $1', [claimed]);
-  await untilSealed(sql, 'the claimed entry');
+  await untilSealed(sql, 'the claimed entry to be sealed');
   t.is(await stateOf(claimed), 'SEALED');
 });

@@ -11,18 +11,20 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { testStack } from '../../support/vault/stack.ts';
 
-/** What becomes of a batch in place of the signer's answer: its own, or none. */
+/** A response in place of the signer's own; `cut` breaks the connection without one. */
 export type Failure = { readonly status: number; readonly text: string } | 'cut';
 
 export interface SignerProxy {
   readonly socketPath: string;
-  /** How many batches came. */
+  /** Number of batches received so far. */
   readonly batches: number;
-  /** Decides over each batch by its JSON, when the promise resolves; undefined is the signer's own answer. */
+  /** Decides about each batch, given its JSON; undefined passes it on to the signer. */
   fail: (batch: string) => Promise<Failure | undefined> | Failure | undefined;
 }
 
-/** The signer of the whole run, except for batches that `fail` names. The test's end stops it. */
+/**
+ * Starts a proxy to the shared signer, whose `fail` may replace responses. The test's end stops it.
+ */
 export async function startSignerProxy(t: ExecutionContext): Promise<SignerProxy> {
   const directory = await mkdtemp('/tmp/probatio-proxy-');
   const socketPath = path.join(directory, 'signer.sock');

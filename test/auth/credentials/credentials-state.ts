@@ -3,7 +3,7 @@ import { postJson } from '../../support/http/send.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import type { TestVault } from '../../support/vault/vault.ts';
 
-/** All that a change of credentials may touch; envelopes by their kind or device. */
+/** Returns all that a change of credentials may touch; envelopes are keyed by kind or device id. */
 export async function stateOf(vault: TestVault, userId: string) {
   const sql = createSql(vault);
   const credentials = await sql('select * from credentials where account_id = $1 order by method', [
@@ -18,7 +18,7 @@ export async function stateOf(vault: TestVault, userId: string) {
   };
 }
 
-/** The status of a login; between its two steps something may happen. */
+/** Logs in and returns the status; `meanwhile` runs between the two steps of the login. */
 export async function logInWith(
   vault: TestVault,
   account: TestAccount,

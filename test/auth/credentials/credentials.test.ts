@@ -45,14 +45,14 @@ function put(
   return send('PUT', `${baseUrl}/v1/auth/credentials`, { token, json, headers });
 }
 
-/** What sets a new password, under the same address. */
+/** Returns the body that sets a new password for the same e-mail address. */
 function newPassword({ email }: TestAccount) {
   const next = inventAccount(email);
   const { saltHex: salt, verifierHex: verifier } = next;
   return { next, json: { salt, verifier, masterEnvelope: anyEnvelope() } };
 }
 
-/** What sets a new master key as well. */
+/** Returns the body that sets a new password and a new master key. */
 function newMasterKey(account: TestAccount, deviceIds: readonly string[]) {
   const { next, json } = newPassword(account);
   const words = inventAccount();
@@ -78,7 +78,7 @@ async function entriesOf(userId: string, action: string) {
   );
 }
 
-test('a new password changes the master envelope alone, and ends the other sessions', async (t) => {
+test('a new password replaces only the master envelope and ends the other sessions', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId, token, words, refreshToken } = owner;
   const deviceId = await createDevice(vault, token);
@@ -113,7 +113,7 @@ test('a new password changes the master envelope alone, and ends the other sessi
   t.is((await entriesOf(userId, 'envelope.replaced')).length, 1);
 });
 
-test('a new master key replaces every envelope and keeps the earlier keys in the keyring', async (t) => {
+test('a new master key replaces every envelope and stores the earlier keys', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId, token, words } = owner;
   const devices = [await createDevice(vault, token), await createDevice(vault, token)];
@@ -166,7 +166,7 @@ test('a user without envelopes gets them with a new master key', async (t) => {
   t.is((await recover(vault, owner.account.email, words)).status, 200);
 });
 
-test('half a new master key is refused and leaves all as it was', async (t) => {
+test('an incomplete new master key is refused and changes nothing', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId, token } = owner;
   const devices = [await createDevice(vault, token), await createDevice(vault, token)];
@@ -216,7 +216,7 @@ test('half a new master key is refused and leaves all as it was', async (t) => {
   t.is(await logInWith(vault, account), 200);
 });
 
-test('new credentials need a fresh proof, of the caller', async (t) => {
+test('new credentials need a fresh proof of the caller’s own password', async (t) => {
   const owner = await createRecoverable(vault);
   const other = await createOwner(vault);
   const { json } = newPassword(owner.account);
@@ -229,7 +229,7 @@ test('new credentials need a fresh proof, of the caller', async (t) => {
   t.is(await logInWith(vault, owner.account), 200);
 });
 
-test('who logged in by the recovery words sets a new password, and every session ends', async (t) => {
+test('a password set after a recovery login ends every session of the user', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId, words } = owner;
   const token = await recoveryToken(vault, owner);
@@ -237,7 +237,7 @@ test('who logged in by the recovery words sets a new password, and every session
   t.is((await put(vault, token, json)).status, 204);
   assertError(t, await put(vault, token, json), invalidToken);
   await until(async () => (await tryToken(vault, owner.token)).status === 401, {
-    what: 'the session of before to end',
+    what: 'the earlier session to end',
     timeoutMs: 10_000,
   });
   t.is(await logInWith(vault, account), 401);
@@ -247,7 +247,7 @@ test('who logged in by the recovery words sets a new password, and every session
   t.like(recorded, { method: 'password', isRecovery: true, sessions: 1 });
 });
 
-test('after a recovery login a new master key comes whole as well', async (t) => {
+test('an incomplete new master key is refused after a recovery login too', async (t) => {
   const owner = await createRecoverable(vault);
   const deviceId = await createDevice(vault, owner.token);
   const token = await recoveryToken(vault, owner);
@@ -259,7 +259,7 @@ test('after a recovery login a new master key comes whole as well', async (t) =>
   t.is((await recover(vault, owner.account.email, words)).status, 200);
 });
 
-test('a login under way as the password changes opens no session', async (t) => {
+test('a login in progress while the password changes opens no session', async (t) => {
   const owner = await createRecoverable(vault);
   const words = await recoveryToken(vault, owner);
   const { json } = newPassword(owner.account);
@@ -269,7 +269,7 @@ test('a login under way as the password changes opens no session', async (t) => 
   t.is(under, 401);
 });
 
-test('neither the log nor an error shows what was sent', async (t) => {
+test('neither the log nor an error shows any value that was sent', async (t) => {
   const owner = await createRecoverable(vault);
   const { json } = newMasterKey(owner.account, []);
   const answers = [

@@ -44,7 +44,7 @@ function changeOf(email: string, deviceIds: readonly string[]) {
 const put = (token: string, json: object, headers: Record<string, string>) =>
   send('PUT', `${vault.baseUrl}/v1/auth/credentials`, { token, json, headers });
 
-test.serial('of changes at once, in one session and in others, one wins whole', async (t) => {
+test.serial('exactly one of concurrent changes wins, and is applied completely', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId } = owner;
   const deviceId = await createDevice(vault, owner.token);
@@ -74,7 +74,7 @@ test.serial('of changes at once, in one session and in others, one wins whole', 
   ]);
 });
 
-test.serial('a device that is added as the master key changes is not left behind', async (t) => {
+test.serial('a device added during a rekey is refused rather than left behind', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId } = owner;
   const elsewhere = await logInAgain(vault, account);
@@ -92,32 +92,29 @@ test.serial('a device that is added as the master key changes is not left behind
   t.deepEqual(Object.keys((await stateOf(vault, userId)).envelopes).sort(), ['MASTER', 'RECOVERY']);
 });
 
-test.serial(
-  'a device that was added just before makes the new master key incomplete',
-  async (t) => {
-    const owner = await createRecoverable(vault);
-    const { account, userId, token } = owner;
-    const before = await stateOf(vault, userId);
-    const { json } = changeOf(account.email, []);
-    const headers = await reauthHeader(vault, owner);
-    const pause = await pauseAt(vault, 'insert on key_envelopes');
-    const device = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
-    const adding = ask(vault, token, 'POST', '/device-envelope', { json: device });
-    await untilWaiting(vault, 1);
-    const changing = put(token, json, headers);
-    await untilWaiting(vault, 2);
-    await pause.end();
-    t.is((await adding).status, 201);
-    assertError(t, await changing, { status: 400, code: 'rekey_incomplete' });
-    t.deepEqual((await stateOf(vault, userId)).credentials, before.credentials);
-    t.is(await logInWith(vault, account), 200);
-  },
-);
+test.serial('a device that was added just before makes the rekey incomplete', async (t) => {
+  const owner = await createRecoverable(vault);
+  const { account, userId, token } = owner;
+  const before = await stateOf(vault, userId);
+  const { json } = changeOf(account.email, []);
+  const headers = await reauthHeader(vault, owner);
+  const pause = await pauseAt(vault, 'insert on key_envelopes');
+  const device = { deviceId: randomUUID(), encryptedEnvelope: anyEnvelope() };
+  const adding = ask(vault, token, 'POST', '/device-envelope', { json: device });
+  await untilWaiting(vault, 1);
+  const changing = put(token, json, headers);
+  await untilWaiting(vault, 2);
+  await pause.end();
+  t.is((await adding).status, 201);
+  assertError(t, await changing, { status: 400, code: 'rekey_incomplete' });
+  t.deepEqual((await stateOf(vault, userId)).credentials, before.credentials);
+  t.is(await logInWith(vault, account), 200);
+});
 
-test.serial('sessions that are ended for two reasons at once end without a deadlock', async (t) => {
+test.serial('sessions that two requests end concurrently cause no deadlock', async (t) => {
   const owner = await createRecoverable(vault);
   const { account } = owner;
-  // Both sessions are bound to it.
+  // The device binds both sessions.
   const deviceId = await createDevice(vault, owner.token);
   const { body } = await logInAt(vault, account, deviceId);
   const { accessToken: newer } = body as { accessToken: string };
@@ -138,10 +135,10 @@ test.serial('sessions that are ended for two reasons at once end without a deadl
 
   t.is((await revoking).status, 204);
   assertError(t, await changing, { status: 401, code: 'invalid_token' });
-  t.is(await logInWith(vault, account), 200, 'the password is as it was');
+  t.is(await logInWith(vault, account), 200, 'the password is unchanged');
 });
 
-test.serial('a change that is cut off half way leaves all as it was', async (t) => {
+test.serial('a change whose connection breaks halfway changes nothing', async (t) => {
   const owner = await createRecoverable(vault);
   const { account, userId, token } = owner;
   const deviceId = await createDevice(vault, token);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt } from 'jose';
-import { listRoutes } from '../../../app/app.ts';
+import { listRoutes } from '../../../app/wiring/routes.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { beginLogin, createAccount, inventAccount } from '../../support/accounts/test-account.ts';
 import {
@@ -35,7 +35,7 @@ test.after.always(() => vault.stop());
 const denied = { status: 403, code: 'access_denied' };
 const invalidProof = { status: 401, code: 'invalid_proof' };
 
-test('the recovery words log in with a token of ten minutes that is never refreshed', async (t) => {
+test('a recovery login gets a token of ten minutes and no refresh token', async (t) => {
   const { words, account, userId } = await createRecoverable(vault);
   for (const steps of ['/v1/auth/login/verify', '/v1/auth/login', '/api/v1/auth/login']) {
     const answer = await recover(vault, account.email, words, steps);
@@ -88,15 +88,15 @@ function randomUuid(): string {
   return '00000000-0000-4000-8000-000000000000';
 }
 
-test('an account without recovery words, and one that is unknown, are answered alike', async (t) => {
+test('unknown accounts and accounts without recovery words get the same response', async (t) => {
   const { email } = await createAccount(vault);
-  for (const address of [email, inventAccount().email]) {
-    const { challenge } = await beginRecovery(vault, address, inventAccount());
+  for (const someEmail of [email, inventAccount().email]) {
+    const { challenge } = await beginRecovery(vault, someEmail, inventAccount());
     assertError(t, challenge, { status: 404, code: 'user_not_found' });
   }
 });
 
-test('the password is no recovery words, nor the other way round', async (t) => {
+test('a password does not pass as recovery words, nor recovery words as a password', async (t) => {
   const { words, account } = await createRecoverable(vault);
   assertError(t, await recover(vault, account.email, account), invalidProof);
   const posing = { ...words, email: account.email };
@@ -113,7 +113,7 @@ function challengeWith(email: string, method: string): Promise<JsonAnswer> {
   return postJson(`${vault.baseUrl}/v1/auth/login/challenge`, { email, A: '5', method });
 }
 
-test('the recovery words re-authenticate nobody', async (t) => {
+test('recovery words do not reauthenticate', async (t) => {
   const { words, account, token } = await createRecoverable(vault);
   const { sessionId, A, M1 } = await beginRecovery(vault, account.email, words);
   assertError(t, await reauth(vault, token, { sessionId, A, M1 }), {
@@ -122,11 +122,11 @@ test('the recovery words re-authenticate nobody', async (t) => {
   });
 });
 
-test('wrong recovery words count with wrong passwords', async (t) => {
+test('wrong recovery words count towards the same limit as wrong passwords', async (t) => {
   const limited = await startReadyVault({ LIMITS_PROOF_ACCOUNT: '3/15m' });
   t.teardown(() => limited.stop());
   const { account } = await createRecoverable(limited);
-  // Nobody knows the address of this test any more.
+  // No client address is known to the account, so its lock applies to this one.
   await createSql(limited)('delete from known_addresses');
   const verify = `${limited.baseUrl}/v1/auth/login/verify`;
   for (const attempt of [1, 2, 3]) {
@@ -140,13 +140,13 @@ test('wrong recovery words count with wrong passwords', async (t) => {
   });
 });
 
-/** As if the user's sessions had begun five minutes ago. */
+/** Moves the start of the user's sessions five minutes into the past. */
 async function makeOld(userId: string): Promise<void> {
   const aged = "update login_sessions set created_at = created_at - interval '5 minutes'";
   await createSql(vault)(`${aged} where user_id = $1`, [userId]);
 }
 
-test('a login of just now proves enough for the first recovery words', async (t) => {
+test('a login of just now may set the first recovery words without reauthentication', async (t) => {
   const owner = await createOwner(vault);
   const words = inventAccount();
   const json = { encryptedEnvelope: anyEnvelope(), ...recoveryFields(words) };
@@ -158,7 +158,7 @@ test('a login of just now proves enough for the first recovery words', async (t)
   assertError(t, answer, { status: 401, code: 'reauth_invalid' });
 });
 
-test('recovery words come whole, and with a fresh proof of the password', async (t) => {
+test('recovery words need salt, verifier and a fresh proof of the password', async (t) => {
   const owner = await createOwner(vault);
   const { token } = owner;
   await createMaster(vault, token);
@@ -211,7 +211,7 @@ test('recovery words come whole, and with a fresh proof of the password', async 
   t.is((await recover(vault, email, words)).status, 200);
 });
 
-test('who logged in by recovery words does nothing more once there are others', async (t) => {
+test('new recovery words end the sessions of logins by the old ones', async (t) => {
   const owner = await createRecoverable(vault);
   const before = await recoveryToken(vault, owner);
   const words = inventAccount();
@@ -227,7 +227,7 @@ test('who logged in by recovery words does nothing more once there are others', 
   });
   assertError(t, change, { status: 401, code: 'invalid_token' });
   const ended = async () => (await ask(vault, before, 'GET', '/recovery-envelope')).status === 401;
-  await until(ended, { what: 'the end of the session', timeoutMs: 10_000 });
+  await until(ended, { what: 'the recovery session to end', timeoutMs: 10_000 });
   t.is((await ask(vault, owner.token, 'GET', '/master-envelope')).status, 200);
   const after = await recoveryToken(vault, { ...owner, words });
   t.is((await ask(vault, after, 'GET', '/recovery-envelope')).status, 200);
@@ -259,7 +259,7 @@ test('with decoys an account without recovery words looks like any other', async
   t.deepEqual(body.details, [{ path: 'recoverySalt', message: 'must be 32 bytes' }]);
 });
 
-test('with decoys, attempts by either method count together, whoever there is', async (t) => {
+test('with decoys attempts by either method share one limit, account or not', async (t) => {
   const hiding = await startReadyVault({
     AUTH_UNKNOWN_USER: 'decoy',
     LIMITS_PROOF_ACCOUNT: '3/15m',

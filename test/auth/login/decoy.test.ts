@@ -17,7 +17,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** A login with a wrong proof: both answers, but for what is random in every one. */
+/** Logs in with a wrong proof and returns both responses. */
 async function failLogin(vault: TestVault, email: string) {
   const { sessionId, A, challenge } = await beginLogin(vault, inventAccount(email));
   const M1 = randomBytes(32).toString('hex');
@@ -30,7 +30,7 @@ function shapeOf({ status, body }: { status: number; body: unknown }) {
   return { status, fields: fields.map(([name, value]) => [name, String(value).length]) };
 }
 
-test('with decoys a login at an unknown address is answered like one with a wrong proof', async (t) => {
+test('with decoys an unknown e-mail address looks like a wrong password', async (t) => {
   const { vault } = t.context;
   const known = await failLogin(vault, (await createAccount(vault)).email);
   const unknown = await failLogin(vault, inventAccount().email);
@@ -40,7 +40,7 @@ test('with decoys a login at an unknown address is answered like one with a wron
   t.deepEqual(shapeOf(unknown.verify), shapeOf(known.verify));
 });
 
-test('the salt of an unknown address stays the same, and each address has its own', async (t) => {
+test('the salt of an unknown e-mail address is stable, and differs for each address', async (t) => {
   const { vault } = t.context;
   const saltOf = async (email: string) => {
     const { challenge } = await beginLogin(vault, inventAccount(email));
@@ -54,7 +54,7 @@ test('the salt of an unknown address stays the same, and each address has its ow
   t.not(await saltOf(inventAccount().email), salt);
 });
 
-test('a pending account is answered as an unknown one', async (t) => {
+test('a pending account gets the salt of an unknown one', async (t) => {
   const { vault } = t.context;
   const pending = inventAccount();
   const saltOf = async () => (await beginLogin(vault, pending)).challenge.body as { salt: string };
@@ -64,7 +64,7 @@ test('a pending account is answered as an unknown one', async (t) => {
   t.not(salt, pending.saltHex);
 });
 
-test('where there are decoys, a registration needs a salt of 32 bytes as theirs', async (t) => {
+test('with decoys a registration needs a salt of 32 bytes, as decoys have', async (t) => {
   const { vault } = t.context;
   const { email, verifierHex } = inventAccount();
   for (const bytes of [16, 31, 33, 64]) {
@@ -79,7 +79,7 @@ test('where there are decoys, a registration needs a salt of 32 bytes as theirs'
   }
 });
 
-test('a right login works among decoys', async (t) => {
+test('with decoys a correct login succeeds', async (t) => {
   const { vault } = t.context;
   const account = await createAccount(vault);
   const { sessionId, A, M1 } = await beginLogin(vault, account);
@@ -87,7 +87,7 @@ test('a right login works among decoys', async (t) => {
   t.is(status, 200);
 });
 
-test('a session of a decoy serves one attempt', async (t) => {
+test('the SRP session of a decoy serves one attempt', async (t) => {
   const { vault } = t.context;
   const { sessionId, A } = await beginLogin(vault, inventAccount(`${randomUUID()}@example.org`));
   const verify = () =>

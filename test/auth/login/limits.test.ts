@@ -24,44 +24,52 @@ test.after.always((t) => t.context.vault.stop());
 
 const limited = { status: 429, code: 'rate_limited' };
 
-/** An address nobody else has, from a network for documentation (RFC 3849). */
-function inventAddress(): string {
+/** Returns a random client address of a documentation network (RFC 3849). */
+function inventClientAddress(): string {
   return `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
 }
 
-function postFrom({ baseUrl }: TestVault, address: string, path: string, json: unknown) {
-  return send('POST', baseUrl + path, { json, headers: { 'x-forwarded-for': address } });
+function postFrom({ baseUrl }: TestVault, clientAddress: string, path: string, json: unknown) {
+  return send('POST', baseUrl + path, { json, headers: { 'x-forwarded-for': clientAddress } });
 }
 
-function registerFrom(vault: TestVault, address: string, email = inventAccount().email) {
+function registerFrom(vault: TestVault, clientAddress: string, email = inventAccount().email) {
   const { saltHex, verifierHex } = inventAccount();
   const json = { email, salt: saltHex, verifier: verifierHex };
-  return postFrom(vault, address, '/v1/auth/register', json);
+  return postFrom(vault, clientAddress, '/v1/auth/register', json);
 }
 
-async function logInFrom(vault: TestVault, address: string, account: TestAccount, M1?: string) {
+async function logInFrom(
+  vault: TestVault,
+  clientAddress: string,
+  account: TestAccount,
+  M1?: string,
+) {
   const srp = startSrpLogin();
   const { email, authKey } = account;
-  const challenge = await postFrom(vault, address, '/v1/auth/login/challenge', { email, A: srp.A });
+  const challenge = await postFrom(vault, clientAddress, '/v1/auth/login/challenge', {
+    email,
+    A: srp.A,
+  });
   const { sessionId, salt, B } = challenge.body as Record<'sessionId' | 'salt' | 'B', string>;
   const proof = M1 ?? srp.prove({ salt: hexToBytes(salt), B, authKey }).M1;
   const json = { sessionId, A: srp.A, M1: proof };
-  return postFrom(vault, address, '/v1/auth/login/verify', json);
+  return postFrom(vault, clientAddress, '/v1/auth/login/verify', json);
 }
 
 const wrongProof = createHash('sha3-256').update('wrong').digest('hex');
 
-test('an address registers five times an hour, all of its /64 together', async (t) => {
+test('a client /64 registers five times an hour', async (t) => {
   const { vault } = t.context;
-  const address = inventAddress();
+  const clientAddress = inventClientAddress();
   for (let i = 0; i < 5; i++) {
-    t.is((await registerFrom(vault, address.replace(/1$/, String(i + 1)))).status, 200);
+    t.is((await registerFrom(vault, clientAddress.replace(/1$/, String(i + 1)))).status, 200);
   }
-  const answer = await registerFrom(vault, address);
+  const answer = await registerFrom(vault, clientAddress);
   assertError(t, answer, limited);
   const retryAfter = Number(answer.headers.get('retry-after'));
   t.true(retryAfter > 3_000 && retryAfter <= 3_600, `Retry-After: ${retryAfter}`);
-  t.is((await registerFrom(vault, inventAddress())).status, 200);
+  t.is((await registerFrom(vault, inventClientAddress())).status, 200);
 });
 
 test('an e-mail address is registered three times an hour, known or not', async (t) => {
@@ -72,26 +80,32 @@ test('an e-mail address is registered three times an hour, known or not', async 
     [inventAccount().email, 3],
   ] as const) {
     for (let i = 0; i < uses; i++) {
-      t.is((await registerFrom(vault, inventAddress(), email)).status, 200);
+      t.is((await registerFrom(vault, inventClientAddress(), email)).status, 200);
     }
-    assertError(t, await registerFrom(vault, inventAddress(), ` ${email.toUpperCase()}`), limited);
+    assertError(
+      t,
+      await registerFrom(vault, inventClientAddress(), ` ${email.toUpperCase()}`),
+      limited,
+    );
   }
 });
 
-test('what does not match the schema does not count', async (t) => {
+test('a request that does not match the schema does not count', async (t) => {
   const { vault } = t.context;
-  const address = inventAddress();
+  const clientAddress = inventClientAddress();
   for (let i = 0; i < 8; i++) {
-    const answer = await postFrom(vault, address, '/v1/auth/register', { email: 'no address' });
+    const answer = await postFrom(vault, clientAddress, '/v1/auth/register', {
+      email: 'no address',
+    });
     t.is(answer.status, 400);
   }
-  t.is((await registerFrom(vault, address)).status, 200);
+  t.is((await registerFrom(vault, clientAddress)).status, 200);
 });
 
-test('of 50 wrong proofs 10 are judged, and the owner logs in from where they always did', async (t) => {
+test('10 of 50 wrong proofs are checked, and the owner still logs in from home', async (t) => {
   const { vault } = t.context;
   const account = await createAccountFrom(vault);
-  const [home, attacker] = [inventAddress(), inventAddress()];
+  const [home, attacker] = [inventClientAddress(), inventClientAddress()];
   t.is((await logInFrom(vault, home, account)).status, 200);
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => logInFrom(vault, attacker, account, wrongProof)),
@@ -105,22 +119,22 @@ test('of 50 wrong proofs 10 are judged, and the owner logs in from where they al
   }
   t.is((await logInFrom(vault, home, account)).status, 200);
   t.is((await logInFrom(vault, attacker, account)).status, 429);
-  t.is((await logInFrom(vault, inventAddress(), account)).status, 429);
+  t.is((await logInFrom(vault, inventClientAddress(), account)).status, 429);
 });
 
-test('a forged X-Forwarded-For lends no address', async (t) => {
+test('a forged X-Forwarded-For does not change the client address', async (t) => {
   const { vault } = t.context;
-  const address = inventAddress();
-  for (let i = 0; i < 5; i++) t.is((await registerFrom(vault, address)).status, 200);
-  assertError(t, await registerFrom(vault, `${inventAddress()}, ${address}`), limited);
+  const clientAddress = inventClientAddress();
+  for (let i = 0; i < 5; i++) t.is((await registerFrom(vault, clientAddress)).status, 200);
+  assertError(t, await registerFrom(vault, `${inventClientAddress()}, ${clientAddress}`), limited);
 });
 
-/** Registered and validated from an address of its own. */
+/** Registers and validates an account from a client address of its own. */
 async function createAccountFrom(vault: TestVault): Promise<TestAccount> {
   const account = inventAccount();
   const { email, saltHex: salt, verifierHex: verifier } = account;
-  const address = inventAddress();
-  await postFrom(vault, address, '/v1/auth/register', { email, salt, verifier });
+  const clientAddress = inventClientAddress();
+  await postFrom(vault, clientAddress, '/v1/auth/register', { email, salt, verifier });
   const [mail] = await validationMails(vault, email, 1);
   await validate(vault, mail?.token ?? '');
   return account;

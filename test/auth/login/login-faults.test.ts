@@ -9,7 +9,7 @@ import { startReadyVault } from '../../support/vault/vault.ts';
 import { getJson, postJson } from '../../support/http/send.ts';
 import { testStack } from '../../support/vault/stack.ts';
 
-test('without the signer a login is answered 503, and the next one after its return succeeds', async (t) => {
+test('without the signer a login fails with 503, and works once it is back', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const vault = await startReadyVault({ SIGNER_SOCKET_PATH: signer.socketPath });
@@ -21,14 +21,18 @@ test('without the signer a login is answered 503, and the next one after its ret
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const answer = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
   assertError(t, answer, { status: 503, code: 'signer_unavailable' });
-  t.false(answer.text.includes('M2'), 'no proof without a token');
-  t.is((await getJson(`${vault.baseUrl}/v1/documents`, token)).status, 200, 'the rest goes on');
+  t.false(answer.text.includes('M2'), 'no server proof without a token');
+  t.is(
+    (await getJson(`${vault.baseUrl}/v1/documents`, token)).status,
+    200,
+    'other requests still work',
+  );
 
   await signer.restart();
   t.truthy(await logIn(vault, account));
 });
 
-test('without Redis both steps are answered 503, and logins work again after its return', async (t) => {
+test('without Redis both login steps fail with 503, and work once it is back', async (t) => {
   const redis = await startTcpProxy(testStack().redisUrl);
   t.teardown(() => redis.close());
   const vault = await startReadyVault({ REDIS_URL: redis.url });
@@ -55,7 +59,7 @@ test('without Redis both steps are answered 503, and logins work again after its
   t.pass();
 });
 
-test('without the database requests are answered 503, and served again after its return', async (t) => {
+test('without the database requests fail with 503, and work once it is back', async (t) => {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const vault = await startReadyVault(database.settings);
@@ -77,7 +81,7 @@ test('without the database requests are answered 503, and served again after its
   t.pass();
 });
 
-test('a token whose key cannot be looked up is answered 503, never let through', async (t) => {
+test('a token whose key cannot be looked up gets 503 and never passes', async (t) => {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const vault = await startReadyVault(database.settings);
@@ -90,12 +94,12 @@ test('a token whose key cannot be looked up is answered 503, never let through',
       const asked = await getJson(`${vault.baseUrl}/v1/documents`, token);
       return asked.status === 503 && asked;
     },
-    { what: 'the key set to be looked at again', timeoutMs: 30_000 },
+    { what: 'the key set to be read again', timeoutMs: 30_000 },
   );
   assertError(t, answer, { status: 503, code: 'jwks_unavailable' });
 });
 
-/** The same token, but for the key it names. */
+/** Replaces the header of a token with one that names another key. */
 function withKey(token: string, kid: string): string {
   const header = JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid });
   return token.replace(/^[^.]*/, Buffer.from(header).toString('base64url'));

@@ -41,14 +41,14 @@ test('one route serves both steps of a login', async (t) => {
   t.is((await refresh(vault, refreshToken ?? '')).status, 200);
 });
 
-test('the route is under both prefixes', async (t) => {
+test('the combined route exists under both prefixes', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const body = { sessionId, A, M1 };
   t.is((await postJson(`${vault.baseUrl}/v1/auth/login`, body)).status, 200);
   assertError(t, await step(body), { status: 401, code: 'srp_session_expired' });
 });
 
-test('both steps refuse there what they refuse on their own routes', async (t) => {
+test('the combined route refuses what the routes of the steps refuse', async (t) => {
   const { A, M1 } = await beginLogin(vault, account);
   const unknown = { email: 'nobody@example.org', A };
   assertError(t, await step(unknown), { status: 404, code: 'user_not_found' });
@@ -58,7 +58,7 @@ test('both steps refuse there what they refuse on their own routes', async (t) =
   assertError(t, await step({ sessionId: randomUUID(), A, M1 }), expired);
 });
 
-test('what is neither step is refused, and told what a step is', async (t) => {
+test('a body that is neither step is refused with the form of both', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const { email } = account;
   for (const body of [
@@ -82,10 +82,10 @@ test('what is neither step is refused, and told what a step is', async (t) => {
   }
   const { details } = assertError(t, await step({ A }), invalid);
   t.deepEqual(details, [{ path: '', message: 'must be {email, A} or {sessionId, A, M1}' }]);
-  t.is((await step({ sessionId, A, M1 })).status, 200, 'and used nothing up');
+  t.is((await step({ sessionId, A, M1 })).status, 200, 'the refusals used up no session');
 });
 
-test('a device that the vault does not know is refused, though only after the proof', async (t) => {
+test('a login with an unknown device is refused, but only after the proof', async (t) => {
   const deviceId = randomUUID();
   for (const send of [step, verify]) {
     const { sessionId, A, M1 } = await beginLogin(vault, account);

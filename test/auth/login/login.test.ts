@@ -56,11 +56,11 @@ for (const [what, A] of Object.entries(badPublicValues)) {
   });
 }
 
-test('A is judged before the account: the refusal is the same for a stranger', async (t) => {
+test('A is checked before the account: unknown accounts get the same refusal', async (t) => {
   assertError(t, await challenge({ email: inventAccount().email, A: '1' }), invalidPublicValue);
 });
 
-test('the server proves that it knows the verifier, and to nobody else', async (t) => {
+test('only a server that knows the verifier passes the client’s check of M2', async (t) => {
   const { sessionId, A, M1, proof, challenge } = await beginLogin(vault, account);
   t.is(challenge.headers.get('cache-control'), 'no-store');
   const { status, body, headers } = await verify({ sessionId, A, M1 });
@@ -73,7 +73,7 @@ test('the server proves that it knows the verifier, and to nobody else', async (
   });
 });
 
-test('the answers are exactly what the contract says', async (t) => {
+test('both responses have exactly the documented fields', async (t) => {
   const { sessionId, A, M1, challenge } = await beginLogin(vault, account);
   const first = challenge.body as Record<string, string>;
   t.deepEqual(Object.keys(first).sort(), ['B', 'expiresAt', 'salt', 'sessionId']);
@@ -97,7 +97,7 @@ test('the answers are exactly what the contract says', async (t) => {
   t.regex(String(second['M2']), /^[0-9a-f]{64}$/);
 });
 
-test('every challenge has another B and another session', async (t) => {
+test('every challenge has its own B and its own session id', async (t) => {
   const A = '2'.repeat(700);
   const answers = await Promise.all(
     Array.from({ length: 4 }, () => challenge({ email: account.email, A })),
@@ -107,26 +107,26 @@ test('every challenge has another B and another session', async (t) => {
   }
 });
 
-test('a replayed proof is refused', async (t) => {
+test('a replayed SRP proof is refused', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   t.is((await verify({ sessionId, A, M1 })).status, 200);
   assertError(t, await verify({ sessionId, A, M1 }), expired);
   assertError(t, await verify({ A, M1 }), expired);
 });
 
-test('a session serves one attempt: after a wrong proof the right one is too late', async (t) => {
+test('an SRP session serves one attempt: after a wrong proof the right one fails', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   assertError(t, await verify({ sessionId, A, M1: '0'.repeat(64) }), invalidProof);
   assertError(t, await verify({ sessionId, A, M1 }), expired);
 });
 
-test('a session is bound to its A, and a try with another uses it up', async (t) => {
+test('an SRP session is bound to its A, and an attempt with another A ends it', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   assertError(t, await verify({ sessionId, A: '2222', M1 }), invalidProof);
   assertError(t, await verify({ sessionId, A, M1 }), expired);
 });
 
-test('the proof of one session does not open another', async (t) => {
+test('the proof of one SRP session does not pass in another', async (t) => {
   const one = await beginLogin(vault, account);
   const other = await beginLogin(vault, account);
   assertError(
@@ -136,34 +136,36 @@ test('the proof of one session does not open another', async (t) => {
   );
 });
 
-test('another account’s proof does not open this one', async (t) => {
+test('the proof of another account is refused', async (t) => {
   const stranger = { ...(await createAccount(vault)), email: account.email };
   const { sessionId, A, M1 } = await beginLogin(vault, stranger);
   assertError(t, await verify({ sessionId, A, M1 }), invalidProof);
 });
 
-test('of many verifications of one session at once, one succeeds', async (t) => {
+test('exactly one of concurrent verifications of an SRP session succeeds', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => verify(index % 2 ? { A, M1 } : { sessionId, A, M1 })),
+    Array.from({ length: 8 }, (_, index) =>
+      verify(index % 2 === 1 ? { A, M1 } : { sessionId, A, M1 }),
+    ),
   );
   t.is(answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers.filter(({ status }) => status !== 200))
     assertError(t, answer, expired);
 });
 
-test('without a session id the session is found by A', async (t) => {
+test('without a session id the SRP session is found by A', async (t) => {
   const { A, M1 } = await beginLogin(vault, account);
   t.is((await verify({ A, M1 })).status, 200);
 });
 
-test('upper-case hex is taken in every field', async (t) => {
+test('every hex field accepts upper case', async (t) => {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const shouted = { sessionId: sessionId.toUpperCase(), A: A.toUpperCase(), M1: M1.toUpperCase() };
   t.is((await verify(shouted)).status, 200);
 });
 
-test('A may come with fewer digits, and is one number however it is written', async (t) => {
+test('A may have fewer digits, and leading zeros do not change it', async (t) => {
   const { status, body } = await challenge({ email: account.email, A: '2' });
   t.is(status, 200);
   const { sessionId } = body as { sessionId: string };
@@ -171,22 +173,22 @@ test('A may come with fewer digits, and is one number however it is written', as
   assertError(t, await verify(padded), invalidProof);
 });
 
-test('the address is taken in any case and with spaces around it', async (t) => {
+test('the e-mail address is accepted in any case and with spaces around it', async (t) => {
   const loud = { ...account, email: ` ${account.email.toUpperCase()} ` };
   t.truthy(await logIn(vault, loud));
 });
 
-test('unknown and not yet validated addresses are answered alike', async (t) => {
+test('unknown and unvalidated e-mail addresses get the same response', async (t) => {
   const pending = inventAccount();
   await register(vault, pending);
   for (const { email } of [pending, inventAccount()]) {
     const answer = await challenge({ email, A: '2222' });
     const body = assertError(t, answer, { status: 404, code: 'user_not_found' });
-    t.is(body.message, 'No active account has this e-mail address.');
+    t.is(body.message, 'No active account has this e-mail address; check its spelling.');
   }
 });
 
-test('unknown sessions and unknown A are expired', async (t) => {
+test('an unknown session id or A gets srp_session_expired', async (t) => {
   const M1 = '0'.repeat(64);
   assertError(t, await verify({ sessionId: randomUUID(), A: '2222', M1 }), expired);
   assertError(t, await verify({ A: '2222222', M1 }), expired);

@@ -3,8 +3,8 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
 import { createProofLimits, type ProofLimits } from '../../../app/auth/login/proof-limits.ts';
-import { AppError } from '../../../app/errors/errors.ts';
-import { refusal, someAddress, startReplica } from '../../limits/replica.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
+import { refusal, someClientAddress, startReplica } from '../../limits/replica.ts';
 import { testStack } from '../../support/vault/stack.ts';
 
 const test = anyTest as TestFn<{ db: Database; close: () => Promise<void> }>;
@@ -29,7 +29,7 @@ const tenAQuarter = { count: 10, seconds: 900 };
 
 type Context = ExecutionContext<{ db: Database }>;
 
-/** Proof limits with a clock that `pass` moves. */
+/** Creates proof limits with a clock that `pass` moves forward. */
 function setUp(t: Context, db: Database = t.context.db) {
   const { limits } = startReplica(t, testStack().redisUrl, tenAQuarter);
   const addressKey = randomBytes(32);
@@ -44,92 +44,102 @@ function setUp(t: Context, db: Database = t.context.db) {
   return { limits, proofLimits, pass };
 }
 
-async function logIn(proofLimits: ProofLimits, accountId: string, address: string): Promise<void> {
-  await (await proofLimits.admit({ accountId, address })).succeeded();
+async function logIn(
+  proofLimits: ProofLimits,
+  accountId: string,
+  clientAddress: string,
+): Promise<void> {
+  await (await proofLimits.admit({ accountId, clientAddress })).succeeded();
 }
 
-/** How many of `times` wrong proofs at once are looked at. */
+/** Returns how many of `times` concurrent wrong proofs are admitted. */
 async function wrongProofs(
   proofLimits: ProofLimits,
   times: number,
-  attempt: () => { accountId: string; address: string },
+  attempt: () => { accountId: string; clientAddress: string },
 ): Promise<number> {
   const attempts = Array.from({ length: times }, () => refusal(proofLimits.admit(attempt())));
   return (await Promise.all(attempts)).filter((refused) => refused === undefined).length;
 }
 
-const isAdmitted = async (proofLimits: ProofLimits, accountId: string, address: string) =>
-  (await wrongProofs(proofLimits, 1, () => ({ accountId, address }))) === 1;
+const isAdmitted = async (proofLimits: ProofLimits, accountId: string, clientAddress: string) =>
+  (await wrongProofs(proofLimits, 1, () => ({ accountId, clientAddress }))) === 1;
 
-test('of 50 wrong proofs at once 10 are looked at, and the rest are told when to try again', async (t) => {
+test('10 of 50 concurrent wrong proofs are admitted; the rest get Retry-After', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const address = someAddress();
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, address })), 10);
-  const refused = await refusal(proofLimits.admit({ accountId, address }));
+  const clientAddress = someClientAddress();
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, clientAddress })), 10);
+  const refused = await refusal(proofLimits.admit({ accountId, clientAddress }));
   const { retryAfterSeconds = 0 } = refused ?? {};
   t.true(Number.isInteger(retryAfterSeconds) && retryAfterSeconds > 800, String(retryAfterSeconds));
   t.true(retryAfterSeconds <= 900);
 });
 
-test('an address is locked for all accounts', async (t) => {
+test('a locked client address is locked for every account', async (t) => {
   const { proofLimits } = setUp(t);
-  const address = someAddress();
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), address })), 10);
-  t.false(await isAdmitted(proofLimits, randomUUID(), address));
-  t.true(await isAdmitted(proofLimits, randomUUID(), someAddress()));
+  const clientAddress = someClientAddress();
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), clientAddress })), 10);
+  t.false(await isAdmitted(proofLimits, randomUUID(), clientAddress));
+  t.true(await isAdmitted(proofLimits, randomUUID(), someClientAddress()));
 });
 
-test('an attacker’s address is locked while the owner logs in from theirs', async (t) => {
+test('an attacker is locked out while the owner logs in from a known place', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const home = someAddress();
+  const home = someClientAddress();
   await logIn(proofLimits, accountId, home);
-  const attacker = someAddress();
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, address: attacker })), 10);
+  const attacker = someClientAddress();
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, clientAddress: attacker })), 10);
   t.false(await isAdmitted(proofLimits, accountId, attacker));
   for (let time = 0; time < 15; time += 1) await logIn(proofLimits, accountId, home);
   t.pass();
 });
 
-test('an account attacked from many addresses is locked for unknown addresses only', async (t) => {
+test('an account attacked from many client addresses stays open to known ones', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const home = someAddress();
+  const home = someClientAddress();
   await logIn(proofLimits, accountId, home);
-  const many = () => ({ accountId, address: someAddress() });
+  const many = () => ({ accountId, clientAddress: someClientAddress() });
   t.is(await wrongProofs(proofLimits, 50, many), 10);
-  t.false(await isAdmitted(proofLimits, accountId, someAddress()));
+  t.false(await isAdmitted(proofLimits, accountId, someClientAddress()));
   await logIn(proofLimits, accountId, home);
   await logIn(proofLimits, accountId, `${home.split(':').slice(0, 4).join(':')}::99`);
-  t.false(await isAdmitted(proofLimits, accountId, someAddress()), 'a login lifts no lock');
+  t.false(
+    await isAdmitted(proofLimits, accountId, someClientAddress()),
+    'a login does not lift the lock',
+  );
 });
 
-test('a known address does not feed the lock of the account, and has a count of its own', async (t) => {
+test('a known client address has its own limit and does not lock the account', async (t) => {
   const { proofLimits, limits } = setUp(t);
   const accountId = randomUUID();
-  const home = someAddress();
+  const home = someClientAddress();
   await logIn(proofLimits, accountId, home);
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, address: home })), 10);
-  t.false(await isAdmitted(proofLimits, randomUUID(), home), 'it feeds the one of the address');
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, clientAddress: home })), 10);
+  t.false(
+    await isAdmitted(proofLimits, randomUUID(), home),
+    'the limit of the client address counts them',
+  );
   for (let time = 0; time < 10; time += 1) await limits.giveBack('proof-address', home);
-  t.false(await isAdmitted(proofLimits, accountId, home), 'its own');
+  t.false(await isAdmitted(proofLimits, accountId, home), 'its own limit is used up');
   t.true(await isAdmitted(proofLimits, randomUUID(), home));
-  const many = () => ({ accountId, address: someAddress() });
-  t.is(await wrongProofs(proofLimits, 50, many), 10, 'the account’s is as it was');
+  const many = () => ({ accountId, clientAddress: someClientAddress() });
+  t.is(await wrongProofs(proofLimits, 50, many), 10, 'the limit of the account is untouched');
 });
 
-test('an address stays known for 30 days after the last login', async (t) => {
+test('a client address stays known for 30 days after its last login', async (t) => {
   const { proofLimits, pass } = setUp(t);
   const accountId = randomUUID();
-  const home = someAddress();
+  const home = someClientAddress();
   await logIn(proofLimits, accountId, home);
   pass(20 * dayMs);
   await logIn(proofLimits, accountId, home);
-  // Not written down: the record is not an hour old.
+  // The database is not updated: the stored time of the last login is less than an hour old.
   pass(59 * minuteMs);
   await logIn(proofLimits, accountId, home);
-  await wrongProofs(proofLimits, 10, () => ({ accountId, address: someAddress() }));
+  await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
 
   pass(30 * dayMs);
   t.true(await isAdmitted(proofLimits, accountId, home));
@@ -137,13 +147,13 @@ test('an address stays known for 30 days after the last login', async (t) => {
   t.false(await isAdmitted(proofLimits, accountId, home));
 });
 
-test('the 20 addresses of the latest logins are known, by their hash', async (t) => {
+test('the client addresses of the latest 20 logins are known, stored as hashes', async (t) => {
   const { proofLimits, pass } = setUp(t);
   const accountId = randomUUID();
-  const addresses = Array.from({ length: 21 }, someAddress);
+  const addresses = Array.from({ length: 21 }, someClientAddress);
   const [first = '', second = ''] = addresses;
-  for (const address of addresses) {
-    await logIn(proofLimits, accountId, address);
+  for (const clientAddress of addresses) {
+    await logIn(proofLimits, accountId, clientAddress);
     pass(1);
   }
   const rows = await t.context.db.asService((tx) =>
@@ -151,68 +161,74 @@ test('the 20 addresses of the latest logins are known, by their hash', async (t)
   );
   t.is(rows.length, 20);
   for (const { address_hash: hash } of rows) t.regex(hash, /^[\da-f]{64}$/);
-  await wrongProofs(proofLimits, 10, () => ({ accountId, address: someAddress() }));
-  t.false(await isAdmitted(proofLimits, accountId, first), 'the oldest is forgotten');
+  await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
+  t.false(await isAdmitted(proofLimits, accountId, first), 'the oldest is no longer known');
   t.true(await isAdmitted(proofLimits, accountId, second));
 });
 
-test('addresses are known to one account only', async (t) => {
+test('a client address is known to one account only', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const address = someAddress();
-  await logIn(proofLimits, randomUUID(), address);
-  await wrongProofs(proofLimits, 10, () => ({ accountId, address: someAddress() }));
-  t.false(await isAdmitted(proofLimits, accountId, address));
+  const clientAddress = someClientAddress();
+  await logIn(proofLimits, randomUUID(), clientAddress);
+  await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
+  t.false(await isAdmitted(proofLimits, accountId, clientAddress));
 });
 
-test('right proofs and withdrawn ones count nowhere, and only right ones make an address known', async (t) => {
+test('correct and withdrawn proofs do not count; only correct ones are remembered', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const address = someAddress();
+  const clientAddress = someClientAddress();
   for (let time = 0; time < 12; time += 1) {
-    await (await proofLimits.admit({ accountId, address })).withdraw();
+    await (await proofLimits.admit({ accountId, clientAddress })).withdraw();
   }
-  const many = () => ({ accountId, address: someAddress() });
+  const many = () => ({ accountId, clientAddress: someClientAddress() });
   t.is(await wrongProofs(proofLimits, 50, many), 10);
-  t.false(await isAdmitted(proofLimits, accountId, address), 'not known');
+  t.false(
+    await isAdmitted(proofLimits, accountId, clientAddress),
+    'a withdrawn proof makes no address known',
+  );
 
   const other = randomUUID();
-  for (let time = 0; time < 12; time += 1) await logIn(proofLimits, other, someAddress());
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: other, address })), 10);
+  for (let time = 0; time < 12; time += 1) await logIn(proofLimits, other, someClientAddress());
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: other, clientAddress })), 10);
 });
 
-test('an attempt is taken back once, however often it is withdrawn', async (t) => {
+test('an attempt is given back once, however often it is withdrawn', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const address = someAddress();
-  await wrongProofs(proofLimits, 9, () => ({ accountId, address }));
-  const attempt = await proofLimits.admit({ accountId, address });
+  const clientAddress = someClientAddress();
+  await wrongProofs(proofLimits, 9, () => ({ accountId, clientAddress }));
+  const attempt = await proofLimits.admit({ accountId, clientAddress });
   await attempt.succeeded();
   await Promise.all([attempt.withdraw(), attempt.withdraw()]);
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), address })), 1);
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), clientAddress })), 1);
 });
 
-test('what the account’s lock refuses does not count for the address', async (t) => {
+test('an attempt that the account’s lock refuses costs the client address none', async (t) => {
   const { proofLimits } = setUp(t);
   const accountId = randomUUID();
-  const address = someAddress();
-  await wrongProofs(proofLimits, 10, () => ({ accountId, address: someAddress() }));
-  t.is(await wrongProofs(proofLimits, 20, () => ({ accountId, address })), 0);
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), address })), 10);
+  const clientAddress = someClientAddress();
+  await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
+  t.is(await wrongProofs(proofLimits, 20, () => ({ accountId, clientAddress })), 0);
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), clientAddress })), 10);
 });
 
-test('an attempt that the database could not admit counts nowhere', async (t) => {
+test('an attempt that failed in the database does not count', async (t) => {
   const serviceUrl = 'postgresql://nobody:x@127.0.0.1:1/none';
   const away = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
   t.teardown(() => away.close());
-  const address = someAddress();
+  const clientAddress = someClientAddress();
   const { proofLimits: withoutDatabase } = setUp(t, away);
   for (let time = 0; time < 12; time += 1) {
-    const error = await t.throwsAsync(withoutDatabase.admit({ accountId: randomUUID(), address }), {
-      instanceOf: AppError,
-    });
+    const error = await t.throwsAsync(
+      withoutDatabase.admit({ accountId: randomUUID(), clientAddress }),
+      {
+        instanceOf: AppError,
+      },
+    );
     t.is(error?.code, 'database_unavailable');
   }
   const { proofLimits } = setUp(t);
-  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), address })), 10);
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), clientAddress })), 10);
 });

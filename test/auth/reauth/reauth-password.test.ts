@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
 import { createPasswordVerifier } from '../../../app/auth/reauth/password-verifier.ts';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 
 const Vectors = z.array(z.object({ password: z.string(), salt: z.string(), verifier: z.string() }));
 const vectors = Vectors.parse(
   JSON.parse(await readFile(new URL('../../vectors/srp.json', import.meta.url), 'utf8')),
 );
 
-test('a password matches the verifier that other programs make of it, and no other', async (t) => {
+test('a password matches the verifier that other SRP programs compute, and no other', async (t) => {
   const passwords = createPasswordVerifier();
   t.true(vectors.length > 0);
   for (const vector of vectors) {
@@ -23,7 +23,7 @@ test('a password matches the verifier that other programs make of it, and no oth
   }
 });
 
-test('two passwords are checked at once, and the next when one of them is done', async (t) => {
+test('two passwords are checked concurrently; a third is refused until one is done', async (t) => {
   const passwords = createPasswordVerifier();
   const [vector = t.fail()] = vectors;
   const check = () => passwords.matches(vector.password, vector);
@@ -35,7 +35,7 @@ test('two passwords are checked at once, and the next when one of them is done',
   t.true(await check());
 });
 
-test('a check that fails makes room for the next', async (t) => {
+test('a check that fails releases its place', async (t) => {
   const passwords = createPasswordVerifier();
   const [vector = t.fail()] = vectors;
   for (let i = 0; i < 3; i += 1) {

@@ -10,7 +10,7 @@ import { testStack } from '../../support/vault/stack.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { createPasswordUser, freshProof, reauth } from '../../support/accounts/reauth-account.ts';
 
-test('a password leaves no trace in logs, errors or headers, whatever happens', async (t) => {
+test('a password appears in no log, error or header, accepted or refused', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();
@@ -32,7 +32,7 @@ test('a password leaves no trace in logs, errors or headers, whatever happens', 
   const { token } = user;
   const answers: JsonAnswer[] = [];
   const ask = async (body: object) => void answers.push(await reauth(vault, token, body));
-  /** Every way to send it that fails or not, as things are just now. */
+  /** Sends the password in every accepted and refused form. */
   async function sendEverywhere(): Promise<void> {
     await Promise.all([ask({ password }), ask({ password: wrong }), ask({ password })]);
     await ask({ password, [password]: password });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 import { createAccount } from '../../support/accounts/test-account.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { createApi } from '../../support/documents/uploads.ts';
@@ -14,6 +14,7 @@ import {
   type PasswordUser,
 } from '../../support/accounts/reauth-account.ts';
 import { entriesOf, sessionIdOf } from '../../support/accounts/sessions.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
 
 let vault: TestVault;
 let user: PasswordUser;
@@ -27,31 +28,34 @@ test.after.always(() => vault.stop());
 const invalidCredentials = { status: 401, code: 'invalid_credentials' };
 const invalid = { status: 400, code: 'validation_failed' };
 
-test.serial('a password is answered with a token of five minutes, on every path', async (t) => {
-  for (const path of ['/auth/reauth', '/v1/auth/reauth', '/api/v1/auth/reauth']) {
-    const askedAt = Math.floor(Date.now() / 1000);
-    const answer = await reauth(vault, user.token, { password: user.password }, path);
-    t.is(answer.status, 200, answer.text);
-    t.is(answer.headers.get('cache-control'), 'no-store');
-    const { reauthToken, expiresAt, ...rest } = answer.body as Record<string, string>;
-    t.deepEqual(rest, {});
-    const claims = decodeJwt(reauthToken ?? '');
-    t.like(claims, { sub: user.userId, purpose: 'reauth' });
-    t.is(decodeProtectedHeader(reauthToken ?? '').typ, 'reauth+jwt');
-    t.is((claims.exp ?? 0) - (claims.iat ?? 0), 300);
-    t.true((claims.iat ?? 0) >= askedAt);
-    t.is(expiresAt, new Date((claims.exp ?? 0) * 1000).toISOString());
-  }
-});
+test.serial(
+  'a password gets a reauthentication token of five minutes, on every path',
+  async (t) => {
+    for (const path of ['/auth/reauth', '/v1/auth/reauth', '/api/v1/auth/reauth']) {
+      const askedAt = Math.floor(Date.now() / 1000);
+      const answer = await reauth(vault, user.token, { password: user.password }, path);
+      t.is(answer.status, 200, answer.text);
+      t.is(answer.headers.get('cache-control'), 'no-store');
+      const { reauthToken, expiresAt, ...rest } = answer.body as Record<string, string>;
+      t.deepEqual(rest, {});
+      const claims = decodeJwt(reauthToken ?? '');
+      t.like(claims, { sub: user.userId, purpose: 'reauth' });
+      t.is(decodeProtectedHeader(reauthToken ?? '').typ, 'reauth+jwt');
+      t.is((claims.exp ?? 0) - (claims.iat ?? 0), 300);
+      t.true((claims.iat ?? 0) >= askedAt);
+      t.is(expiresAt, new Date((claims.exp ?? 0) * 1000).toISOString());
+    }
+  },
+);
 
-test.serial('the proof of a fresh challenge does as well as the password', async (t) => {
+test.serial('the SRP proof of a fresh challenge works in place of the password', async (t) => {
   const answer = await reauth(vault, user.token, await freshProof(vault, user));
   t.is(answer.status, 200, answer.text);
   const { reauthToken } = answer.body as { reauthToken: string };
   t.like(decodeJwt(reauthToken), { sub: user.userId, purpose: 'reauth' });
 });
 
-test.serial('a wrong password is refused, and so is the password of another account', async (t) => {
+test.serial('a wrong password and the password of another account are refused', async (t) => {
   const other = await createPasswordUser(vault, 'another password');
   for (const password of ['', ' ', 'x', user.password.toUpperCase(), `${user.password} `]) {
     const expected = password === '' ? invalid : invalidCredentials;
@@ -60,12 +64,12 @@ test.serial('a wrong password is refused, and so is the password of another acco
   assertError(t, await reauth(vault, user.token, { password: other.password }), invalidCredentials);
 });
 
-test.serial('an account that is not there has no password', async (t) => {
+test.serial('an account that does not exist has no password', async (t) => {
   const { token } = await createApi(vault);
   assertError(t, await reauth(vault, token, { password: 'any' }), invalidCredentials);
 });
 
-test.serial('a password is the same however its letters are composed', async (t) => {
+test.serial('a password matches in every Unicode composition of its letters', async (t) => {
   const composed = await createPasswordUser(vault, '\u00c5ngstr\u00f6m \ufb01 \u00bd');
   const password = 'A\u030angstro\u0308m fi 1\u20442';
   t.not(password, composed.password);
@@ -82,7 +86,7 @@ test.serial('a password has at most 1024 bytes', async (t) => {
   }
 });
 
-test.serial('a body is one form or the other, whole and alone', async (t) => {
+test.serial('a body with both forms or an incomplete one is refused', async (t) => {
   const proof = { sessionId: randomUUID(), A: '22', M1: '0'.repeat(64) };
   const bodies: object[] = [
     {},
@@ -103,7 +107,7 @@ test.serial('a body is one form or the other, whole and alone', async (t) => {
   }
 });
 
-test.serial('a proof keeps the answers that it has at login', async (t) => {
+test.serial('an SRP proof is refused with the same errors as at login', async (t) => {
   const proof = await freshProof(vault, user);
   const wrong = { ...proof, M1: '0'.repeat(64) };
   const expired = { status: 401, code: 'srp_session_expired' };
@@ -114,12 +118,12 @@ test.serial('a proof keeps the answers that it has at login', async (t) => {
   assertError(t, A, { status: 400, code: 'invalid_public_value' });
 });
 
-test.serial('the proof of another account is no proof of one’s own', async (t) => {
+test.serial('the SRP proof of another account is refused', async (t) => {
   const proof = await freshProof(vault, await createAccount(vault));
   assertError(t, await reauth(vault, user.token, proof), invalidCredentials);
 });
 
-test.serial('it leaves an entry of the session, which says how it was done', async (t) => {
+test.serial('a reauthentication leaves an entry of the session with its method', async (t) => {
   const { token } = await createPasswordUser(vault, 'p');
   const sessionId = sessionIdOf(token);
   const own = { ...user, token };
@@ -140,7 +144,7 @@ test.serial('it leaves an entry of the session, which says how it was done', asy
   });
 });
 
-test.serial('wrong passwords are summed up with the failed logins of the account', async (t) => {
+test.serial('wrong passwords are counted with the failed logins of the account', async (t) => {
   const { token, userId } = await createPasswordUser(vault, 'p');
   for (let i = 0; i < 3; i += 1) await reauth(vault, token, { password: 'q' });
   const count = `
@@ -151,21 +155,20 @@ test.serial('wrong passwords are summed up with the failed logins of the account
   t.is(Number((await createSql(vault)(count, [userId]))[0]?.['count']), 3);
 });
 
-test.serial('users of other issuers are not re-authenticated here', async (t) => {
+test.serial('users of other issuers cannot reauthenticate', async (t) => {
   const { caller: subject } = await createApi(vault);
   const caller = { ...subject, userId: user.userId, expiresAt: new Date() };
-  const from = { address: '127.0.0.1', requestId: randomUUID() };
   for (const stranger of [
     { ...caller, issuer: 'https://elsewhere.test' },
     { ...caller, issuer: vault.config.auth.issuer, sessionId: undefined },
   ]) {
     const { password } = user;
-    const refused = vault.services.reauth.reauthenticate(stranger, { password }, from);
+    const refused = vault.services.reauth.reauthenticate(serviceRequest(stranger), { password });
     t.is((await t.throwsAsync(refused, { instanceOf: AppError }))?.code, 'access_denied');
   }
 });
 
-test.serial('a third password at once is answered 503, which costs no attempt', async (t) => {
+test.serial('a third concurrent password check gets 503 and costs no attempt', async (t) => {
   const limit = 5;
   const strict = await startReadyVault({ LIMITS_PROOF_ACCOUNT: `${limit}/15m` });
   t.teardown(() => strict.stop());
@@ -176,12 +179,12 @@ test.serial('a third password at once is answered 503, which costs no attempt', 
     const answers = await Promise.all(Array.from({ length: limit }, ask));
     const others = answers.filter(({ status }) => status !== 200);
     for (const answer of others) assertError(t, answer, { status: 503, code: 'reauth_busy' });
-    t.true(others.length <= limit - 2, 'two are checked');
+    t.true(others.length <= limit - 2, 'at least two are checked');
     refused += others.length;
   }
 });
 
-test.serial('wrong passwords are limited as failed logins are, and with them', async (t) => {
+test.serial('wrong passwords share the limit of failed logins', async (t) => {
   const strict = await startReadyVault({ LIMITS_PROOF_ACCOUNT: '3/15m' });
   t.teardown(() => strict.stop());
   const account = await createPasswordUser(strict, 'p');
@@ -191,7 +194,11 @@ test.serial('wrong passwords are limited as failed logins are, and with them', a
   for (const password of ['a', 'b']) {
     assertError(t, await reauth(strict, token, { password }), invalidCredentials);
   }
-  t.is((await reauth(strict, token, { password: 'p' })).status, 200, 'a right one does not count');
+  t.is(
+    (await reauth(strict, token, { password: 'p' })).status,
+    200,
+    'a correct one does not count',
+  );
   const wrong = { ...(await freshProof(strict, account)), M1: '0'.repeat(64) };
   assertError(t, await reauth(strict, token, wrong), { status: 401, code: 'invalid_proof' });
   assertError(t, await reauth(strict, token, { password: 'p' }), limited);
@@ -199,7 +206,7 @@ test.serial('wrong passwords are limited as failed logins are, and with them', a
   t.is((await reauth(strict, other.token, { password: 'p' })).status, 200);
 });
 
-test.serial('where passwords are refused, a proof is the only way', async (t) => {
+test.serial('where passwords are refused, only an SRP proof reauthenticates', async (t) => {
   const strict = await startReadyVault({ AUTH_REAUTH_PASSWORD: 'refuse' });
   t.teardown(() => strict.stop());
   const account = await createPasswordUser(strict, 'p');

@@ -17,7 +17,9 @@ const shape = { parts: 16, partBytes: 16 * 2 ** 20, concurrency: 4 };
 const fileBytes = shape.parts * shape.partBytes;
 const perRound = { bytes: fileBytes, times: 4, concurrency: 2 };
 
-/** MB/s of a document's file out of S3 through the API, against a bare pipe through Node. */
+/**
+ * Measures MB/s of downloading a document stored in S3 through the API, against a bare Node proxy.
+ */
 export const benchDownload: Bench = async (progress) => {
   await using stack = await startBenchStack();
   await using lab = await startS3Lab();
@@ -55,7 +57,7 @@ export const benchDownload: Bench = async (progress) => {
   };
 };
 
-/** In megabytes a second, of one round. */
+/** Returns the megabytes a second of one round. */
 function speed(ms: number): number {
   return round((fileBytes * perRound.times) / 1_000 / ms, 1);
 }

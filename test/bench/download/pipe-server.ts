@@ -1,4 +1,6 @@
-/** The least that a Node server can do to hand out an object of S3: nothing of the product's. */
+/**
+ * Serves objects of S3 through the least code a Node server needs; runs none of the product's code.
+ */
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,8 +8,8 @@ import { answerParent } from '../../support/processes/child.ts';
 import { signS3, type Signing } from '../harness/sigv4.ts';
 
 export interface PipeSource extends Signing {
-  /** Of the bucket; a request's path goes behind it. */
-  url: string;
+  /** The bucket's URL. The path of each request is appended to it. */
+  readonly url: string;
 }
 
 const agent = new Agent({ keepAlive: true });

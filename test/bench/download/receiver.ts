@@ -1,15 +1,15 @@
-/** Takes the same file again and again, from whatever server, and says how long it took. */
+/** Downloads one file repeatedly from any server and replies with the milliseconds it took. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { answerParent } from '../../support/processes/child.ts';
 
 export interface Collection {
-  url: string;
-  headers: Record<string, string>;
-  /** Of the file. */
-  bytes: number;
-  times: number;
-  concurrency: number;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** The size of the file. */
+  readonly bytes: number;
+  readonly times: number;
+  readonly concurrency: number;
 }
 
 const agent = new Agent({ keepAlive: true });
@@ -32,5 +32,5 @@ async function receive({ url, headers, bytes }: Collection): Promise<void> {
   let received = 0;
   response.on('data', (chunk: Buffer) => (received += chunk.length));
   await once(response, 'end');
-  if (received !== bytes) throw new Error(`${received} bytes came instead of ${bytes}`);
+  if (received !== bytes) throw new Error(`received ${received} bytes instead of ${bytes}`);
 }

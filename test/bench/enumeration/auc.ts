@@ -1,6 +1,6 @@
 /**
- * The chance that a random member of `b` is larger than one of `a`, ties counting half: 0.5 where the
- * two cannot be told apart (the Mann–Whitney U statistic over the product of the sizes).
+ * Returns the chance that a random member of `b` is larger than one of `a`, ties counting half: 0.5
+ * if the two cannot be told apart (the Mann–Whitney U statistic over the product of the sizes).
  */
 export function areaUnderCurve(a: readonly number[], b: readonly number[]): number {
   const all = [

@@ -7,20 +7,21 @@ import { areaUnderCurve } from './auc.ts';
 import { insertPeople, randomSalt, randomVerifier, type People } from './people.ts';
 import { createTimedPost, type TimedAnswer, type TimedPost } from './timed-post.ts';
 
-/** Requests each for what is there and what is not. */
+/** Requests of each kind: for something that exists, and for something that does not. */
 const requests = 2_000;
 const warmUps = 200;
 const activeAccounts = 50;
-/** Of the area under the curve from 0.5. */
+/** The greatest distance from 0.5 that the area under the curve may have. */
 const limit = 0.05;
 const deliberateMs = 2;
 
-/** Asks for something that is there, or is not; answers what was seen. */
+/** Asks for something that exists (or does not) and resolves with what the client observed. */
 type Ask = (isThere: boolean, index: number) => Promise<TimedAnswer>;
 
 /**
- * Whether the time of an answer tells what is there: the worst distance of the area under the curve
- * from 0.5, against the limit of 0.05. A control is delayed by 2 ms on purpose, and must be seen.
+ * Measures whether response times reveal what exists: the largest distance of the area under the
+ * curve from 0.5, against the limit of 0.05. A control is delayed by 2 ms on purpose, and the bench
+ * throws unless it is detected.
  */
 export const benchEnumeration: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -40,7 +41,7 @@ export const benchEnumeration: Bench = async (progress) => {
   }
   http.close();
   const { control = Number.NaN, ...measured } = areas;
-  if (control < 0.5 + limit) throw new Error(`the control was not seen: ${control}`);
+  if (control < 0.5 + limit) throw new Error(`the deliberate delay was not detected: ${control}`);
   const worst = Math.max(...Object.values(measured).map((area) => Math.abs(area - 0.5)));
   return {
     ours: round(worst, 4),
@@ -52,7 +53,7 @@ export const benchEnumeration: Bench = async (progress) => {
   };
 };
 
-/** The four routes that must not tell, in the order in which they are measured. */
+/** The four routes that must not reveal what exists, in the order in which they are measured. */
 function routes(http: TimedPost, { active, tokens }: People): Record<RouteName, Ask> {
   const address = (isThere: boolean, index: number) =>
     isThere ? (active[index % active.length] ?? '') : `${randomUUID()}@vault.test`;
@@ -83,7 +84,7 @@ function routes(http: TimedPost, { active, tokens }: People): Record<RouteName, 
 
 type RouteName = 'register' | 'validateEmail' | 'challenge' | 'verify';
 
-/** What is there takes a little longer, as in a service that gives itself away. */
+/** Delays the requests for what exists, as a service with a timing leak would. */
 function delayed(ask: Ask): Ask {
   return async (isThere, index) => {
     const startedAt = performance.now();
@@ -94,7 +95,10 @@ function delayed(ask: Ask): Ask {
   };
 }
 
-/** In random order, since each request may still be felt by the next. Throws for unlike answers. */
+/**
+ * Measures one route. The order is random, since a request may affect the next. Throws if responses
+ * differ in shape.
+ */
 async function tell(ask: Ask): Promise<number> {
   const times = { there: [] as number[], notThere: [] as number[] };
   const shapes = new Set<string>();
@@ -107,6 +111,6 @@ async function tell(ask: Ask): Promise<number> {
     (isThere ? times.there : times.notThere).push(ms);
     shapes.add(shape);
   }
-  if (shapes.size > 1) throw new Error(`answers differ:\n${[...shapes].join('\n')}`);
+  if (shapes.size > 1) throw new Error(`the responses differ:\n${[...shapes].join('\n')}`);
   return areaUnderCurve(times.notThere, times.there);
 }

@@ -3,17 +3,17 @@ import { Client } from 'pg';
 import { newAccount } from '../../../app/accounts/new-account.ts';
 import { prime, toBigInt } from '../../../app/srp/group.ts';
 
-/** Accounts made straight in the database, some of them with a token that waits for its use. */
+/** Accounts inserted directly into the database, some with an unused validation token. */
 export interface People {
-  /** Addresses with an active account. */
+  /** E-mail addresses of active accounts. */
   readonly active: readonly string[];
-  /** Validation tokens, each good once. */
+  /** Single-use tokens that validate an e-mail address. */
   readonly tokens: readonly string[];
 }
 
 export async function insertPeople(
   serviceUrl: string,
-  counts: { active: number; tokens: number },
+  counts: { readonly active: number; readonly tokens: number },
 ): Promise<People> {
   const client = new Client({ connectionString: serviceUrl });
   await client.connect();
@@ -32,7 +32,7 @@ export async function insertPeople(
 }
 
 async function insertAccounts(client: Client, count: number, status: string): Promise<string[]> {
-  const { rows } = await client.query<{ email: string }>(
+  const { rows } = await client.query<{ readonly email: string }>(
     `insert into accounts (id, email, status, tenant_id, plan, roles, scopes)
      select gen_random_uuid(), gen_random_uuid() || '@vault.test', $2, $3, $4, $5, $6
      from generate_series(1, $1) returning email`,
@@ -42,7 +42,7 @@ async function insertAccounts(client: Client, count: number, status: string): Pr
 }
 
 async function insertTokens(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ id: string }>(
+  const { rows } = await client.query<{ readonly id: string }>(
     "select id from accounts where status = 'PENDING_VALIDATION'",
   );
   const tokens = rows.map(() => randomUUID());
@@ -64,7 +64,7 @@ export function randomSalt(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** Any group element: nobody logs in with it. 768 hex digits. */
+/** Returns a random group element as 768 hex digits. Nobody can log in with it. */
 export function randomVerifier(): string {
   return (toBigInt(randomBytes(400)) % prime).toString(16).padStart(768, '0');
 }

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** One answer, and all an observer could tell it from another by. */
+/** One response with everything by which an observer could tell it from another. */
 export interface TimedAnswer {
   readonly ms: number;
   readonly body: Record<string, unknown>;
-  /** Status, names of headers, length, and names and lengths of the body's fields. */
+  /** Status, header names, length, and the names and lengths of the body's fields. */
   readonly shape: string;
 }
 
@@ -15,7 +15,10 @@ export interface TimedPost {
   close(): void;
 }
 
-/** One connection, one request at a time: the quietest an attacker can have it. */
+/**
+ * Creates a client with one connection and one request at a time: the least noise an attacker can
+ * have.
+ */
 export function createTimedPost(baseUrl: string): TimedPost {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {

@@ -6,7 +6,7 @@ interface Told extends Pick<AuditEntry, 'id' | 'action' | 'seq' | 'data'> {
   readonly resource: { readonly type: string; readonly id: string };
 }
 
-/** An entry as the trail writes them, of a user's action on a resource of their own. */
+/** Returns an audit entry as the trail writes it, for a user's action on a resource they own. */
 export function inventEntry({ id, action, seq, data, userId, resource }: Told): AuditEntry {
   return {
     v: 1,

@@ -8,7 +8,7 @@ import type { TestStack } from '../../support/vault/stack.ts';
 
 const templateName = 'probatio_template';
 
-/** The services as in production: what is written survives a crash. */
+/** Starts the services with production durability: committed writes survive a crash. */
 export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-bench-'));

@@ -1,17 +1,17 @@
-/** What a bench found. More is better: for costs the ratio is reference over ours. */
+/** The result of a bench. A larger ratio is better: for costs it is reference over ours. */
 export interface Figures {
   readonly ours: number;
-  /** The limit or the peer, measured in the same run. */
+  /** The limit, or the figure of the peer measured in the same run. */
   readonly reference: number;
   readonly unit: string;
   readonly ratio: number;
   readonly [more: string]: number | string | undefined;
 }
 
-/** Starts all it needs and stops it again. `progress` goes to the user, line by line. */
+/** Starts everything it needs and stops it at the end. `progress` shows the user one line. */
 export type Bench = (progress: (line: string) => void) => Promise<Figures>;
 
-/** The middle one, so that a round that something else disturbed does not count. */
+/** Returns the median, so that one disturbed round does not count. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -9,7 +9,7 @@ export interface Signing {
 const payload = 'UNSIGNED-PAYLOAD';
 const signedNames = 'host;x-amz-content-sha256;x-amz-date';
 
-/** Headers of an S3 request with an unsigned payload (AWS Signature Version 4). */
+/** Returns the headers of an S3 request with an unsigned payload (AWS Signature Version 4). */
 export function signS3(
   method: string,
   { host, pathname, searchParams }: URL,
@@ -31,7 +31,8 @@ export function signS3(
     .reduce<string | Buffer>((key, step) => hmac(key, step), `AWS4${secretAccessKey}`);
   const signature = hmac(key, toSign).toString('hex');
   const credential = `Credential=${accessKeyId}/${scope}`;
-  const authorization = `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${signedNames}, Signature=${signature}`;
+  const signed = `SignedHeaders=${signedNames}, Signature=${signature}`;
+  const authorization = `AWS4-HMAC-SHA256 ${credential}, ${signed}`;
   return { ...headers, authorization };
 }
 

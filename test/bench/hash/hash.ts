@@ -15,8 +15,8 @@ const fileBytes = parts * partBytes;
 const bufferBytes = 2 ** 20;
 
 /**
- * MB/s at which a stored object is hashed in its thread, against OpenSSL's SHA3-256 in Node over a
- * plain file of the same bytes. Both are read from the page cache.
+ * Measures MB/s at which the worker thread hashes a stored object, against OpenSSL's SHA3-256 in
+ * Node over a plain file of the same bytes. Both are read from the page cache.
  */
 export const benchHash: Bench = async (progress) => {
   await using resources = new AsyncDisposableStack();
@@ -58,7 +58,7 @@ export const benchHash: Bench = async (progress) => {
   };
 };
 
-/** In megabytes a second, of one file. */
+/** Returns the megabytes a second for one file. */
 function speed(ms: number): number {
   return round(fileBytes / 1_000 / ms, 1);
 }

@@ -1,4 +1,4 @@
-/** Answers what one login, or a part of it, costs in milliseconds of processor time. */
+/** Replies with the milliseconds of processor time that one login, or a part of it, costs. */
 import { randomBytes } from 'node:crypto';
 import { exponentKey, power } from '../../../app/srp/modular-power.ts';
 import { toBigInt } from '../../../app/srp/group.ts';
@@ -13,8 +13,8 @@ import {
 } from './srp-peers.ts';
 
 export interface CostQuestion {
-  of: 'reference' | 'ownSrp' | 'secureRemotePassword' | 'tssrp6a';
-  times: number;
+  readonly of: 'reference' | 'ownSrp' | 'secureRemotePassword' | 'tssrp6a';
+  readonly times: number;
 }
 
 const warmUps = 20;
@@ -35,7 +35,9 @@ answerParent(async ({ of, times }: CostQuestion): Promise<number> => {
   return meter.ms / times;
 });
 
-/** The arithmetic that no login can do without: three modular powers and one signature. */
+/**
+ * Creates the arithmetic that every login needs: three modular exponentiations and one signature.
+ */
 async function createReference(): Promise<MeasuredLogin> {
   const sign = openRs256(process.env);
   return (meter) =>

@@ -1,4 +1,6 @@
-/** Adds up the processor time of this process, all threads, over the pieces of work it is given. */
+/**
+ * Adds up the processor time that this process (all threads) spends in the given pieces of work.
+ */
 export interface CpuMeter {
   readonly ms: number;
   run<T>(work: () => T | Promise<T>): Promise<T>;

@@ -8,8 +8,8 @@ import { untilMail } from '../../support/accounts/mailbox.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 /**
- * Logs one account in, as cheaply as a client can: its secrets are small numbers and its public
- * values made beforehand. To the server every login is like any other.
+ * Logs one account in with as little work as a client can do: its secrets are small numbers, and
+ * its public values are computed in advance. To the server every such login looks like any other.
  */
 export interface LoginSender {
   /** Throws unless the server logs the account in and proves that it knows the verifier. */

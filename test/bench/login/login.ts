@@ -20,13 +20,15 @@ import { runAtFullRate, runAtRate } from './rates.ts';
 const rounds = 7;
 const perRound = { times: 400, concurrency: 16 };
 const halfRateSeconds = 10;
-/** The last entries are sealed after the last answer, which belongs to the price. */
+/**
+ * Milliseconds until the last entries are sealed after the last response; sealing counts as cost.
+ */
 const sealingMs = 500;
 
 /**
- * Processor milliseconds of app and signer for a login, against the three modular powers and the
- * RS256 signature in it. Beside it: the rate, the event loop at half of it, and the SRP part against
- * npm's packages.
+ * Measures the processor milliseconds of app and signer per login, against the three modular
+ * exponentiations and the RS256 signature it contains. Also measures the login rate, the event loop
+ * at half that rate, and the SRP part against npm's packages.
  */
 export const benchLogin: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -54,7 +56,8 @@ export const benchLogin: Bench = async (progress) => {
     const ours = (costOf(vault) - before) / perRound.times;
     const reference = await costs.ask({ of: 'reference', times: perRound.times });
     progress(
-      `round ${turn}: ours ${round(ours)} ms, reference ${round(reference)} ms, ${round(rate, 0)}/s`,
+      `round ${turn}: ours ${round(ours)} ms, reference ${round(reference)} ms, ` +
+        `${round(rate, 0)}/s`,
     );
     found['ours']?.push(ours);
     found['reference']?.push(reference);
@@ -94,7 +97,7 @@ function costOf({ app, signer }: VaultProcesses): number {
   return processorMs(app.pid) + processorMs(signer.pid);
 }
 
-/** Since it was last read. */
+/** Reads how late the event loop was since the previous reading. */
 async function readEventLoop({ app }: VaultProcesses, file: string): Promise<EventLoopReport> {
   process.kill(app.pid, 'SIGUSR2');
   const text = await until(() => readFile(file, 'utf8').catch(() => undefined), {

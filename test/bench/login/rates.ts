@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Runs `work` so many times, `concurrency` at once. Gives the runs a second. */
+/** Runs `work` `times` times, `concurrency` at once. Resolves with the runs a second. */
 export async function runAtFullRate(
   work: () => Promise<void>,
-  { times, concurrency }: { times: number; concurrency: number },
+  { times, concurrency }: { readonly times: number; readonly concurrency: number },
 ): Promise<number> {
   let left = times;
   const startedAt = performance.now();
@@ -14,10 +14,10 @@ export async function runAtFullRate(
   return (times * 1000) / (performance.now() - startedAt);
 }
 
-/** Begins `perSecond` runs a second, evenly, however long each takes. */
+/** Starts `perSecond` runs a second at even intervals, however long each run takes. */
 export async function runAtRate(
   work: () => Promise<void>,
-  { perSecond, seconds }: { perSecond: number; seconds: number },
+  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
 ): Promise<void> {
   const startedAt = performance.now();
   const running: Promise<void>[] = [];

@@ -2,8 +2,8 @@ import pkcs11js from 'pkcs11js';
 import { openSoftHsmKey } from '../harness/softhsm.ts';
 
 /**
- * A function that makes one RS256 signature with the token's RSA key by pkcs11js alone, called and
- * waited for. The variables are those of a signer.
+ * Returns a function that makes one RS256 signature with the token's RSA key through pkcs11js
+ * alone, synchronously. `env` holds the variables of a signer.
  */
 export function openRs256(env: NodeJS.ProcessEnv): () => Buffer {
   const { library, session, key } = openSoftHsmKey(env, pkcs11js.CKK_RSA);

@@ -15,13 +15,13 @@ import { generator, pad, prime } from '../../../app/srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../../app/srp/srp.ts';
 import type { CpuMeter } from './cpu-meter.ts';
 
-/** One login of which only the server's side runs under the meter. */
+/** One login of which the meter measures only the server's side. */
 export type MeasuredLogin = (meter: CpuMeter) => Promise<void>;
 
 const user = 'user@vault.test';
 const password = 'correct horse battery staple';
 
-/** The product's own: 3072-bit group, SHA3-256. */
+/** Logs in with the product's own SRP: 3072-bit group, SHA3-256. */
 export async function createOwnLogin(): Promise<MeasuredLogin> {
   const salt = new Uint8Array(randomBytes(32));
   const registration = await createRegistration(password, salt);
@@ -37,7 +37,7 @@ export async function createOwnLogin(): Promise<MeasuredLogin> {
   };
 }
 
-/** npm's secure-remote-password: it has a 2048-bit group and no other, and SHA-256. */
+/** Logs in with npm's secure-remote-password, which supports only a 2048-bit group, and SHA-256. */
 export async function createSecureRemotePasswordLogin(): Promise<MeasuredLogin> {
   const salt = srpClient.generateSalt();
   const privateKey = srpClient.derivePrivateKey(salt, user, password);
@@ -53,7 +53,7 @@ export async function createSecureRemotePasswordLogin(): Promise<MeasuredLogin> 
   };
 }
 
-/** npm's tssrp6a, given the product's 3072-bit group, and SHA-256. */
+/** Logs in with npm's tssrp6a, configured with the product's 3072-bit group, and SHA-256. */
 export async function createTssrp6aLogin(): Promise<MeasuredLogin> {
   const group = { N: prime, g: generator };
   const routines = new SRPRoutines(new SRPParameters(group, SRPParameters.H['SHA256']));

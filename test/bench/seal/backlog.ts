@@ -8,7 +8,7 @@ import { inventEntry } from '../harness/audit-entry.ts';
 const rowsPerStatement = 2_000;
 const userId = randomUUID();
 
-/** An entry as the trail writes them, of a resource of its own. */
+/** An entry as the trail writes it, each for a different resource. */
 interface BenchEntry {
   readonly id: string;
   readonly resourceId: string;
@@ -31,16 +31,19 @@ export function inventEntries(count: number): BenchEntry[] {
 }
 
 export interface Backlog extends AsyncDisposable {
-  /** Entries a second, from the commit that shows them all at once to the last seal. */
+  /**
+   * Resolves with the entries sealed per second, from the commit that makes them visible to the
+   * last seal.
+   */
   seal(entries: readonly BenchEntry[]): Promise<number>;
   empty(): Promise<void>;
   /** Fills the table with sealed entries up to `total`. */
   fill(total: number): Promise<void>;
-  /** Of the audit key: SPKI DER, base64. */
+  /** The public audit key as SPKI DER in base64. */
   publicKey(): Promise<string>;
 }
 
-/** @param url of a login that row-level security does not bind. */
+/** @param url Database URL of a login that bypasses row-level security. */
 export async function openBacklog(url: string): Promise<Backlog> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -72,7 +75,7 @@ export async function openBacklog(url: string): Promise<Backlog> {
       await client.query('commit');
       const startedAt = await one<Date>('select clock_timestamp() as value');
       const waiting = `select exists (select from audit_entries where state = 'PENDING') as value`;
-      await until(async () => !(await one<boolean>(waiting)), {
+      await until(async () => (await one<boolean>(waiting)) !== true, {
         what: 'the last seal',
         timeoutMs: 300_000,
         intervalMs: 100,

@@ -8,13 +8,13 @@ import type { SigningQuestion } from './signing-loop.ts';
 const rounds = 3;
 const backlogSize = 20_000;
 const warmUps = 10_000;
-/** Sealed entries in the table before and after it has grown. */
+/** Number of sealed entries in the table before and after it has grown. */
 const sizes = { small: 10_000, large: 1_000_000 };
 
 /**
- * Entries sealed a second, from a backlog in Postgres through a real app and signer, against one loop
- * over the same token that hashes, signs and verifies the same texts. With GROWTH=true also whether
- * a million sealed entries make it slower.
+ * Measures entries sealed per second from a backlog in Postgres through a real app and signer,
+ * against one loop over the same token that hashes, signs and verifies the same texts. With
+ * GROWTH=true, also measures whether a million sealed entries slow it down.
  */
 export const benchSeal: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -35,7 +35,8 @@ export const benchSeal: Bench = async (progress) => {
     const reference = await loop.ask({ of: 'all', texts, publicKey });
     const rawSign = await loop.ask({ of: 'sign', texts, publicKey });
     progress(
-      `round ${turn}: ours ${round(ours, 0)}/s, reference ${round(reference, 0)}/s, sign ${round(rawSign, 0)}/s`,
+      `round ${turn}: ours ${round(ours, 0)}/s, reference ${round(reference, 0)}/s, ` +
+        `sign ${round(rawSign, 0)}/s`,
     );
     found['ours']?.push(ours);
     found['reference']?.push(reference);
@@ -55,7 +56,7 @@ export const benchSeal: Bench = async (progress) => {
   };
 };
 
-/** The rate with many sealed entries in the table over the rate with few. */
+/** Resolves with the rate with many sealed entries in the table over the rate with few. */
 async function measureGrowth(backlog: Backlog, progress: (line: string) => void): Promise<number> {
   const rates: number[] = [];
   await backlog.empty();

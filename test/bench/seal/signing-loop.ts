@@ -1,14 +1,14 @@
-/** Answers how many texts a second one loop signs, alone or with hash and verification. */
+/** Replies with the texts per second that one loop signs, alone or with hash and verification. */
 import { createPublicKey, hash, verify } from 'node:crypto';
 import { answerParent } from '../../support/processes/child.ts';
 import { openEcdsa } from './softhsm-ecdsa.ts';
 
 export interface SigningQuestion {
-  /** `all`: hash, signature and verification. */
-  of: 'all' | 'sign';
-  texts: string[];
-  /** SPKI DER, base64. */
-  publicKey: string;
+  /** `all` measures hash, signature and verification; `sign` the signature alone. */
+  readonly of: 'all' | 'sign';
+  readonly texts: string[];
+  /** The public key as SPKI DER in base64. */
+  readonly publicKey: string;
 }
 
 const sign = openEcdsa(process.env);

@@ -2,8 +2,8 @@ import pkcs11js from 'pkcs11js';
 import { openSoftHsmKey } from '../harness/softhsm.ts';
 
 /**
- * A function that signs a digest with the token's P-256 key by pkcs11js alone, called and waited for:
- * r and s, 32 bytes each. The variables are those of a signer.
+ * Returns a function that signs a digest with the token's P-256 key through pkcs11js alone,
+ * synchronously: r and s, 32 bytes each. `env` holds the variables of a signer.
  */
 export function openEcdsa(env: NodeJS.ProcessEnv): (digest: Buffer) => Buffer {
   const { library, session, key } = openSoftHsmKey(env, pkcs11js.CKK_EC);

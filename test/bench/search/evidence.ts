@@ -3,11 +3,11 @@ import { Client } from 'pg';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 
 /**
- * Keywords are in five bands, each three times as wide as the one before, and a document has one of
- * each: so some keywords of a user are on half of the documents, and most on very few.
+ * Number of keyword bands. Each band is three times as wide as the one before, and a document has
+ * one keyword of each: some keywords of a user are on half of the documents, most on very few.
  */
 const bands = 5;
-/** At once, each on documents of its own. */
+/** Number of concurrent statements, each inserting different documents. */
 const lanes = 2;
 
 const insertLane = `
@@ -19,8 +19,10 @@ const insertLane = `
   ), versions as (
     insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
       object_version, file_size, file_hash, encrypted_metadata)
-    select id, 1, user_id, 'default', id || '/evidence', 'v', 1, encode(sha256(id::text::bytea), 'hex'),
-      encode(sha512(id::text::bytea) || sha512(user_id::text::bytea) || sha512('metadata'), 'base64')
+    select id, 1, user_id, 'default', id || '/evidence', 'v', 1,
+      encode(sha256(id::text::bytea), 'hex'),
+      encode(sha512(id::text::bytea) || sha512(user_id::text::bytea) || sha512('metadata'),
+        'base64')
     from made
   )
   insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
@@ -30,7 +32,10 @@ const insertLane = `
     from made cross join generate_series(0, ${bands - 1}) as band
   ) as named`;
 
-/** Documents of the users in turn, each with its version and keywords, by the service's login. */
+/**
+ * Inserts documents for the users in turn, each with its version and keywords, through the
+ * service's database login.
+ */
 export async function insertEvidence(
   { owner, service }: DatabaseUrls,
   users: readonly string[],
@@ -40,11 +45,11 @@ export async function insertEvidence(
     query(service, insertLane, [users, lane + 1, documents]),
   );
   await Promise.all(inserted);
-  // What autovacuum does in time.
+  // Autovacuum would do this in time.
   await query(owner, 'vacuum (analyze) documents, document_versions, document_keywords');
 }
 
-/** One document of every user, by user. */
+/** Picks one document of every user, keyed by the user's id. */
 export async function pickDocuments({ service }: DatabaseUrls): Promise<Map<string, string>> {
   const rows = await query(
     service,
@@ -53,7 +58,7 @@ export async function pickDocuments({ service }: DatabaseUrls): Promise<Map<stri
   return new Map(rows.map(({ user_id, id }) => [String(user_id), String(id)]));
 }
 
-/** What a random document of a user's may be named by. */
+/** Returns the hash of a keyword that a random document of the user could have. */
 export function randomKeyword(userId: string): string {
   const band = Math.floor(Math.random() * bands);
   const rank = Math.floor(3 ** band * (1 + 2 * Math.random()));

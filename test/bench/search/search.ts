@@ -10,14 +10,14 @@ import { createTimedClient, type TimedAnswer, type TimedRead } from './timed-cli
 const userCount = 1_000;
 const fewDocuments = 10_000;
 const manyDocuments = 1_000_000;
-/** Requests of each kind to each set, one for every user; and some before, not counted. */
+/** Warm-up requests of each kind to each set, not counted; then one request for every user. */
 const warmUps = 100;
-/** Of the p95 over many documents to that over few. */
+/** The greatest p95 over many documents, in multiples of the p95 over few. */
 const limit = 3;
 const pageSize = 10;
 const auth = { issuer: 'http://vault.test', audience: 'probatio' };
 
-/** What is asked for, of a user with this document. */
+/** Builds the request of a user who has this document. */
 type Read = (userId: string, documentId: string) => TimedRead;
 
 const reads: Record<string, Read> = {
@@ -37,8 +37,9 @@ function search(body: object): TimedRead {
 }
 
 /**
- * Search, list and get in a vault with a million documents against one with ten thousand, both of a
- * thousand users: the worst ratio of p95s, against the limit of 3. Asked in turns, one request at a time.
+ * Measures search, list and get in a vault with a million documents against one with ten thousand,
+ * both of a thousand users: the worst ratio of p95s, against the limit of 3. The two vaults take
+ * turns, one request at a time.
  */
 export const benchSearch: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -81,7 +82,7 @@ export const benchSearch: Bench = async (progress) => {
 };
 
 interface DocumentSet extends AsyncDisposable {
-  /** One request as that user. */
+  /** Sends one request as that user. */
   ask(userId: string, read: Read): Promise<TimedAnswer>;
 }
 
@@ -120,9 +121,12 @@ function percentile95(answers: readonly TimedAnswer[]): number {
   return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
 }
 
-/** Throws where nothing was found, since then nothing was measured. */
+/**
+ * Returns the mean number of items. Throws if all responses were empty, as nothing was measured
+ * then.
+ */
 function meanItems(answers: readonly TimedAnswer[]): number {
   const items = answers.reduce((sum, answer) => sum + answer.items, 0);
-  if (items === 0) throw new Error('nothing was found');
+  if (items === 0) throw new Error('no request found any document');
   return items / answers.length;
 }

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 
 export interface TimedRead {
   readonly path: string;
-  /** Sent by POST; without one it is a GET. */
+  /** Sent by POST; without a body the request is a GET. */
   readonly body?: object;
 }
 
@@ -15,12 +15,12 @@ export interface TimedAnswer {
 }
 
 export interface TimedClient {
-  /** Throws unless the answer is a 200. */
+  /** Throws unless the response is a 200. */
   read(token: string, what: TimedRead): Promise<TimedAnswer>;
   close(): void;
 }
 
-/** One connection, one request at a time. */
+/** Creates a client with one connection and one request at a time. */
 export function createTimedClient(baseUrl: string): TimedClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {

@@ -6,12 +6,13 @@ import type { Person } from './people.ts';
 
 const data = '{"a":1,"b":2}';
 
-/** The statements of one write as the service sends them, its check of the device included. */
+/** Sends the statements of one write as the service does, including its check of the device. */
 export async function writeBare(client: Client, person: Person, objectId: string): Promise<void> {
   const { userId, deviceId, sessionId } = person;
   const query = (text: string, values: unknown[] = []) => client.query(text, values);
   await client.query(
-    `begin; select set_config('app.user_id', '${userId}', true), set_config('app.tenant_id', 'default', true)`,
+    `begin; select set_config('app.user_id', '${userId}', true), ` +
+      `set_config('app.tenant_id', 'default', true)`,
   );
   await query(
     `select device_id, last_used_at, revoked_at,
@@ -25,7 +26,7 @@ export async function writeBare(client: Client, person: Person, objectId: string
      where user_id = $1 and tenant_id = 'default' and object_id = $2 for update`,
     [userId, objectId],
   );
-  const version = (rows[0] as { version: number }).version + 1;
+  const version = (rows[0] as { readonly version: number }).version + 1;
   await query(
     `with next as (
        insert into sync_counters (user_id, tenant_id, last_change) values ($1, 'default', 1)
@@ -52,14 +53,18 @@ export async function writeBare(client: Client, person: Person, objectId: string
      )
      insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
        canonical)
-     select $3, $1, 'default', 'sync_object', $2, last_seq, 'sync.changed', $4::text || last_seq || $5
+     select $3, $1, 'default', 'sync_object', $2, last_seq, 'sync.changed',
+       $4::text || last_seq || $5
      from next`,
     [userId, objectId, entryId, head, tail],
   );
   await query('commit');
 }
 
-/** Of an entry that the sealer signs as any other, as it does with ours: its text but for `seq`. */
+/**
+ * Returns an entry's text split around the value of `seq`. The sealer signs it as it signs the
+ * entries of the HTTP writes.
+ */
 function entryAroundSeq(
   id: string,
   { userId, deviceId }: Person,

@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 
-/** A user in a session that is bound to a device. */
+/** A user in a login session that is bound to a device. */
 export interface Person {
   readonly userId: string;
   readonly sessionId: string;
   readonly deviceId: string;
 }
 
-/** Each another user, unless `userId` says whose devices they are. */
+/**
+ * Inserts people, each a different user, unless `userId` names the one owner of all the devices.
+ */
 export async function insertPeople(
   service: Client,
   count: number,
@@ -34,7 +36,7 @@ export async function insertPeople(
   return people;
 }
 
-/** Objects of a person, as many creations would have left them. */
+/** Inserts a person's objects as if each had been created over HTTP. */
 export async function insertObjects(
   { owner, service }: DatabaseUrls,
   { userId }: Person,
@@ -42,7 +44,8 @@ export async function insertObjects(
 ): Promise<void> {
   await withClient(service, async (client) => {
     await client.query(
-      `insert into sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+      `insert into sync_objects
+         (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
        select $1, 'default', gen_random_uuid(), 1, '{"a":1,"b":2}', i, now()
        from generate_series(1, $2::int) i`,
       [userId, count],

@@ -14,7 +14,9 @@ import { startBenchStack } from '../harness/bench-stack.ts';
 import { writeBare } from './bare-writes.ts';
 import { insertObjects, insertPeople, withClient, type Person } from './people.ts';
 
-/** Each writes one object after the other, on a connection of their own. */
+/**
+ * Number of writers. Each writes versions of one object in sequence, on a connection of its own.
+ */
 const writers = 8;
 const writesEach = 500;
 const warmUps = 300;
@@ -27,8 +29,9 @@ const agent = new Agent({ keepAlive: true });
 const auth = { issuer: 'http://vault.test', audience: 'probatio' };
 
 /**
- * Writes over HTTP against the same statements by bare pg, in turns, and by pg where it prepares them
- * as the app does; and the p95 of reading ten changes of many objects against that of few.
+ * Measures writes over HTTP against the same statements through bare pg, in turns, and through pg
+ * with prepared statements as the app uses it; also the p95 of reading ten changes among many
+ * objects against the p95 among few.
  */
 export const benchSync: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -63,7 +66,8 @@ export const benchSync: Bench = async (progress) => {
   ) as [number, number, number];
 
   const [withFew, withMany] = await insert(2);
-  if (withFew === undefined || withMany === undefined) throw new Error('two were inserted');
+  if (withFew === undefined || withMany === undefined)
+    throw new Error('two people should have been inserted');
   await insertObjects(vault.databases, withFew, few);
   await insertObjects(vault.databases, withMany, many);
   progress(`${many} objects inserted`);
@@ -91,7 +95,7 @@ interface Rate {
   readonly p95Ms: number;
 }
 
-/** Writes the next version of its object. */
+/** Writes the next version of one object. */
 interface Writer extends AsyncDisposable {
   write(): Promise<void>;
 }
@@ -151,7 +155,8 @@ async function bareWriter(
 async function createPost(vault: VaultProcesses, key: TrustedKey, person: Person) {
   const headers = await headersOf(key, person);
   return async (path: string, body: object): Promise<void> => {
-    // Unlike fetch, it takes little of the processors that it shares with the vault.
+    // Unlike fetch, `request` takes little of the processor time that the bench shares with the
+    // vault.
     const sent = request(vault.baseUrl + path, {
       method: 'POST',
       agent,
@@ -165,7 +170,7 @@ async function createPost(vault: VaultProcesses, key: TrustedKey, person: Person
   };
 }
 
-/** The p95 of reading the ten newest changes. Throws unless there are ten. */
+/** Resolves with the p95 of reading the ten newest changes. Throws unless there are ten. */
 async function readChanges(
   { baseUrl }: VaultProcesses,
   key: TrustedKey,
@@ -177,8 +182,8 @@ async function readChanges(
   for (let n = 0; n < reads + warmUps; n += 1) {
     const startedAt = performance.now();
     const response = await fetch(`${baseUrl}/v1/sync?since=${objects - changed}`, { headers });
-    const { total } = (await response.json()) as { total: number };
-    if (total !== changed) throw new Error(`${total} changes were read`);
+    const { total } = (await response.json()) as { readonly total: number };
+    if (total !== changed) throw new Error(`read ${total} changes instead of ${changed}`);
     if (n >= warmUps) times.push(performance.now() - startedAt);
   }
   return percentile95(times);

@@ -1,2 +1,2 @@
-/** Of every part sent. */
+/** Size of every part that the benches send. */
 export const partBytes = 16 * 2 ** 20;

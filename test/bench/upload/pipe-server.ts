@@ -1,6 +1,6 @@
 /**
- * The least that a Node server can do to put a request's body into S3 with its SHA-256 known: no
- * database, no claims, no checksum of S3's, nothing of the product's.
+ * Puts a request's body into S3 and computes its SHA-256 with the least code a Node server needs:
+ * no database, no claims, no checksum of S3's, none of the product's code.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,8 +10,8 @@ import { answerParent } from '../../support/processes/child.ts';
 import { signS3, type Signing } from '../harness/sigv4.ts';
 
 export interface PipeTarget extends Signing {
-  /** Of the bucket; a request's path and query go behind it. */
-  url: string;
+  /** The bucket's URL. The path and query of each request are appended to it. */
+  readonly url: string;
 }
 
 const agent = new Agent({ keepAlive: true });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { AbortMultipartUploadCommand, CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
 import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
 
-/** Opens an upload for `work`, and aborts it afterwards. */
+/** Opens a multipart upload for `work`, and aborts it afterwards. */
 export async function withMultipart<T>(
   config: S3Config,
-  work: (upload: { key: string; uploadId: string }) => Promise<T>,
+  work: (upload: { readonly key: string; readonly uploadId: string }) => Promise<T>,
 ): Promise<T> {
   const client = createS3Client(config);
   const target = { Bucket: config.bucket, Key: randomUUID() };

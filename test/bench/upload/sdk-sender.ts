@@ -1,4 +1,4 @@
-/** Sends parts to S3 by the AWS SDK with nothing in between. It hashes what it sends, too. */
+/** Sends parts directly to S3 through the AWS SDK, which also hashes what it sends. */
 import { randomBytes } from 'node:crypto';
 import { UploadPartCommand } from '@aws-sdk/client-s3';
 import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
@@ -6,11 +6,11 @@ import { answerParent } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 
 export interface SdkShipment {
-  config: S3Config;
-  key: string;
-  uploadId: string;
-  parts: number;
-  concurrency: number;
+  readonly config: S3Config;
+  readonly key: string;
+  readonly uploadId: string;
+  readonly parts: number;
+  readonly concurrency: number;
 }
 
 const Body = randomBytes(partBytes);

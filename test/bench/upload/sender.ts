@@ -1,4 +1,6 @@
-/** Sends the same random bytes again and again, to whatever server, and says how long it took. */
+/**
+ * Sends the same random bytes repeatedly to any server and replies with the milliseconds it took.
+ */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
@@ -6,23 +8,23 @@ import { answerParent } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
 
 export interface Delivery {
-  method: 'PUT' | 'PATCH';
-  url: string;
-  headers: Record<string, string>;
-  /** The body is the part, so many times over. */
-  copies: number;
+  readonly method: 'PUT' | 'PATCH';
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** Number of copies of the part that form the body. */
+  readonly copies: number;
 }
 
 export interface Shipment {
-  deliveries: Delivery[];
-  concurrency: number;
+  readonly deliveries: Delivery[];
+  readonly concurrency: number;
 }
 
 const part = randomBytes(partBytes);
 const agent = new Agent({ keepAlive: true });
 
 answerParent(async ({ deliveries, concurrency }: Shipment): Promise<number> => {
-  // A vault takes the same content once.
+  // Changes the part, as a vault stores the same content only once.
   part.set(randomBytes(16));
   const waiting = deliveries.values();
   const startedAt = performance.now();

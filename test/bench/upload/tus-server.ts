@@ -1,4 +1,4 @@
-/** The peer: the tus project's own server for Node, on the same S3 server. */
+/** Runs the peer: the tus project's own server for Node, on the same S3 server. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { S3Store } from '@tus/s3-store';

@@ -21,8 +21,8 @@ const shape = { parts: 16, concurrency: 4 };
 const fileBytes = shape.parts * partBytes;
 
 /**
- * MB/s of parts through the API into S3, against a bare pipe through Node that hashes. Beside it:
- * the filesystem store, the AWS SDK without a server between, and tus-node-server.
+ * Measures MB/s of sending parts through the API into S3, against a bare Node proxy that hashes.
+ * Also measures the filesystem store, the AWS SDK without a server in between, and tus-node-server.
  */
 export const benchUpload: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -44,7 +44,8 @@ export const benchUpload: Bench = async (progress) => {
     const upload = await sendToVault(sender, onS3, shape);
     const pipeMs = await pipe.send();
     progress(`round ${turn}: ours ${speed(upload.ms)} MB/s, bare pipe ${speed(pipeMs)} MB/s`);
-    // The first round warms up; every third also measures what is reported apart.
+    // The first round warms up; every third one also measures the figures that are reported
+    // separately.
     if (turn > 0) {
       ms.ours.push(upload.ms);
       ms.pipe.push(pipeMs);
@@ -82,7 +83,7 @@ export const benchUpload: Bench = async (progress) => {
   };
 };
 
-/** In megabytes a second, of one file. */
+/** Returns the megabytes a second for one file. */
 function speed(ms: number): number {
   return round(fileBytes / 1_000 / ms, 1);
 }
@@ -95,17 +96,19 @@ async function openTarget(vault: VaultProcesses): Promise<VaultTarget> {
 }
 
 interface Peer extends AsyncDisposable {
-  /** Milliseconds for one file. */
+  /** Resolves with the milliseconds for one file. */
   send(): Promise<number>;
 }
 
 async function startPipe(sender: Sender, { config }: S3Lab): Promise<Peer> {
   const server = startChild<PipeTarget, number>('test/bench/upload/pipe-server.ts');
   const port = await server.ask({ ...config, url: `${config.endpoint}/${config.bucket}` });
-  const send = ({ key, uploadId }: { key: string; uploadId: string }) => {
+  const send = ({ key, uploadId }: { readonly key: string; readonly uploadId: string }) => {
     const deliveries = Array.from({ length: shape.parts }, (_, index) => ({
       method: 'PUT' as const,
-      url: `http://127.0.0.1:${port}/${key}?partNumber=${index + 1}&uploadId=${encodeURIComponent(uploadId)}`,
+      url:
+        `http://127.0.0.1:${port}/${key}?partNumber=${index + 1}` +
+        `&uploadId=${encodeURIComponent(uploadId)}`,
       headers: {},
       copies: 1,
     }));
@@ -117,7 +120,10 @@ async function startPipe(sender: Sender, { config }: S3Lab): Promise<Peer> {
   };
 }
 
-/** Its protocol sends a file as one stream; its time includes its completion. */
+/**
+ * Starts tus-node-server. Its protocol sends a file as one stream, and its time includes the
+ * completion.
+ */
 async function startTus(sender: Sender, { config }: S3Lab): Promise<Peer> {
   const server = startChild<S3Lab['config'], number>('test/bench/upload/tus-server.ts');
   const port = await server.ask(config);

@@ -12,12 +12,15 @@ export interface VaultTarget {
   readonly accessToken: string;
 }
 
-/** Opens a session and sends all parts of it. Gives the milliseconds until the last part's answer. */
+/**
+ * Opens an upload session and sends all its parts. Resolves with the session's id and the
+ * milliseconds until the last part's response.
+ */
 export async function sendToVault(
   sender: Sender,
   { baseUrl, session, accessToken }: VaultTarget,
-  { parts, concurrency }: { parts: number; concurrency: number },
-): Promise<{ sessionId: string; ms: number }> {
+  { parts, concurrency }: { readonly parts: number; readonly concurrency: number },
+): Promise<{ readonly sessionId: string; readonly ms: number }> {
   const { sessionId } = await session.uploads.create({
     fileName: 'random.bin',
     fileSize: parts * partBytes,
@@ -37,11 +40,14 @@ export async function sendToVault(
   return { sessionId, ms: await sender.ask({ deliveries, concurrency }) };
 }
 
-/** Milliseconds of the completion, and from its answer until the server knows the file's hash. */
+/**
+ * Resolves with the milliseconds of the completion, and those from its response until the server
+ * knows the file's hash.
+ */
 export async function finishUpload(
   { session: { uploads, documents } }: VaultTarget,
   sessionId: string,
-): Promise<{ completeMs: number; hashMs: number }> {
+): Promise<{ readonly completeMs: number; readonly hashMs: number }> {
   const startedAt = performance.now();
   const storagePath = await uploads.complete(sessionId);
   const completedAt = performance.now();

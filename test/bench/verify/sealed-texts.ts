@@ -5,16 +5,16 @@ import { openDatabase, type Owner } from '../../../app/db/database.ts';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 
-/** An entry as the vault signed it. */
+/** An audit entry with the vault's signature. */
 export interface SealedText {
   readonly id: string;
   readonly text: Buffer;
   readonly signature: Buffer;
-  /** SPKI DER. */
+  /** The public key as SPKI DER. */
   readonly publicKey: Buffer;
 }
 
-/** Appends entries of the owner as the app does, and waits until the app has had them signed. */
+/** Appends entries of the owner as the app does, and waits until the signer has signed them all. */
 export async function sealTexts(
   { app, service }: DatabaseUrls,
   owner: Owner,

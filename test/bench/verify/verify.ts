@@ -12,9 +12,9 @@ const rounds = 15;
 const auth = { issuer: 'http://vault.test', audience: 'probatio' };
 
 /**
- * Entries verified a second by `verify-batch` over HTTP, a thousand a request, against bare
- * `crypto.verify` of the same texts, one after the other: without a database, hashes, canonical
- * form or answer.
+ * Measures entries verified per second by `verify-batch` over HTTP, a thousand a request, against
+ * bare `crypto.verify` of the same texts in sequence: without a database, hashes, canonical form or
+ * response.
  */
 export const benchVerify: Bench = async (progress) => {
   await using stack = await startBenchStack();
@@ -27,7 +27,7 @@ export const benchVerify: Bench = async (progress) => {
   const token = await key.sign({ sub: owner.userId });
   const body = JSON.stringify({ ids: texts.map(({ id }) => id) });
 
-  /** Milliseconds from the request to the parsed answer. */
+  /** Resolves with the milliseconds from the request to the parsed response. */
   const askVault = async () => {
     const startedAt = performance.now();
     const response = await fetch(`${vault.baseUrl}/v1/audit/proof/verify-batch`, {
@@ -35,7 +35,7 @@ export const benchVerify: Bench = async (progress) => {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body,
     });
-    const answer = (await response.json()) as { valid?: number };
+    const answer = (await response.json()) as { readonly valid?: number };
     const ms = performance.now() - startedAt;
     if (answer.valid !== count) throw new Error(JSON.stringify(answer).slice(0, 500));
     return ms;
@@ -68,7 +68,10 @@ export const benchVerify: Bench = async (progress) => {
   };
 };
 
-/** A function that answers how many milliseconds it took. Throws unless all texts are verified. */
+/**
+ * Returns a function that verifies all texts and returns the milliseconds it took. It throws if a
+ * signature is not valid.
+ */
 function createBareVerifier(texts: readonly SealedText[]): () => number {
   const ders = new Set(texts.map(({ publicKey }) => publicKey.toString('base64')));
   const [der = '', ...others] = ders;

@@ -6,14 +6,14 @@ import { createDeviceKey } from '../../../client/keys/device-key.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createVaultClient, type RecoverOptions } from '../../../client/vault.ts';
 
-/** Written into the bundle by the page's server. */
+/** The vault's base URL, which the page's server writes into the bundle. */
 declare const VAULT_URL: string;
 
-/** Tries again unless the browser knows that it is offline. */
+/** Retries unless the browser reports that it is offline. */
 const retry: RetryPolicy = {
   ...defaultRetry,
   async sleep(seconds, signal) {
-    const { onLine } = navigator as unknown as { onLine: boolean };
+    const { onLine } = navigator as unknown as { readonly onLine: boolean };
     if (!onLine) throw new ClientError('network_error');
     await defaultRetry.sleep(seconds, signal);
   },
@@ -28,7 +28,7 @@ interface Entered {
 
 let entered: Entered | undefined;
 
-/** Who is logged in. */
+/** Returns the login session and the master key. Throws if nobody is logged in. */
 export function present(): Entered {
   if (entered === undefined) throw new Error('nobody is logged in');
   return entered;
@@ -36,7 +36,7 @@ export function present(): Entered {
 
 export const accountSteps = {
   register: (credentials: Credentials) => client.register(credentials),
-  validateEmail: ({ token }: { token: string }) => client.validateEmail(token),
+  validateEmail: ({ token }: { readonly token: string }) => client.validateEmail(token),
 
   async logInFirst(credentials: Credentials) {
     const session = await client.login(credentials);
@@ -53,14 +53,17 @@ export const accountSteps = {
     entered = { session, masterKey: await session.envelopes.openMasterKey() };
   },
 
-  /** The words, which the user has written down and typed again. */
+  /**
+   * Sets up recovery as a user who has written the words down and typed them again. Resolves with
+   * the words.
+   */
   async setUpRecovery({ password }: Pick<Credentials, 'password'>) {
     const draft = present().session.recovery.draft();
     await draft.confirm({ words: draft.words, password });
     return draft.words;
   },
 
-  async addDevice({ name }: { name: string }) {
+  async addDevice({ name }: { readonly name: string }) {
     const device = createDeviceKey();
     await present().session.devices.add({ ...device, name, platform: 'Chromium' });
     return device.deviceId;

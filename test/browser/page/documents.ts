@@ -10,7 +10,7 @@ import type { StoredFile } from '../../../client/files/stored-file.ts';
 import { verifyProof } from '../../../client/proofs/proof.ts';
 import { present } from './account.ts';
 
-/** All of the DOM that the page needs: the project is checked with the types of Node. */
+/** The part of the DOM that the page needs: the project is checked with the types of Node. */
 declare const document: { querySelector(selectors: string): { readonly files: readonly File[] } };
 
 interface OfDocument {
@@ -18,7 +18,7 @@ interface OfDocument {
 }
 
 export const documentSteps = {
-  async storeChosenFile({ keyword }: { keyword: string }) {
+  async storeChosenFile({ keyword }: { readonly keyword: string }) {
     const { session, masterKey } = present();
     const [file] = document.querySelector('input[type=file]').files;
     if (file === undefined) throw new Error('no file is chosen');
@@ -29,15 +29,15 @@ export const documentSteps = {
     return session.storeDocument({ source, name, mediaType, keywords, masterKey });
   },
 
-  /** The verdict on the proof, which is of this document. */
-  async certify({ id, trustedKeys }: OfDocument & { trustedKeys: readonly string[] }) {
+  /** Resolves with the verdict on the proof. Throws if the proof is not of this document. */
+  async certify({ id, trustedKeys }: OfDocument & { readonly trustedKeys: readonly string[] }) {
     const { session } = present();
     const proof = await session.certifyDocument(id);
     readSealedEntry(proof.entryCanonical, await session.documents.get(id));
     return verifyProof(proof, { trustedKeys });
   },
 
-  async search({ keyword }: { keyword: string }) {
+  async search({ keyword }: { readonly keyword: string }) {
     const { session, masterKey } = present();
     const ids: string[] = [];
     for await (const { id } of searchDocuments(session, { masterKey, all: [keyword] }))
@@ -53,8 +53,12 @@ export const documentSteps = {
 
   enableSharing: () => present().session.enableSharing(),
 
-  /** With the one who has this fingerprint. */
-  async share({ id, email, fingerprint }: OfDocument & { email: string; fingerprint: string }) {
+  /** Shares the document with the account whose fingerprint this is. */
+  async share({
+    id,
+    email,
+    fingerprint,
+  }: OfDocument & { readonly email: string; readonly fingerprint: string }) {
     const confirm = (shown: string) => shown === fingerprint;
     await present().session.shareDocument(id, email, { confirm });
   },
@@ -70,8 +74,10 @@ export const documentSteps = {
   },
 };
 
-/** Of the plaintext. */
-async function readFile(file: StoredFile): Promise<{ size: number; sha256: string }> {
+/** Resolves with the size and the SHA-256 of the plaintext. */
+async function readFile(
+  file: StoredFile,
+): Promise<{ readonly size: number; readonly sha256: string }> {
   const { http } = present().session;
   const pieces: Bytes[] = [];
   for await (const piece of downloadFile({ http, createFileHash }, file)) pieces.push(piece);

@@ -12,13 +12,16 @@ export type StepOutcome =
   | { readonly value: unknown }
   | { readonly code: string | undefined; readonly stack: string };
 
-/** What the page lets a test do, as its buttons would. An error keeps its code this way. */
+/**
+ * Runs one step of the application for a test, as its buttons would. Returns an error with its
+ * code, which an error thrown across the browser boundary would lose.
+ */
 async function runStep(name: StepName, options: unknown): Promise<StepOutcome> {
   try {
     const step = steps[name] as (options: unknown) => unknown;
     return { value: await step(options) };
   } catch (error) {
-    const { code, stack } = error as Error & { code?: string };
+    const { code, stack } = error as Error & { readonly code?: string };
     return { code, stack: stack ?? String(error) };
   }
 }

@@ -4,11 +4,11 @@ import type { Sync } from '../../../client/sync/sync.ts';
 import type { SyncEvent } from '../../../client/sync/exchange/events.ts';
 import { present } from './account.ts';
 
-/** For machines that are slow; in the client it is shorter. */
+/** Longer than the client's own limit, for slow machines. */
 const patienceLimitMs = 30_000;
 
 interface OfStore {
-  /** Of the database. */
+  /** The name of the browser database. */
   readonly name: string;
 }
 
@@ -26,7 +26,7 @@ let opened: Sync | undefined;
 let events: AsyncGenerator<SyncEvent, void, void> | undefined;
 
 export const objectSteps = {
-  /** @param clockAheadMs by which the device's clock is wrong. */
+  /** @param clockAheadMs Milliseconds by which the device's clock is ahead. */
   async openObjects({ name, deviceId, clockAheadMs = 0, patienceMs = patienceLimitMs }: Opening) {
     const { session, masterKey } = present();
     const signal = AbortSignal.timeout(patienceMs);
@@ -52,13 +52,13 @@ export const objectSteps = {
       .map(({ kind }) => kind),
   syncObjects: () => objects().sync(),
 
-  /** Resolves once the vault tells of all that changes from now on. */
-  async listen({ deviceId }: { deviceId: string }) {
+  /** Resolves with the first event's type once the vault reports all further changes. */
+  async listen({ deviceId }: { readonly deviceId: string }) {
     events = present().session.syncEvents({ deviceId });
     return (await events.next()).value?.type;
   },
 
-  /** The next change. */
+  /** Resolves with the next change. */
   async hear() {
     for (;;) {
       const event = (await events?.next())?.value;

@@ -3,7 +3,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
 
-test('bytes have the text that Node gives them, and one text alone', (t) => {
+test('bytes are encoded as Node encodes them, and decode from that text only', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 20_000, size: 'max' }), (bytes) => {
       const text = Buffer.from(bytes).toString('base64');
@@ -14,7 +14,7 @@ test('bytes have the text that Node gives them, and one text alone', (t) => {
   );
 });
 
-test('other spellings of base64 are refused', (t) => {
+test('non-canonical spellings of base64 are refused', (t) => {
   for (const text of ['YQ', 'YR==', 'YQ==\n', ' YQ==', 'YQ=', '-_==', 'Y', '=', 'YQ==YQ==']) {
     t.throws(() => decodeBase64(text), { instanceOf: SyntaxError });
   }

@@ -11,14 +11,14 @@ import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
 import { gather } from '../../support/client/collect.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-// One after another: deriving keys from passwords keeps a whole processor busy.
+// Serial, because deriving keys from passwords keeps a whole processor busy.
 const test = anyTest.serial;
 
 const vault = await startReadyVault();
 const line = createTamperedLine();
 const { session, credentials, masterKey } = await createUser(vault, connect(vault, line.fetch));
 const trustedKeys = await auditKeysOf(session);
-/** Those that this client added and knows of, in the order that it did. */
+/** Device ids that this client added and knows of, in order of addition. */
 const added: string[] = [];
 anyTest.after.always(() => vault.stop());
 
@@ -34,7 +34,7 @@ async function addDevice(name: string) {
   return device;
 }
 
-/** Something that has the user's session registers a device of its own. */
+/** Registers a device as an attacker with the user's session would. Returns its id. */
 async function slipIn(deviceId: string = crypto.randomUUID()): Promise<string> {
   const json = { deviceId, encryptedEnvelope: encodeBase64(randomBytes(40)) };
   await session.http.send({ method: 'POST', path: '/v1/crypto/keys/device-envelope', json });
@@ -45,7 +45,7 @@ function check(recognised: readonly string[] = added): Promise<DeviceFinding[]> 
   return session.devices.check({ trustedKeys, recognised });
 }
 
-test('a device opens the master key with its own key, and is listed by its name', async (t) => {
+test('a device opens the master key with its own key and is listed by its name', async (t) => {
   const device = await addDevice('Zoë’s Laptop');
   const keys = await session.envelopes.openMasterKeysWithDevice(device);
   t.deepEqual(keys, { masterKey, earlierKeys: [] });
@@ -79,14 +79,14 @@ test('the vault sees neither names nor keys of devices', async (t) => {
   const listed = await gather(session.devices.list());
   const { label, publicKey } = listed.find((one) => one.deviceId === deviceId) ?? {};
   t.deepEqual(label, renamed);
-  t.truthy(publicKey, 'a rekey still reaches it');
+  t.truthy(publicKey, 'a rekey can still wrap the key for it');
   const sent = line.sent.join('\n');
   t.true(sent.includes(deviceId));
   const secrets = ['Secret', 'Hidden', 'Linux', ...[deviceKey, masterKey].map(encodeBase64)];
   for (const secret of secrets) t.false(sent.includes(secret));
 });
 
-test('a device that is renamed by two at once is named by one of them, and keeps its key', async (t) => {
+test('a device renamed by two concurrent clients has one name and keeps its key', async (t) => {
   const { deviceId } = await addDevice('Bracelet');
   const names = ['Ring', 'Necklace'].map((name) => ({ name, platform: 'Firefox' }));
   const renamed = await Promise.allSettled(
@@ -103,7 +103,7 @@ test('a device that is renamed by two at once is named by one of them, and keeps
   await t.throwsAsync(unknown, { code: 'not_found' });
 });
 
-test('a device whose answers are lost is added once', async (t) => {
+test('a device is added once although responses are lost', async (t) => {
   const broken = createBreakingLine();
   const retry = { ...defaultRetry, baseDelaySeconds: 0.01 };
   const lossy = await connect(vault, broken.fetch, { retry }).login(credentials);
@@ -117,7 +117,7 @@ test('a device whose answers are lost is added once', async (t) => {
   await t.throwsAsync(lossy.devices.add(taken), { code: 'envelope_exists' });
 });
 
-test('a revoked device opens nothing and never comes back', async (t) => {
+test('a revoked device opens nothing and cannot be added again', async (t) => {
   const device = await addDevice('Old phone');
   await session.devices.revoke(device.deviceId, 'lost');
   await session.devices.revoke(device.deviceId);
@@ -128,12 +128,12 @@ test('a revoked device opens nothing and never comes back', async (t) => {
   await t.throwsAsync(session.devices.revoke(crypto.randomUUID()), { code: 'not_found' });
 });
 
-test('where list, log and user agree nothing is found', async (t) => {
+test('where list, audit log and user agree the check finds nothing', async (t) => {
   t.deepEqual(await check(), []);
 });
 
-test('a device that the user never added is found, by the list or by the log', async (t) => {
-  // A UUID of no version, which the vault takes like any other.
+test('a device that the user never added is found by the list or by the audit log', async (t) => {
+  // The vault accepts this id like any other UUID, although it is of no version.
   const deviceId = await slipIn('12345678-1234-0234-0234-123456789abc');
   const notRecognised = [{ kind: 'not_recognised' as const, deviceId }];
   t.deepEqual(await check(), notRecognised);
@@ -142,11 +142,11 @@ test('a device that the user never added is found, by the list or by the log', a
     t.deepEqual(found, [...notRecognised, { kind: 'not_listed', deviceId }]);
   });
   await session.devices.revoke(deviceId);
-  t.deepEqual(await check(), notRecognised, 'also after it is gone');
+  t.deepEqual(await check(), notRecognised, 'also after its revocation');
   added.push(deviceId);
 });
 
-test('a vault that keeps entries or devices to itself is found out', async (t) => {
+test('a vault that withholds entries or devices is detected', async (t) => {
   const { deviceId } = await addDevice('Watch');
   await session.devices.rename(deviceId, { name: 'Clock', platform: 'Firefox' });
   const ofDevice = await entriesOf(deviceId);
@@ -182,7 +182,7 @@ test('a vault that keeps entries or devices to itself is found out', async (t) =
   });
 });
 
-test('an entry counts by its proof under a pinned key alone', async (t) => {
+test('an entry counts only with a proof under a pinned key', async (t) => {
   const { deviceId } = await addDevice('Camera');
   const [id = ''] = await entriesOf(deviceId);
   const found = [
@@ -200,7 +200,7 @@ test('an entry counts by its proof under a pinned key alone', async (t) => {
   t.true(added.every((one) => unknownKeys.some((finding) => finding.deviceId === one)));
 });
 
-test('entries of another user are none of this one’s', async (t) => {
+test('an entry of another user counts as invalid', async (t) => {
   const other = await createUser(vault, connect(vault));
   const device = createDeviceKey();
   await other.session.devices.add({ ...device, name: 'Other', platform: 'Firefox' });
@@ -227,7 +227,7 @@ function without(...ids: readonly string[]) {
     );
 }
 
-/** Ids of a device's audit entries, newest first. */
+/** Returns the ids of the audit entries of a device, newest first. */
 async function entriesOf(deviceId: string): Promise<string[]> {
   const entries = await gather(entriesVia(session));
   return entries.filter(({ resource }) => resource.id === deviceId).map(({ id }) => id);

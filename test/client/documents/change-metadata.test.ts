@@ -26,7 +26,7 @@ test.after.always(() => vault.stop());
 
 const conflict = { name: 'ClientError', code: 'version_conflict' };
 
-test.serial('changed metadata is read back, and what was not changed stays', async (t) => {
+test.serial('changed metadata is read back, and unchanged fields stay', async (t) => {
   const { document, bytes } = await storeBytes(user, 10, { name: 'draft', keywords: ['a'] });
   const { id } = document;
   const before = await openDocument(tools, { id, masterKey });
@@ -39,7 +39,7 @@ test.serial('changed metadata is read back, and what was not changed stays', asy
   t.is((await gather(searchDocuments(tools, { masterKey, all: ['a'] }))).length, 1);
 });
 
-test.serial('changed keywords take the place of all that there were', async (t) => {
+test.serial('new keywords replace all earlier ones', async (t) => {
   const { document } = await storeBytes(user, 10, { keywords: ['old', 'older'] });
   await changeMetadata(tools, { id: document.id, masterKey, keywords: ['new'] });
   const find = async (keyword: string) =>
@@ -48,7 +48,7 @@ test.serial('changed keywords take the place of all that there were', async (t) 
   t.deepEqual(await find('old'), []);
 });
 
-test.serial('of two who change what they both saw, the second is told', async (t) => {
+test.serial('the second of two clients that change the same version gets a conflict', async (t) => {
   const { document } = await storeBytes(user, 10);
   const { id } = document;
   const { etag } = await session.documents.getRevised(id);
@@ -63,14 +63,14 @@ test.serial('of two who change what they both saw, the second is told', async (t
   await t.throwsAsync(third, conflict);
 });
 
-test.serial('the metadata of a sealed document stays as it was sealed', async (t) => {
+test.serial('the metadata of a sealed document cannot be changed', async (t) => {
   const { document } = await storeBytes(user, 10);
   await session.certifyDocument(document.id);
   const change = changeMetadata(tools, { id: document.id, masterKey, name: 'other' });
   await t.throwsAsync(change, { name: 'VaultError', code: 'document_sealed' });
 });
 
-test.serial('a change whose answer was lost is no conflict with itself', async (t) => {
+test.serial('a change whose response was lost does not conflict with itself', async (t) => {
   const { document } = await storeBytes(user, 10);
   const { id } = document;
   loseChanges = true;

@@ -14,17 +14,17 @@ const metadata = {
   fileHash: 'ab'.repeat(32),
 };
 
-test('metadata opens as the format says', async (t) => {
+test('metadata of the test vectors opens', async (t) => {
   const { metadata, encryptedMetadata } = streamVectors.metadata;
   t.deepEqual(await decryptMetadata(masterKey, encryptedMetadata), { documentKey, metadata });
 });
 
-test('what is encrypted opens again, with the document key in it', async (t) => {
+test('encrypted metadata opens again with the document key in it', async (t) => {
   const encrypted = await encryptMetadata({ masterKey, documentKey }, metadata);
   t.deepEqual(await decryptMetadata(masterKey, encrypted), { documentKey, metadata });
 });
 
-test('equal metadata never looks equal, and short names look as long as others', async (t) => {
+test('equal metadata never has equal ciphertext, and padding hides short names', async (t) => {
   const keys = { masterKey, documentKey };
   const first = await encryptMetadata(keys, metadata);
   const second = await encryptMetadata(keys, metadata);
@@ -41,7 +41,7 @@ test('metadata with any byte changed does not open', async (t) => {
   }
 });
 
-test('metadata does not open under another master key, or if it is none', async (t) => {
+test('metadata does not open under another master key, nor when it is malformed', async (t) => {
   const encrypted = await encryptMetadata({ masterKey, documentKey }, metadata);
   const openings = [
     decryptMetadata(createDocumentKey(), encrypted),
@@ -52,18 +52,18 @@ test('metadata does not open under another master key, or if it is none', async 
   for (const opening of openings) await t.throwsAsync(opening, { code: 'invalid_metadata' });
 });
 
-test('the master envelope is as the format says', async (t) => {
+test('the master envelope matches the test vectors', async (t) => {
   const envelope = decodeBase64(streamVectors.masterEnvelope);
   t.deepEqual(await wrapKey(passwordKey, masterKey), envelope);
   t.deepEqual(await unwrapKey(passwordKey, envelope), masterKey);
 });
 
-test('keywords are hashed as the format says', async (t) => {
+test('keyword hashes match the test vectors', async (t) => {
   const { keyword, normalized, hash } = streamVectors.keyword;
   t.deepEqual(await hashKeywords(masterKey, [keyword, normalized]), [hash]);
 });
 
-test('hashes of keywords tell neither their order nor another user’s keywords', async (t) => {
+test('keyword hashes reveal neither order nor another user’s keywords', async (t) => {
   const hashes = await hashKeywords(masterKey, ['b', 'a', 'c']);
   t.deepEqual(await hashKeywords(masterKey, ['c', 'b', 'a']), hashes);
   const others = new Set(await hashKeywords(createDocumentKey(), ['a', 'b', 'c']));

@@ -24,7 +24,7 @@ async function search(query: Omit<KeywordSearch, 'masterKey'>): Promise<string[]
   return (await gather(found)).map(({ id }) => id);
 }
 
-test.serial('documents are found by their keywords, however they are written', async (t) => {
+test.serial('documents are found by their keywords in any spelling', async (t) => {
   const store = async (...keywords: string[]) =>
     (await storeBytes(user, 1, { keywords })).document.id;
   const invoice = await store('Rechnung', 'Müller  GmbH');
@@ -38,11 +38,11 @@ test.serial('documents are found by their keywords, however they are written', a
   t.deepEqual(await search({ all: ['müller'] }), []);
   await t.throwsAsync(search({}), { name: 'VaultError', code: 'validation_failed' });
   t.true(bodies.length > 0);
-  // A shorter word is in base64 by chance.
+  // Shorter words may occur in base64 by chance.
   t.false(bodies.some((body) => /müller|vertrag|kurze notiz/i.test(body)));
 });
 
-test.serial('a search comes in pages, and all of them are read', async (t) => {
+test.serial('a search reads all of its pages', async (t) => {
   const ids: string[] = [];
   for (const _ of Array(5)) {
     ids.unshift((await storeBytes(user, 1, { keywords: ['many'] })).document.id);
@@ -53,7 +53,7 @@ test.serial('a search comes in pages, and all of them are read', async (t) => {
   t.is(searches.length, 3);
 });
 
-test.serial('documents of others are not found, though their keywords are the same', async (t) => {
+test.serial('documents of other users are not found by the same keywords', async (t) => {
   await storeBytes(user, 1, { keywords: ['secret'] });
   const other = await createUser(vault);
   const found = searchDocuments(other.session, { masterKey: other.masterKey, all: ['secret'] });

@@ -31,7 +31,7 @@ const { masterKey, session } = user;
 const tools = toolsOf(session);
 test.after.always(() => vault.stop());
 
-/** Three parts. */
+/** A size of three parts. */
 const longBytes = 36 * 2 ** 20;
 
 async function listVersions(id: string): Promise<DocumentVersion[]> {
@@ -87,7 +87,7 @@ test.serial('every sealed version has a proof of its own', async (t) => {
   t.deepEqual(proven, (await listVersions(id)).map(({ fileHash }) => fileHash).toReversed());
 });
 
-test.serial('a version whose answer was lost is found again, not made twice', async (t) => {
+test.serial('a version whose response was lost is found again, not created twice', async (t) => {
   const { document } = await storeBytes(user, 10);
   const { id } = document;
   loseAdditions = true;
@@ -99,7 +99,7 @@ test.serial('a version whose answer was lost is found again, not made twice', as
   t.is((await listVersions(id)).length, 2);
 });
 
-test.serial('a version whose upload was interrupted goes on, for its document alone', async (t) => {
+test.serial('an interrupted upload of a version resumes for its own document only', async (t) => {
   const { document } = await storeBytes(user, 10);
   const { id } = document;
   const path = join(await temporaryDirectory(t), 'evidence.resume');

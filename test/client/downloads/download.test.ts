@@ -18,7 +18,7 @@ import { connect, createUser } from '../../support/client/user.ts';
 
 const vault = await startReadyVault();
 const user = await createUser(vault);
-/** More than sockets and streams hold for a reader that waits. */
+/** A file larger than what sockets and streams buffer for a slow reader. */
 const long = await storeBytes(user, 40 * 2 ** 20);
 const { masterKey, session } = user;
 const tools = toolsOf(session);
@@ -26,9 +26,9 @@ test.after.always(() => vault.stop());
 
 const segmentBytes = 2 ** 20;
 
-// One after another: all that hashing and encrypting keeps the processors busy.
+// The tests are serial, because hashing and encrypting keep the processors busy.
 
-/** The user's session with a vault that answers downloads in its own way. */
+/** Returns the user's tools with the given way to open downloads. */
 const behind = (open: Http['open']) => ({ ...tools, http: { ...session.http, open } });
 
 async function* first(length: number, pieces: AsyncIterable<Bytes>) {
@@ -45,7 +45,7 @@ async function* cutOff(pieces: AsyncIterable<Bytes>) {
   throw new ClientError('network_error');
 }
 
-test.serial('a downloaded file is the one that was stored, whatever its size', async (t) => {
+test.serial('a downloaded file equals the stored one, whatever its size', async (t) => {
   for (const size of [0, 1, segmentBytes - 100, 2 * segmentBytes + 7]) {
     const { document, bytes } = await storeBytes(user, size);
     const downloaded = await collect(downloadDocument(tools, { id: document.id, masterKey }));
@@ -53,7 +53,7 @@ test.serial('a downloaded file is the one that was stored, whatever its size', a
   }
 });
 
-test.serial('a download goes on from where its connection was cut, however often', async (t) => {
+test.serial('a download resumes where its connection broke, however often', async (t) => {
   const { document, bytes } = long;
   await using proxy = await startTcpProxy(vault.baseUrl);
   const { fetch, sent } = recordingFetch();
@@ -73,7 +73,7 @@ test.serial('a download goes on from where its connection was cut, however often
   t.deepEqual(new Set(statuses.slice(1)), new Set([206]));
 });
 
-test.serial('a download goes on although the vault answers the whole file again', async (t) => {
+test.serial('a download goes on although the vault sends the whole file again', async (t) => {
   const { document, bytes } = long;
   await using proxy = await startTcpProxy(vault.baseUrl);
   let answers = 0;
@@ -96,7 +96,7 @@ test.serial('a download goes on although the vault answers the whole file again'
 });
 
 test.serial(
-  'a download whose answers all break off before their first byte is given up',
+  'a download whose responses all break before their first byte is given up',
   async (t) => {
     const { document } = await storeBytes(user, 10);
     let answers = 0;
@@ -111,7 +111,7 @@ test.serial(
   },
 );
 
-test.serial('bytes that were changed in the store are refused, wherever they are', async (t) => {
+test.serial('bytes changed in the store are refused, wherever they are', async (t) => {
   const size = segmentBytes + 10;
   const places: [offset: number, code: string][] = [
     [0, 'invalid_file'],
@@ -129,7 +129,7 @@ test.serial('bytes that were changed in the store are refused, wherever they are
   }
 });
 
-test.serial('an answer that ends early is refused, also at the end of a segment', async (t) => {
+test.serial('a response that ends early is refused, also at the end of a segment', async (t) => {
   const { document } = await storeBytes(user, 2 * segmentBytes);
   for (const kept of [0, 1, headerBytes, segmentBytes, 2 * segmentBytes]) {
     const short = behind(async (request) => {
@@ -141,7 +141,7 @@ test.serial('an answer that ends early is refused, also at the end of a segment'
   }
 });
 
-test.serial('another key is named as such', async (t) => {
+test.serial('a wrong document key is reported as such', async (t) => {
   const { document } = await storeBytes(user, 10);
   const file = await openDocument(tools, { id: document.id, masterKey });
   const documentKey = createDocumentKey();
@@ -153,7 +153,7 @@ test.serial('another key is named as such', async (t) => {
 });
 
 test.serial(
-  'an older version in the place of the current one is refused, though its key is right',
+  'an older version in place of the current one is refused despite its valid key',
   async (t) => {
     const { document } = await storeBytes(user, 10);
     const { id } = document;
@@ -166,7 +166,7 @@ test.serial(
   },
 );
 
-test.serial('a version that is current no more is not mixed with the one that is', async (t) => {
+test.serial('a download does not mix a superseded version with the current one', async (t) => {
   const { document } = await storeBytes(user, 10);
   const file = await openDocument(tools, { id: document.id, masterKey });
   const source = sourceOf(Buffer.from('newer'));
@@ -176,7 +176,7 @@ test.serial('a version that is current no more is not mixed with the one that is
   t.is(byNumber.length, 10);
 });
 
-test.serial('a range of a file is what lies there, up to its end', async (t) => {
+test.serial('a range returns the bytes of the file at its place, up to the end', async (t) => {
   const size = 3 * segmentBytes - 50;
   const { document, bytes } = await storeBytes(user, size);
   const first = segmentBytes - headerBytes - 16;
@@ -207,38 +207,32 @@ test.serial('a range of a file is what lies there, up to its end', async (t) => 
   await t.throwsAsync(reading, { name: 'VaultError', code: 'range_not_satisfiable' });
 });
 
-test.serial(
-  'a range of changed bytes, or of a file that seems to end there, is refused',
-  async (t) => {
-    const { document } = await storeBytes(user, 2 * segmentBytes);
-    const { id } = document;
-    const range = { offset: segmentBytes, length: 10 };
-    const short = behind(async (request) => {
-      const { status, pieces } = await session.http.open(request);
-      return { status, pieces: first(segmentBytes, pieces) };
-    });
-    const cut = collect(downloadDocument(short, { id, masterKey, range }));
-    await t.throwsAsync(cut, { code: 'authentication_failed' });
+test.serial('a range of changed bytes, or beyond a truncated end, is refused', async (t) => {
+  const { document } = await storeBytes(user, 2 * segmentBytes);
+  const { id } = document;
+  const range = { offset: segmentBytes, length: 10 };
+  const short = behind(async (request) => {
+    const { status, pieces } = await session.http.open(request);
+    return { status, pieces: first(segmentBytes, pieces) };
+  });
+  const cut = collect(downloadDocument(short, { id, masterKey, range }));
+  await t.throwsAsync(cut, { code: 'authentication_failed' });
 
-    await damageFile(vault, id, segmentBytes + 5);
-    const changed = collect(downloadDocument(tools, { id, masterKey, range }));
-    await t.throwsAsync(changed, { code: 'authentication_failed' });
-  },
-);
+  await damageFile(vault, id, segmentBytes + 5);
+  const changed = collect(downloadDocument(tools, { id, masterKey, range }));
+  await t.throwsAsync(changed, { code: 'authentication_failed' });
+});
 
-test.serial(
-  'a download whose token the vault calls expired is sent again with a new one',
-  async (t) => {
-    const { document, bytes } = await storeBytes(user, 10);
-    const aging = agingTokens(await trustKey(vault));
-    const aged = toolsOf(await connect(vault, aging.fetch).login(user.credentials));
-    const file = await openDocument(aged, { id: document.id, masterKey });
-    aging.expireAll();
-    t.deepEqual(await collect(downloadFile(aged, file)), new Uint8Array(bytes));
-  },
-);
+test.serial('a download whose access token expired is sent again with a new one', async (t) => {
+  const { document, bytes } = await storeBytes(user, 10);
+  const aging = agingTokens(await trustKey(vault));
+  const aged = toolsOf(await connect(vault, aging.fetch).login(user.credentials));
+  const file = await openDocument(aged, { id: document.id, masterKey });
+  aging.expireAll();
+  t.deepEqual(await collect(downloadFile(aged, file)), new Uint8Array(bytes));
+});
 
-test.serial('a download ends with the caller’s reason when the caller gives up', async (t) => {
+test.serial('an aborted download rejects with the caller’s reason', async (t) => {
   const { document } = long;
   const caller = new AbortController();
   const reason = new Error('the user left');

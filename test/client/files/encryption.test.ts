@@ -33,12 +33,12 @@ async function decrypt(encrypted: Bytes, pieceSize = encrypted.length): Promise<
 }
 
 const plaintexts = fc.uint8Array({ maxLength: 600 }).map((bytes) => new Uint8Array(bytes));
-/** At least three segments. */
+/** Generates plaintexts of at least three segments. */
 const longPlaintexts = fc
   .uint8Array({ minLength: 300, maxLength: 600 })
   .map((bytes) => new Uint8Array(bytes));
 
-/** Cuts at the segment boundaries; the first piece holds the header. */
+/** Splits at the segment boundaries; the first piece is the header. */
 function cut(encrypted: Bytes): Bytes[] {
   const count = Math.ceil(encrypted.length / segmentSize);
   return Array.from({ length: count }, (_, i) =>
@@ -47,7 +47,7 @@ function cut(encrypted: Bytes): Bytes[] {
 }
 
 for (const vector of streamVectors.files) {
-  test(`a file encrypts and decrypts as the format says: ${vector.name}`, async (t) => {
+  test(`a file encrypts and decrypts as in the test vectors: ${vector.name}`, async (t) => {
     const key = streamVectors.documentKey;
     const header = parseFileHeader(vector.encrypted.slice(0, headerBytes));
     const encrypted = await collect(encryptFile(key, header, source(vector.plaintext)));
@@ -64,7 +64,7 @@ for (const vector of streamVectors.files) {
   });
 }
 
-test('what is encrypted decrypts again, whatever pieces it arrives in', async (t) => {
+test('an encrypted file decrypts from pieces of any size', async (t) => {
   await fc.assert(
     fc.asyncProperty(plaintexts, fc.integer({ min: 1, max: 300 }), async (plaintext, pieceSize) => {
       const encrypted = await encrypt(plaintext);
@@ -91,7 +91,7 @@ test('every bit of the header is authenticated', async (t) => {
   }
 });
 
-test('a file cut off anywhere is refused', async (t) => {
+test('a file truncated anywhere is refused', async (t) => {
   await fc.assert(
     fc.asyncProperty(plaintexts, fc.nat(), async (plaintext, position) => {
       const encrypted = await encrypt(plaintext);
@@ -100,7 +100,7 @@ test('a file cut off anywhere is refused', async (t) => {
   );
 });
 
-test('a file cut off at the end of a segment is refused', async (t) => {
+test('a file truncated at the end of a segment is refused', async (t) => {
   await fc.assert(
     fc.asyncProperty(longPlaintexts, fc.nat(), async (plaintext, position) => {
       const segments = cut(await encrypt(plaintext));
@@ -125,7 +125,7 @@ test('bytes after the end are refused', async (t) => {
   );
 });
 
-test('segments in another order, left out or twice are refused', async (t) => {
+test('segments that are reordered, left out or repeated are refused', async (t) => {
   await fc.assert(
     fc.asyncProperty(longPlaintexts, fc.nat(), fc.nat(), async (plaintext, first, second) => {
       const segments = cut(await encrypt(plaintext));
@@ -152,13 +152,13 @@ test('a segment of another file under the same key is refused', async (t) => {
   });
 });
 
-test('another document key is named as such, since the header commits to one', async (t) => {
+test('a wrong document key is reported as such, since the header commits to the key', async (t) => {
   const encrypted = await encrypt(new Uint8Array(5));
   const opening = collect(decryptStream(createDocumentKey(), new Blob([encrypted]).stream()));
   await t.throwsAsync(opening, { code: 'wrong_key' });
 });
 
-test('what is no file of the vault is refused', async (t) => {
+test('a file of another format is refused', async (t) => {
   for (const length of [0, 1, headerBytes, headerBytes + 1, 4096]) {
     await t.throwsAsync(decrypt(new Uint8Array(length)), { code: 'invalid_file' });
   }

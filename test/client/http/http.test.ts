@@ -10,7 +10,7 @@ import { collect } from '../../support/client/collect.ts';
 
 type Answer = (response: ServerResponse) => void;
 
-/** A client and a server that gives these answers, one a request. */
+/** Connects a client to a server that gives these responses, one a request. */
 async function connect(answers: readonly Answer[]) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ function refuse(status: number, code: string, headers: Record<string, string> = 
   return (response) => response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-/** Ten bytes are announced. */
+/** Begins a response of ten announced bytes. */
 const begin = (response: ServerResponse) =>
   response.writeHead(200, { 'content-length': '10' }).write('begun');
 
@@ -51,7 +51,7 @@ const hangUp: Answer = (response) => response.destroy();
 const accept: Answer = (response) => response.end('{"answer":42}');
 const Body = z.object({ answer: z.number() });
 
-test('a request that may be repeated is, after what the server asks for', async (t) => {
+test('a repeatable request is repeated after the Retry-After of the server', async (t) => {
   const busy = refuse(503, 'service_unavailable', { 'retry-after': '7' });
   await using server = await connect([busy, hangUp, accept]);
   t.deepEqual(await server.http.json(Body, { method: 'GET', path: '/v1/x' }), { answer: 42 });
@@ -65,7 +65,7 @@ test('a request that must not be repeated is sent once', async (t) => {
   t.is(server.requests.length, 1);
 });
 
-test('a request under a key is sent under the same until there is an answer', async (t) => {
+test('a request is repeated under its idempotency key until there is a response', async (t) => {
   const busy = refuse(409, 'idempotency_in_progress', { 'retry-after': '2' });
   await using server = await connect([hangUp, busy, accept]);
   const request = { method: 'POST', path: '/v1/x', json: {}, idempotencyKey: 'k-1' } as const;
@@ -75,7 +75,7 @@ test('a request under a key is sent under the same until there is an answer', as
   t.deepEqual(keys, ['k-1', 'k-1', 'k-1']);
 });
 
-test('an error carries what the vault said', async (t) => {
+test('an error carries the fields of the vault’s error body', async (t) => {
   await using server = await connect([refuse(409, 'document_sealed', { 'retry-after': '3' })]);
   const sending = server.http.send({ method: 'GET', path: '/v1/x' });
   t.like(await t.throwsAsync(sending), {
@@ -89,13 +89,13 @@ test('an error carries what the vault said', async (t) => {
   });
 });
 
-test('an error page of a proxy is an error with its status', async (t) => {
+test('an error page of a proxy becomes an error with its status', async (t) => {
   await using server = await connect([(response) => response.writeHead(413).end('<html>')]);
   const sending = server.http.send({ method: 'GET', path: '/v1/x' });
   t.like(await t.throwsAsync(sending), { status: 413, code: 'http_413' });
 });
 
-test('an answer of another shape is refused', async (t) => {
+test('a response of another shape is refused', async (t) => {
   await using server = await connect([
     (response) => response.end('{"answer":"42"}'),
     (response) => response.end('{'),
@@ -106,7 +106,7 @@ test('an answer of another shape is refused', async (t) => {
   }
 });
 
-test('a redirect is not followed, so that the token goes to the vault alone', async (t) => {
+test('a redirect is not followed, so that only the vault sees the token', async (t) => {
   const redirect: Answer = (response) =>
     response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end();
   await using server = await connect([redirect]);
@@ -114,14 +114,14 @@ test('a redirect is not followed, so that the token goes to the vault alone', as
   await t.throwsAsync(sending, { code: 'network_error' });
 });
 
-test('an answer that is no JSON is not quoted: a token may be in it', async (t) => {
+test('a response that is not JSON is not quoted, since it may hold a token', async (t) => {
   await using server = await connect([(response) => response.end('{"refreshToken":prt_secret}')]);
   const sending = server.http.send({ method: 'POST', path: '/v1/x', json: {} });
   const error = await t.throwsAsync(sending, { code: 'invalid_response' });
   t.notRegex(inspect(error), /prt_/);
 });
 
-test('bytes are sent with their length, beneath the path of the base URL', async (t) => {
+test('bytes are sent with their length, below the path of the base URL', async (t) => {
   await using server = await connect([accept]);
   const request = { method: 'PUT', path: '/v1/x', bytes: new Uint8Array(5) } as const;
   await server.http.send({ ...request, query: { limit: 3, cursor: undefined } });
@@ -132,7 +132,7 @@ test('bytes are sent with their length, beneath the path of the base URL', async
   });
 });
 
-test('a request ends with the caller’s reason when the caller gives up', async (t) => {
+test('an aborted request rejects with the caller’s reason', async (t) => {
   const caller = new AbortController();
   const reason = new Error('the user left');
   await using server = await connect([() => caller.abort(reason)]);
@@ -140,14 +140,14 @@ test('a request ends with the caller’s reason when the caller gives up', async
   t.is(await t.throwsAsync(sending), reason);
 });
 
-test('an answer that breaks off or stalls in the middle is an error', async (t) => {
+test('a response that breaks or stalls halfway is an error', async (t) => {
   await using server = await connect([
     (response) => {
       begin(response);
       setImmediate(() => response.destroy());
     },
     begin,
-    // A slow machine may take the second for the beginning alone: then the client asks again.
+    // On a slow machine the timeout may come before the headers; the client then asks again.
     begin,
     begin,
   ]);
@@ -157,7 +157,7 @@ test('an answer that breaks off or stalls in the middle is an error', async (t) 
   }
 });
 
-test('an answer of bytes that is refused is an error, and is asked for again where that may help', async (t) => {
+test('a refused download is an error, and is repeated where that may help', async (t) => {
   await using server = await connect([
     refuse(503, 'storage_unavailable', { 'retry-after': '2' }),
     refuse(404, 'not_found'),
@@ -167,7 +167,7 @@ test('an answer of bytes that is refused is an error, and is asked for again whe
   t.deepEqual(server.delays, [2]);
 });
 
-test('the next page is found among other links', (t) => {
+test('the cursor of the next page is found among other links', (t) => {
   t.is(nextCursor('</v1/documents?limit=2&cursor=a%2Bb>; rel="next"'), 'a+b');
   t.is(nextCursor('</a?cursor=1>; rel="prev", <https://x.example/a?cursor=2>; rel=next'), '2');
   t.is(nextCursor('</a?cursor=1>; rel="prev"'), undefined);

@@ -10,7 +10,7 @@ function answer(status: number, code: string, retryAfter?: string): VaultError {
 
 const policy = { ...defaultRetry, random: () => 1 };
 
-test('waits double from try to try, up to a limit, with jitter of a half', (t) => {
+test('delays double up to a limit, with a jitter of half', (t) => {
   const error = new ClientError('network_error');
   const delays = [1, 2, 3, 4, 5, 6, 7].map((n) => retryDelaySeconds(policy, n, error));
   t.deepEqual(delays, [0.5, 1, 2, 4, 8, 16, 32]);
@@ -18,14 +18,14 @@ test('waits double from try to try, up to a limit, with jitter of a half', (t) =
   t.is(retryDelaySeconds(policy, policy.attempts, error), undefined);
 });
 
-test('nothing is sent before Retry-After, be it seconds or a date', (t) => {
+test('no retry is sent before Retry-After, given in seconds or as a date', (t) => {
   t.is(retryDelaySeconds(policy, 1, answer(503, 'service_unavailable', '20')), 20);
   const date = 'Thu, 01 Jan 2026 00:00:09 GMT';
   t.is(retryDelaySeconds(policy, 1, answer(429, 'rate_limited', date)), 9);
   t.is(retryDelaySeconds(policy, 6, answer(503, 'service_unavailable', '1')), 16);
 });
 
-test('what a dead server was about is waited for, the minute that it may take', (t) => {
+test('a retry waits out the lease of a dead server, up to a minute', (t) => {
   const hasty = { ...defaultRetry, random: () => 0 };
   let seconds = 0;
   for (let failures = 1; failures < hasty.attempts; failures += 1) {
@@ -34,11 +34,11 @@ test('what a dead server was about is waited for, the minute that it may take', 
   t.true(seconds >= 60);
 });
 
-test('a server that asks for too much patience gets an error thrown', (t) => {
+test('a Retry-After beyond the limit of patience throws', (t) => {
   t.is(retryDelaySeconds(policy, 1, answer(429, 'quota_exceeded', '3600')), undefined);
 });
 
-test('only what passes by itself is tried again', (t) => {
+test('only errors that may pass by themselves are retried', (t) => {
   t.is(retryDelaySeconds(policy, 1, answer(409, 'part_in_progress', '2')), 2);
   t.is(retryDelaySeconds(policy, 1, answer(409, 'idempotency_in_progress', '2')), 2);
   t.is(retryDelaySeconds(policy, 1, answer(404, 'proof_not_ready', '1')), 1);
@@ -49,13 +49,13 @@ test('only what passes by itself is tried again', (t) => {
     answer(409, 'part_conflict'),
     answer(500, 'internal_error'),
     new ClientError('source_changed'),
-    new TypeError('a mistake'),
+    new TypeError('a programming error'),
   ]) {
     t.is(retryDelaySeconds(policy, 1, error), undefined);
   }
 });
 
-test('waiting ends at once when the caller gives up', async (t) => {
+test('waiting ends at once when the caller aborts', async (t) => {
   const caller = new AbortController();
   const reason = new Error('the user left');
   const waiting = withRetries(defaultRetry, caller.signal, async () => {

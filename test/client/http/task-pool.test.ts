@@ -19,7 +19,7 @@ test('never more tasks run than the limit, and all of them run', async (t) => {
   t.is(done, 20);
 });
 
-test('the first failure is thrown, and none goes unseen', async (t) => {
+test('the first failure is thrown, and no rejection is unhandled', async (t) => {
   const pool = createTaskPool(2);
   const failures = [new Error('first'), new Error('second')];
   await pool.start(async () => {
@@ -35,7 +35,7 @@ test('the first failure is thrown, and none goes unseen', async (t) => {
   await t.notThrowsAsync(pool.settle());
 });
 
-test('a pool in which nothing could ever run is refused', (t) => {
+test('a pool with a limit below one is refused', (t) => {
   for (const limit of [0, -1, Number.NaN]) {
     t.throws(() => createTaskPool(limit), { instanceOf: RangeError });
   }

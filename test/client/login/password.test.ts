@@ -20,21 +20,21 @@ test('keys equal those of OpenSSL’s Argon2id', async (t) => {
   }
 });
 
-test('without Node’s own Argon2id the keys are the same', async (t) => {
+test('the fallback without Node’s own Argon2id derives the same keys', async (t) => {
   const own = findNodeArgon2id();
   t.truthy(own);
   const [password, salt] = [utf8ToBytes('a password'), new Uint8Array(16).fill(7)];
   t.deepEqual(await portableArgon2id(password, salt), await own?.(password, salt));
 });
 
-test('the ways to type one password give one key', async (t) => {
+test('every Unicode form of a password gives the same key', async (t) => {
   const salt = new Uint8Array(32);
   const composed = await derivePasswordKey('\u00c5\ufb01', salt, srpAuthLabel);
   const decomposed = await derivePasswordKey('A\u030afi', salt, srpAuthLabel);
   t.deepEqual(composed, decomposed);
 });
 
-test('a password that is empty, has no UTF-8 form or an unassigned character is refused', async (t) => {
+test('an empty, ill-formed or unassigned-character password is refused', async (t) => {
   for (const password of ['', '\ud800', 'jam\u0378']) {
     await t.throwsAsync(derivePasswordKey(password, new Uint8Array(32), srpAuthLabel), {
       instanceOf: TypeError,

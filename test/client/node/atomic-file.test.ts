@@ -13,7 +13,7 @@ async function* broken() {
   throw new Error('the connection broke');
 }
 
-test('a file is there as a whole, for its owner alone', async (t) => {
+test('a file appears complete, and is readable by its owner only', async (t) => {
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'evidence');
   await writeFileAtomically(path, pieces('what ', 'was ', 'agreed'));
@@ -24,7 +24,7 @@ test('a file is there as a whole, for its owner alone', async (t) => {
   t.deepEqual(await readdir(directory), ['evidence']);
 });
 
-test('of a file that does not come to its end nothing stays, and one that was there does', async (t) => {
+test('an interrupted write leaves nothing behind and keeps the file that was there', async (t) => {
   const directory = await temporaryDirectory(t);
   const path = join(directory, 'evidence');
   const message = 'the connection broke';

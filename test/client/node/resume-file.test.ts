@@ -41,7 +41,7 @@ async function load(path: string): Promise<ResumeRecord[]> {
   return file.load();
 }
 
-test('what was appended is there for the next upload, in order', async (t) => {
+test('appended records are there for the next upload, in order', async (t) => {
   const path = await temporaryPath();
   t.deepEqual(await load(path), []);
   await write(path);
@@ -54,7 +54,7 @@ test('nobody else on the machine may read the journal', async (t) => {
   t.is((await stat(path)).mode & 0o777, 0o600);
 });
 
-test('a record that a crash cut off is dropped, and the journal goes on after the one before', async (t) => {
+test('a record truncated by a crash is dropped, and the journal continues before it', async (t) => {
   const path = await temporaryPath();
   await write(path);
   const whole = await readFile(path);
@@ -69,7 +69,7 @@ test('a record that a crash cut off is dropped, and the journal goes on after th
   }
 });
 
-test('a damaged journal is none', async (t) => {
+test('a damaged journal counts as empty', async (t) => {
   const path = await temporaryPath();
   for (const text of ['{}\n', 'no json\n', '\n', '{"type":"part","number":0,"sha256":""}\n']) {
     await writeFile(path, text);
@@ -77,7 +77,7 @@ test('a damaged journal is none', async (t) => {
   }
 });
 
-test('a cleared journal is gone and can begin anew', async (t) => {
+test('a cleared journal is removed and can be started again', async (t) => {
   const path = await temporaryPath();
   await using file = await openResumeFile(path);
   await file.append(records[0] ?? t.fail());
@@ -88,7 +88,7 @@ test('a cleared journal is gone and can begin anew', async (t) => {
   t.deepEqual(await file.load(), records.slice(0, 1));
 });
 
-test('two uploads never hold one journal, and each leaves it for the next', async (t) => {
+test('two uploads never hold the same journal, and each leaves it for the next', async (t) => {
   const path = await temporaryPath();
   const first = await openResumeFile(path);
   await t.throwsAsync(openResumeFile(path), { code: 'resume_in_use' });
@@ -97,14 +97,14 @@ test('two uploads never hold one journal, and each leaves it for the next', asyn
   t.deepEqual(await readdir(dirname(path)), []);
 });
 
-test('of many uploads that reach for one journal at once, one has it at most', async (t) => {
+test('at most one of many concurrent uploads gets a journal', async (t) => {
   const path = await temporaryPath();
   const opened = await Promise.allSettled(Array.from({ length: 8 }, () => openResumeFile(path)));
   const holders = opened.filter(({ status }) => status === 'fulfilled');
   t.true(holders.length <= 1);
 });
 
-test('the journal of a process that was killed can be taken over, but not before', async (t) => {
+test('the journal of a killed process can be taken over, and no sooner', async (t) => {
   const path = await temporaryPath();
   const module = new URL('../../../client/node/resume-file.ts', import.meta.url);
   const program = `

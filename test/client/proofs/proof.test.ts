@@ -45,7 +45,7 @@ async function opensslVerifies(proof: AuditProof): Promise<boolean> {
   return verifyWithOpenssl(await writeFiles(proof));
 }
 
-test('a proof signed elsewhere is valid, and OpenSSL agrees', async (t) => {
+test('a proof signed by another key is valid, and OpenSSL agrees', async (t) => {
   t.deepEqual(verifyProof(proof, { trustedKeys }), {
     valid: true,
     hashValid: true,
@@ -67,7 +67,7 @@ test('both signatures of a pair with low and high s are valid', async (t) => {
   t.true(await opensslVerifies({ ...proof, hsmSignature }));
 });
 
-test('a changed entry is found out, and OpenSSL agrees', async (t) => {
+test('a changed entry is detected, and OpenSSL agrees', async (t) => {
   const entryCanonical = proof.entryCanonical.replace('certify', 'destroy');
   const changed = { ...proof, entryCanonical };
   t.like(verifyProof(changed, { trustedKeys }), {
@@ -79,7 +79,7 @@ test('a changed entry is found out, and OpenSSL agrees', async (t) => {
   t.false(await opensslVerifies(changed));
 });
 
-test('a changed entry with its right hash is found out by the signature', (t) => {
+test('a changed entry with a matching hash is detected by its signature', (t) => {
   const entryCanonical = proof.entryCanonical.replace('certify', 'destroy');
   const { entryHash } = prove(entryCanonical);
   t.like(verifyProof({ ...proof, entryCanonical, entryHash }, { trustedKeys }), {
@@ -90,7 +90,7 @@ test('a changed entry with its right hash is found out by the signature', (t) =>
   });
 });
 
-test('a key that nobody vouches for is not trusted, and vouches for nothing itself', (t) => {
+test('a key outside of the trusted ones is not trusted', (t) => {
   for (const trustedKeys of [[], ['00'.repeat(32)], [fingerprint.slice(0, 31)], ['']]) {
     t.like(verifyProof(proof, { trustedKeys }), {
       valid: false,
@@ -102,7 +102,7 @@ test('a key that nobody vouches for is not trusted, and vouches for nothing itse
   }
 });
 
-test('a trusted key’s id does not lend trust to another key', (t) => {
+test('the id of a trusted key lends no trust to another key', (t) => {
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
   const publicKey = other.export({ type: 'spki', format: 'der' }).toString('base64');
   t.like(verifyProof({ ...proof, publicKey }, { trustedKeys }), {
@@ -130,7 +130,7 @@ test('an entry that is signed but not canonical is refused', (t) => {
   }
 });
 
-test('what is signed and canonical, yet no entry of a known version, is refused', (t) => {
+test('a signed and canonical text that is no entry of a known version is refused', (t) => {
   for (const value of [
     null,
     [entryId],
@@ -144,12 +144,12 @@ test('what is signed and canonical, yet no entry of a known version, is refused'
   }
 });
 
-test('a proof under another id than its entry’s is refused', (t) => {
+test('a proof whose id differs from its entry’s is refused', (t) => {
   const other = prove(proof.entryCanonical, entryId.replace('0', '1'));
   t.like(verifyProof(other, { trustedKeys }), { valid: false, reason: 'id_mismatch' });
 });
 
-test('keys of another kind verify nothing', (t) => {
+test('keys of other types verify nothing', (t) => {
   const keys = [
     generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey,
     generateKeyPairSync('ed25519').publicKey,
@@ -165,7 +165,7 @@ test('keys of another kind verify nothing', (t) => {
   }
 });
 
-test('anything else than a proof is malformed, and no error', (t) => {
+test('a value that is no proof is malformed, and throws nothing', (t) => {
   const { entryHash, hsmSignature } = proof;
   const others: unknown[] = [
     undefined,
@@ -186,7 +186,7 @@ test('anything else than a proof is malformed, and no error', (t) => {
   }
 });
 
-test('a proof is written as files that OpenSSL takes by hand', async (t) => {
+test('a proof is written as files that the OpenSSL command line accepts', async (t) => {
   const directory = await writeFiles(proof);
   t.is(await readFile(join(directory, 'entry.json'), 'utf8'), proof.entryCanonical);
   t.is(
@@ -195,13 +195,13 @@ test('a proof is written as files that OpenSSL takes by hand', async (t) => {
   );
 });
 
-test('the files give the proof back', async (t) => {
+test('the written files read back as the same proof', async (t) => {
   const { entryCanonical, hsmSignature, publicKey } = proof;
   const files = await readProofFiles(await writeFiles(proof));
   t.deepEqual(files, { entryCanonical, hsmSignature, publicKey });
 });
 
-test('files that a decoder could read as the proof, though they differ from it, are refused', async (t) => {
+test('files that differ from the written proof are refused, even if decoded alike', async (t) => {
   const directory = await writeFiles(proof);
   const entry = join(directory, 'entry.json');
   await writeFile(entry, `\ufeff${proof.entryCanonical}`);
@@ -215,7 +215,7 @@ test('files that a decoder could read as the proof, though they differ from it, 
   await t.throwsAsync(readProofFiles(other), { instanceOf: TypeError });
 });
 
-test('only OpenSSL 3 and newer will do', (t) => {
+test('only OpenSSL 3 and newer is accepted', (t) => {
   for (const version of ['OpenSSL 3.0.19 27 Jan 2026', 'OpenSSL 4.0.0', 'OpenSSL 10.1.0']) {
     t.true(isOpenssl3(version));
   }

@@ -16,7 +16,7 @@ import { readVectors } from '../../support/client/vectors.ts';
 const { recovery, masterKey } = rekeyVectors;
 const Bip39 = z.array(z.object({ entropy: z.string().transform(hexToBytes), words: z.string() }));
 
-test('words are those of BIP 39 for its published entropies', async (t) => {
+test('recovery words match the published vectors of BIP 39', async (t) => {
   const vectors = await readVectors('bip39.json', Bip39);
   t.is(vectors.length, 8);
   for (const { entropy, words } of vectors) {
@@ -25,23 +25,23 @@ test('words are those of BIP 39 for its published entropies', async (t) => {
   }
 });
 
-test('new words are 24, good ones, and other ones each time', (t) => {
+test('new recovery words are 24, valid, and different each time', (t) => {
   const words = createRecoveryWords();
   t.is(words.split(' ').length, 24);
   t.is(parseRecoveryWords(words), words);
   t.not(createRecoveryWords(), words);
 });
 
-test('capitals and odd white space are forgiven', (t) => {
+test('capitals and unusual white space are accepted', (t) => {
   t.is(parseRecoveryWords(recovery.typed), recovery.words);
-  // Letters of full width, as some keyboards make them.
+  // Some keyboards produce full-width letters.
   const wide = recovery.words.replaceAll(/[a-z]/g, (letter) =>
     String.fromCodePoint(letter.charCodeAt(0) + 0xfee0),
   );
   t.is(parseRecoveryWords(wide), recovery.words);
 });
 
-test('wrong words are named by their places, and no error holds a word', (t) => {
+test('wrong words are named by their positions, and no error contains a word', (t) => {
   const words = recovery.words.split(' ');
   const secret = 'meadow surge'.split(' ');
   const typos = words.with(2, 'vanisch').with(23, 'orchards').join(' ');
@@ -63,7 +63,7 @@ test('wrong words are named by their places, and no error holds a word', (t) => 
   }
 });
 
-test('a rehearsal passes with the words that were shown alone', (t) => {
+test('a rehearsal passes only with the words that were shown', (t) => {
   compareRecoveryWords(recovery.words, recovery.typed);
   const other = recovery.words.replace('meadow', 'zoo');
   const error = t.throws(() => compareRecoveryWords(recovery.words, other), {
@@ -76,7 +76,7 @@ test('a rehearsal passes with the words that were shown alone', (t) => {
   });
 });
 
-test('what is made of the words is as the format says', async (t) => {
+test('the keys derived from recovery words match the test vectors', async (t) => {
   const { words, recoverySalt, authKey, recoveryVerifier, wrappingKey } = recovery;
   const { authLabel } = recoveryWords;
   t.is(bytesToHex(await derivePasswordKey(words, recoverySalt, authLabel)), authKey);

@@ -15,7 +15,8 @@ import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings
 import { storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-// One after the other: they share users, since deriving keys from passwords costs most of the time.
+// The tests are serial: they share users, since deriving keys from passwords takes most of the
+// time.
 const test = anyTest.serial;
 
 const vault = await startReadyVault({ LIMITS_PROOF_ACCOUNT: '3/15m' });
@@ -32,16 +33,16 @@ async function setWords(session: VaultSession, password: string): Promise<string
   return draft.words;
 }
 
-/** Nobody recovers this one's account. */
+/** A user whose account no test recovers. */
 const steady = await createUser(vault, client);
-/** What must be in no request. */
+/** Texts that no request may contain. */
 const secrets = spellingsOfKey(steady.masterKey);
 anyTest.after.always(() => vault.stop());
 anyTest.beforeEach(() => line.mend());
 
 const invalidProof = { code: 'invalid_proof' };
 
-test('whoever forgot the password reads with the words, as they typed them, what was stored before', async (t) => {
+test('a user without the password recovers by the words and reads documents', async (t) => {
   const user = await createUser(vault, client);
   const { session, credentials, masterKey } = user;
   const { email, password } = credentials;
@@ -63,10 +64,10 @@ test('whoever forgot the password reads with the words, as they typed them, what
   t.deepEqual(read, new Uint8Array(bytes));
   for await (const { isCurrent } of recovered.devices.list()) t.true(isCurrent);
   await t.throwsAsync(client.login(credentials), invalidProof);
-  t.true(await recovered.recovery.check(words), 'the words stay');
+  t.true(await recovered.recovery.check(words), 'the recovery words stay valid');
 });
 
-test('recovery can bring a new master key at once, with new words', async (t) => {
+test('a recovery may set a new master key and new recovery words at once', async (t) => {
   const user = await createUser(vault, client);
   const { session, credentials, masterKey } = user;
   const { email, password } = credentials;
@@ -89,10 +90,10 @@ test('recovery can bring a new master key at once, with new words', async (t) =>
   t.deepEqual(read, new Uint8Array(bytes));
   t.false(await recovered.recovery.check(words));
   const again = await client.recover({ email, words: shown, newPassword: 'newer' });
-  t.deepEqual(await again.envelopes.openMasterKeys(), keys, 'the keyring is kept');
+  t.deepEqual(await again.envelopes.openMasterKeys(), keys, 'the keyring is unchanged');
 });
 
-test('nothing is sent before the words were typed as they were shown', async (t) => {
+test('nothing is sent before the words were typed as shown', async (t) => {
   const { session, credentials } = steady;
   const { password } = credentials;
   const draft = session.recovery.draft();
@@ -109,7 +110,7 @@ test('nothing is sent before the words were typed as they were shown', async (t)
   await t.throwsAsync(wrong, invalidProof);
 });
 
-test('other words replace the ones before, and of two clients at once one does', async (t) => {
+test('new words replace the old ones, and one of two concurrent clients succeeds', async (t) => {
   const { session, credentials } = steady;
   const { email, password } = credentials;
   const first = await setWords(session, password);
@@ -128,14 +129,14 @@ test('other words replace the ones before, and of two clients at once one does',
   t.true(await session.recovery.check(faster));
 });
 
-test('recovery says why it fails: no words set, wrong words, too many attempts, token ended', async (t) => {
+test('a failed recovery names its reason', async (t) => {
   const { session, credentials } = await createUser(vault, client);
   const { email, password } = credentials;
   const recover = (words: string) => client.recover({ email, words, newPassword: 'new' });
   await t.throwsAsync(recover(createRecoveryWords()), { code: 'user_not_found' });
   const words = await setWords(session, password);
 
-  // As after ten minutes, or by a change elsewhere.
+  // The session ends as if its ten minutes were over, or the words had been changed elsewhere.
   const slow = connect(vault, async (input, init) => {
     if (init?.method === 'PUT') {
       await sql(
@@ -156,7 +157,7 @@ test('recovery says why it fails: no words set, wrong words, too many attempts, 
   await t.throwsAsync(recover(words), { code: 'rate_limited' });
 });
 
-test('a recovery can be begun again, wherever it broke, and ends well where first answers are lost', async (t) => {
+test('a recovery that broke anywhere can be started again, despite lost responses', async (t) => {
   const { credentials, masterKey } = await createUser(vault, client);
   const { email, password } = credentials;
   const patientSession = await patient.login(credentials);
@@ -175,7 +176,7 @@ test('a recovery can be begun again, wherever it broke, and ends well where firs
   secrets.push('second password', 'third password', ...spellingsOfKey(masterKey));
 });
 
-test('words that open another key than the present one are found out', async (t) => {
+test('words that open an outdated master key are detected', async (t) => {
   const { session, credentials } = steady;
   const words = await setWords(session, credentials.password);
   await session.http.send({
@@ -187,7 +188,7 @@ test('words that open another key than the present one are found out', async (t)
   t.false(await session.recovery.check(words));
 });
 
-test('no password, word or key of all this left the client', (t) => {
+test('no password, recovery word or key of these tests left the client', (t) => {
   const sent = line.everythingSent();
   t.true(sent.includes('recoveryVerifier') && secrets.length > 100);
   for (const secret of new Set(secrets)) t.false(sent.includes(secret), secret);

@@ -18,14 +18,14 @@ const { earlierKey, masterKey, device, rekey } = rekeyVectors;
 const { deviceId, deviceKey, publicKey } = device;
 const content = { earlierKeys: [earlierKey], publicKeys: new Map([[deviceId, publicKey]]) };
 
-test('the keyring is as the format says', async (t) => {
+test('the keyring matches the test vectors', async (t) => {
   const keys = { masterKey, rekeyKey: rekey.publicKey };
   t.is(await sealKeyring(keys, content, rekey.nonce), rekey.keyring);
   t.deepEqual(await openKeyring(masterKey, rekey.keyring), content);
   t.deepEqual(readRekeyKey(rekey.keyring), rekey.publicKey);
 });
 
-test('a keyring opens under no other key, nor with a byte changed', async (t) => {
+test('a keyring does not open under another key, nor with a byte changed', async (t) => {
   const bytes = decodeBase64(rekey.keyring);
   for (const index of bytes.keys()) {
     const changed = encodeBase64(bytes.with(index, (bytes[index] ?? 0) ^ 1));
@@ -38,7 +38,7 @@ test('a keyring opens under no other key, nor with a byte changed', async (t) =>
   }
 });
 
-test('a keyring takes more than a thousand keys, and says when it is full', async (t) => {
+test('a keyring holds more than a thousand keys, and throws when it is full', async (t) => {
   const keys = { masterKey, rekeyKey: rekey.publicKey };
   const many = (count: number) => Array.from({ length: count }, () => randomBytes(32));
   const earlierKeys = many(1000);
@@ -48,7 +48,7 @@ test('a keyring takes more than a thousand keys, and says when it is full', asyn
   await t.throwsAsync(full, { code: 'keyring_full' });
 });
 
-test('a device opens its envelope, as it was added and after a rekey', async (t) => {
+test('a device opens its envelope, before and after a rekey', async (t) => {
   t.deepEqual((await deriveDeviceKeyPair(deviceKey)).publicKey, publicKey);
   t.deepEqual(await unwrapOnDevice(device, device.encryptedEnvelope, null), earlierKey);
   t.deepEqual(await unwrapOnDevice(device, rekey.deviceEnvelope, rekey.keyring), masterKey);
@@ -71,13 +71,13 @@ test('the envelope of a device opens for no other key, device or rekey', async (
   await t.throwsAsync(wrapForDevice(createRekeyKeyPair(), weak, masterKey), refused);
 });
 
-test('what is told of a device is as the format says', async (t) => {
+test('the encrypted name of a device matches the test vectors', async (t) => {
   const keys = { masterKey: earlierKey, deviceId };
   t.is(await encryptDeviceInfo(keys, device.info, device.nonce), device.encryptedInfo);
   t.deepEqual(await decryptDeviceInfo(keys, device.encryptedInfo), device.info);
 });
 
-test('what is told of a device is bound to it, and its length says nothing of a name', async (t) => {
+test('the encrypted name of a device is bound to it, and its length reveals nothing', async (t) => {
   const refused = { code: 'invalid_device_info' };
   const keys = { masterKey: earlierKey, deviceId };
   const moved = { masterKey: earlierKey, deviceId: crypto.randomUUID() };
@@ -93,7 +93,7 @@ test('what is told of a device is bound to it, and its length says nothing of a 
   await t.throwsAsync(long, { instanceOf: TypeError });
 });
 
-test('the values that the format’s description prints are those of the vectors', async (t) => {
+test('the values printed in docs/formats.md are those of the test vectors', async (t) => {
   const formats = await readFile(new URL('../../../docs/formats.md', import.meta.url), 'utf8');
   const joined = formats.replaceAll(/\s/g, '');
   const Group = z.record(z.string(), z.unknown());

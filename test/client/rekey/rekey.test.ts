@@ -18,16 +18,17 @@ import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings
 import { storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-// One after the other: they share users, since deriving keys from passwords costs most of the time.
+// The tests are serial: they share users, since deriving keys from passwords takes most of the
+// time.
 const test = anyTest.serial;
 
 const vault = await startReadyVault();
 const line = createBreakingLine();
-/** Gives up before any answer comes twice. */
+/** A policy without repetition. */
 const impatient = { ...defaultRetry, attempts: 1 };
 const client = connect(vault, line.fetch, { retry: impatient });
 const patient = connect(vault, line.fetch, { retry: { ...defaultRetry, baseDelaySeconds: 0.01 } });
-/** What must be in no request. */
+/** Texts that no request may contain. */
 const secrets: string[] = [];
 
 async function rekey(session: VaultSession, options: RekeyOptions): Promise<string> {
@@ -48,7 +49,7 @@ const owner = await createUser(vault, client);
 const { session, credentials } = owner;
 const { email } = credentials;
 const sharer = await createUser(vault, client);
-/** The owner's, as it is by now. */
+/** The current password of the owner. */
 let { password } = credentials;
 const sealed = await storeBytes(owner, 100, { keywords: ['contract', 'ada'] });
 const received = await storeBytes(sharer, 100);
@@ -65,7 +66,7 @@ await session.devices.add({ ...laptop, name: 'My laptop', platform: 'Firefox' })
 anyTest.after.always(() => vault.stop());
 anyTest.beforeEach(() => line.mend());
 
-/** Opens all that the owner had before any rekey. */
+/** Opens everything that the owner had before the first rekey. */
 async function assertAllOpens(t: ExecutionContext, session: VaultSession): Promise<void> {
   const keys = await openKeys(session);
   t.deepEqual(await session.envelopes.openMasterKeysWithDevice(laptop), keys);
@@ -78,7 +79,7 @@ async function assertAllOpens(t: ExecutionContext, session: VaultSession): Promi
   t.deepEqual(read, new Uint8Array(received.bytes));
 }
 
-test('after a rekey everything of before opens, by this device, another, and a recipient', async (t) => {
+test('after a rekey earlier data opens by this device, another one, and a recipient', async (t) => {
   const next = `new ${password}`;
   const words = await rekey(session, { password, newPassword: next });
   await assertAllOpens(t, session);
@@ -107,7 +108,7 @@ const steps = [
   'PUT /v1/crypto/keys/sharing',
 ];
 for (const [index, request] of steps.entries()) {
-  test(`a rekey that breaks at request ${index + 1}, ${request}, leaves an account that opens everything`, async (t) => {
+  test(`a rekey broken at request ${index + 1}, ${request}, still opens everything`, async (t) => {
     const newPassword = `${password}+`;
     const draft = await session.draftRekey({ password, newPassword });
     line.breakAt(index + 1, 'answer');
@@ -119,7 +120,7 @@ for (const [index, request] of steps.entries()) {
   });
 }
 
-test('after many a broken rekey the last password opens everything, and a finished one leaves nothing over', async (t) => {
+test('after broken rekeys the password opens all, and finishRekey is idempotent', async (t) => {
   t.is(password, `new ${credentials.password}++++`);
   const fresh = await client.login({ email, password });
   await assertAllOpens(t, fresh);
@@ -130,7 +131,7 @@ test('after many a broken rekey the last password opens everything, and a finish
   t.deepEqual(after.body, before.body);
 });
 
-test('documents of before and after a rekey are found together, newest first, and can be changed', async (t) => {
+test('a search finds documents of before and after a rekey, and they can be changed', async (t) => {
   const stored = [sealed.document.id];
   let keys = await openKeys(session);
   for (const keywords of [['contract'], ['contract', 'ada'], ['contract']]) {
@@ -158,7 +159,7 @@ test('documents of before and after a rekey are found together, newest first, an
   t.is((await openDocument(tools, { id: newest, masterKey })).metadata.size, 10);
 });
 
-test('a session goes on with the password that holds, though no answer told which', async (t) => {
+test('a session goes on whether or not a lost password change was applied', async (t) => {
   const { masterKey } = await openKeys(session);
   for (const [loss, holds] of [
     ['request', false],
@@ -177,7 +178,7 @@ test('a session goes on with the password that holds, though no answer told whic
   password = 'second password';
 });
 
-test('where first answers are lost, a new password and a rekey end well', async (t) => {
+test('a new password and a rekey succeed although first responses are lost', async (t) => {
   const session = await patient.login({ email, password });
   const { masterKey } = await openKeys(session);
   line.loseFirstAnswers(/^(GET|PUT) /);
@@ -193,7 +194,7 @@ test('where first answers are lost, a new password and a rekey end well', async 
   t.true(await again.recovery.check(words));
 });
 
-test('a rekey shows the devices that it keeps and those that it revokes', async (t) => {
+test('a rekey lists the devices that it keeps and those that it revokes', async (t) => {
   const session = await client.login({ email, password, deviceId: laptop.deviceId });
   const [lost, late] = [createDeviceKey(), createDeviceKey()];
   await session.devices.add({ ...lost, name: 'lost', platform: 'test' });
@@ -224,7 +225,7 @@ test('a rekey shows the devices that it keeps and those that it revokes', async 
   }
 });
 
-test('who has an earlier master key cannot slip a device into a rekey', async (t) => {
+test('an attacker with an earlier master key cannot get a device into a rekey', async (t) => {
   const session = await client.login({ email, password });
   const thief = createDeviceKey();
   const { deviceId } = thief;
@@ -243,7 +244,7 @@ function anyEnvelope(): string {
   return encodeBase64(randomBytes(40));
 }
 
-test('no password, word or key of all this left the client', (t) => {
+test('no password, recovery word or key of these tests left the client', (t) => {
   const sent = line.everythingSent();
   t.true(sent.includes(laptop.deviceId) && sent.includes('recoveryVerifier'));
   t.true(secrets.length > 100);

@@ -23,7 +23,7 @@ async function shareNew() {
   return { id: document.id, shareId: share.id };
 }
 
-test.serial('who a document is shared with opens the version that came after', async (t) => {
+test.serial('a recipient opens the version that was added after the share', async (t) => {
   const { id, shareId } = await shareNew();
   const bytes = new Uint8Array(randomBytes(20));
   const { fileHash } = await addVersion(tools, { id, masterKey, source: sourceOf(bytes) });
@@ -33,23 +33,20 @@ test.serial('who a document is shared with opens the version that came after', a
   t.deepEqual(await collect(downloadFile(toolsOf(recipient.session), shared)), bytes);
 });
 
-test.serial(
-  'a version that came without metadata is refused as such, by its owner too',
-  async (t) => {
-    const { id, shareId } = await shareNew();
-    const versionOf = await openDocument(tools, { id, masterKey });
-    const source = sourceOf(randomBytes(20));
-    const { storagePath } = await owner.session.uploadFile({ source, masterKey, versionOf });
-    const path = `/v1/documents/${id}/versions`;
-    await owner.session.http.send({ method: 'POST', path, json: { storagePath } });
+test.serial('a version without metadata is refused as such, by its owner too', async (t) => {
+  const { id, shareId } = await shareNew();
+  const versionOf = await openDocument(tools, { id, masterKey });
+  const source = sourceOf(randomBytes(20));
+  const { storagePath } = await owner.session.uploadFile({ source, masterKey, versionOf });
+  const path = `/v1/documents/${id}/versions`;
+  await owner.session.http.send({ method: 'POST', path, json: { storagePath } });
 
-    const mismatch = { name: 'ClientError', code: 'metadata_mismatch' };
-    await t.throwsAsync(recipient.session.openShared(shareId), mismatch);
-    await t.throwsAsync(openDocument(tools, { id, masterKey }), mismatch);
-    const listed = await gather(recipient.session.listShared());
-    t.like(
-      listed.find((share) => share.shareId === shareId),
-      { documentId: id, metadata: undefined },
-    );
-  },
-);
+  const mismatch = { name: 'ClientError', code: 'metadata_mismatch' };
+  await t.throwsAsync(recipient.session.openShared(shareId), mismatch);
+  await t.throwsAsync(openDocument(tools, { id, masterKey }), mismatch);
+  const listed = await gather(recipient.session.listShared());
+  t.like(
+    listed.find((share) => share.shareId === shareId),
+    { documentId: id, metadata: undefined },
+  );
+});

@@ -24,7 +24,7 @@ const Vectors = z.array(
 const vectors = await readVectors('srp.json', Vectors);
 
 for (const [index, vector] of vectors.entries()) {
-  test(`registration and login give the values of an independent computation, ${index}`, async (t) => {
+  test(`registration and login match an independent SRP computation, ${index}`, async (t) => {
     const { salt, authKey, B } = vector;
     const registration = await createRegistration(vector.password, salt);
     t.is(registration.verifier, vector.verifier);

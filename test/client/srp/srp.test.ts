@@ -26,7 +26,7 @@ const Vector = z.object({
   S: Integer,
 });
 
-test('the core computes what RFC 5054 appendix B prints', async (t) => {
+test('the SRP core computes the values of RFC 5054 appendix B', async (t) => {
   const vector = await readVectors('srp-rfc5054.json', Vector);
   const { a, A, B, x } = vector;
   const parameters = { group: { N: vector.N, g: 2n, byteLength: 128 }, hash: sha1 };

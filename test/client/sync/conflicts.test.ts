@@ -12,7 +12,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('what both changed is asked in plaintext, and chosen', async (t) => {
+test('a conflict is resolved by the application, in plaintext', async (t) => {
   const asked: Conflict[] = [];
   const resolve = (conflict: Conflict) => {
     asked.push(conflict);
@@ -38,7 +38,7 @@ test('what both changed is asked in plaintext, and chosen', async (t) => {
   for (const { sync } of [one, two]) t.deepEqual(await dataOf(sync, id), merged);
 });
 
-test('without a resolver a change wins over a removal, and of two the one that is sent later', async (t) => {
+test('without a resolver a change beats a removal, and a later change an earlier', async (t) => {
   const { one, two, id } = await shareObject(t.context.vault, { a: 1, b: 1, c: 1 });
   await one.sync.change(id, () => ({ a: 'one', b: 'one' }));
   await one.sync.sync();
@@ -52,7 +52,7 @@ test('without a resolver a change wins over a removal, and of two the one that i
   t.deepEqual(await dataOf(two.sync, id), { a: 'two', b: 'one', c: 'two', d: 1 });
 });
 
-test('the rules of the vault settle their fields though the client has seen what others wrote', async (t) => {
+test('rules of the vault settle their fields although the client saw the other', async (t) => {
   const resolve = (): never => t.fail();
   const first = { title: 'a', tags: ['a'], count: 1, body: 'a' };
   const { one, two, id } = await shareObject(t.context.vault, first, { resolve }, 'note');
@@ -67,7 +67,7 @@ test('the rules of the vault settle their fields though the client has seen what
   }
 });
 
-test('what a rule settles is not chosen with what it does not', async (t) => {
+test('a field that a rule settles is not passed to the resolver', async (t) => {
   const asked: string[] = [];
   const resolve = ({ pointer }: Conflict) => {
     asked.push(pointer);
@@ -87,7 +87,7 @@ test('what a rule settles is not chosen with what it does not', async (t) => {
   t.deepEqual(await dataOf(two.sync, id), { title: 'one, later', body: 'two' });
 });
 
-test('changes of an object that another device deleted are kept, dropped or made another', async (t) => {
+test('changes of a deleted object are kept, dropped or sent as a new object', async (t) => {
   const { vault } = t.context;
   let choice: 'keep' | 'drop' | 'recreate' = 'keep';
   const options = { resolveDeletion: () => choice };
@@ -114,14 +114,14 @@ test('changes of an object that another device deleted are kept, dropped or made
   t.deepEqual([two.sync.list(), two.sync.pending()], [[], []]);
 });
 
-test('after a restore the vault’s word counts, and what was not sent is sent over it', async (t) => {
+test('after a restore unsent changes are applied to the state of the vault', async (t) => {
   const { vault, sql } = t.context;
   for (const hasRead of [false, true]) {
     const { two, id } = await shareObject(vault, { a: 1, b: 1 });
     const old = (await two.raw.get(`/v1/sync/${id}`)).body['data'];
     await set(two.sync, id, { a: 2 });
     await two.sync.sync();
-    // Having read its own change, the client hears of the restore from the answer to a write alone.
+    // A client that read its own change learns of the restore only from the response to a write.
     if (hasRead) await two.sync.sync();
     await sql('delete from sync_history where object_id = $1 and version > 1', [id]);
     await sql('update sync_objects set version = 1, data = $2 where object_id = $1', [
@@ -135,7 +135,7 @@ test('after a restore the vault’s word counts, and what was not sent is sent o
   }
 });
 
-test('after a restore what others wrote since is read, also behind the cursor and under the same versions', async (t) => {
+test('after a restore later writes are read, even if their versions are known', async (t) => {
   const { vault, sql } = t.context;
   const { one, two, id } = await shareObject(vault, { a: 1 });
   const quiet = await one.sync.create({ data: { b: 1 } });
@@ -168,7 +168,7 @@ test('after a restore what others wrote since is read, also behind the cursor an
   t.like(await two.sync.sync(), { restored: 0, received: 0 });
 });
 
-test('an object whose conflict cannot be settled keeps back itself alone, and is asked of again', async (t) => {
+test('an object whose conflict cannot be resolved delays no other and is retried', async (t) => {
   let isBroken = true;
   const resolve = () => {
     if (isBroken) throw new Error('the application is broken');
@@ -191,7 +191,7 @@ test('an object whose conflict cannot be settled keeps back itself alone, and is
   t.like(await two.sync.get(others[8] ?? ''), { version: 1 });
 });
 
-test('a resolver may change the values that it gets', async (t) => {
+test('a resolver may mutate the values that it gets', async (t) => {
   const resolve = ({ mine, theirs }: Conflict) => {
     (theirs as string[]).push(...(mine as string[]));
     return { value: theirs };
@@ -205,7 +205,7 @@ test('a resolver may change the values that it gets', async (t) => {
   for (const { sync } of [one, two]) t.deepEqual(await dataOf(sync, id), { a: ['one', 'two'] });
 });
 
-test('a resolver that answers nothing it may answer loses nothing', async (t) => {
+test('an invalid result of a resolver loses no data', async (t) => {
   for (const answer of ['Mine', 42, {}, [], null, undefined]) {
     const resolve = () => answer as Resolution;
     const resolveDeletion = () => answer as 'keep';

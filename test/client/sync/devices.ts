@@ -27,7 +27,7 @@ export interface User {
 
 let latest = 0;
 
-/** The time of all devices here. No two readings are alike: of two writes one is the later. */
+/** Returns the time of all devices here. No two readings are equal, so writes have an order. */
 function readClock(): Date {
   latest = Math.max(Date.now(), latest + 1);
   return new Date(latest);
@@ -37,13 +37,13 @@ export const createUser = (): User => ({ userId: randomUUID(), masterKey: random
 
 export interface TestDevice {
   readonly sync: Sync;
-  /** The same device without the client. */
+  /** Sends the requests of the same device without the client. */
   readonly raw: SyncDevice;
-  /** Another client of the same device, as after a crash. */
+  /** Opens another client of the same device, as after a crash. */
   reopen(options?: DeviceOptions): Promise<Sync>;
 }
 
-export type DeviceOptions = Partial<SyncOptions> & { fetch?: typeof globalThis.fetch };
+export type DeviceOptions = Partial<SyncOptions> & { readonly fetch?: typeof globalThis.fetch };
 
 export async function openDevice(
   vault: TestVault,
@@ -70,7 +70,7 @@ const rules = {
   },
 };
 
-/** A vault with rules for notes, which the devices below know. */
+/** Starts a vault with rules for notes, which the devices below know. */
 export async function startRulesVault(): Promise<TestVault> {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-rules-'));
   const file = path.join(directory, 'rules.json');
@@ -82,7 +82,7 @@ export async function startRulesVault(): Promise<TestVault> {
   }
 }
 
-/** Two devices of one user, and an object that both have. */
+/** Creates two devices of one user and an object that both have. */
 export async function shareObject(
   vault: TestVault,
   data: Record<string, unknown>,
@@ -92,7 +92,7 @@ export async function shareObject(
   const user = createUser();
   const one = await openDevice(vault, user, { publicFields });
   const two = await openDevice(vault, user, { publicFields, ...options });
-  const id = await one.sync.create({ data, ...(objectType && { objectType }) });
+  const id = await one.sync.create({ data, ...(objectType === undefined ? {} : { objectType }) });
   await one.sync.sync();
   await two.sync.sync();
   return { one, two, id };

@@ -5,7 +5,7 @@ import { dataOf, set, shareObject } from './devices.ts';
 const vault = await startVault();
 test.after.always(() => vault.stop());
 
-test('an edit may change the data that it gets, and what it changes there is sent', async (t) => {
+test('an edit may mutate the data that it gets, and the mutation is sent', async (t) => {
   const { one, two, id } = await shareObject(vault, { tags: ['a'], at: { x: 1 } });
   await two.sync.change(id, (data) => {
     (data['tags'] as string[]).push('b');
@@ -19,7 +19,7 @@ test('an edit may change the data that it gets, and what it changes there is sen
   }
 });
 
-test('a text that is no well-formed UTF-16 is a value like any', async (t) => {
+test('a text that is ill-formed UTF-16 synchronises unchanged', async (t) => {
   const { one, two, id } = await shareObject(vault, { a: 'cut \ud83d', b: ['\udc00'] });
   await set(two.sync, id, { a: 'whole' });
   await two.sync.sync();

@@ -31,7 +31,7 @@ const cipher = createLeafCipher({ masterKey });
 const publicFields = { note: ['/tags', '/open'] };
 const encryption = createObjectEncryption({ masterKey, publicFields });
 
-test('leaves are encrypted as the format says', async (t) => {
+test('encrypted leaves match the test vectors', async (t) => {
   for (const { name, masterKey, objectId, pointer, value, sealed } of vectors) {
     const cipher = createLeafCipher({ masterKey });
     t.deepEqual(await cipher.open(objectId, pointer, sealed), value, name);
@@ -39,7 +39,7 @@ test('leaves are encrypted as the format says', async (t) => {
   }
 });
 
-test('every JSON value opens as it was, and only in its place, object and user', async (t) => {
+test('every JSON value opens as it was, but only in its place, object and user', async (t) => {
   const other = createLeafCipher({ masterKey: randomBytes(32) });
   const names = fc.array(fc.constantFrom('a', 'b', '', '~', '/', 'ü'), { minLength: 1 });
   await fc.assert(
@@ -58,7 +58,7 @@ test('every JSON value opens as it was, and only in its place, object and user',
   );
 });
 
-test('after a rekey old leaves open as before, and new ones under the new master key alone', async (t) => {
+test('after a rekey old leaves still open, and new ones need the new master key', async (t) => {
   const renewed = { masterKey: randomBytes(32), earlierKeys: [randomBytes(32), masterKey] };
   const after = createLeafCipher(renewed);
   t.is(await after.open(objectId, '/a', await cipher.seal(objectId, '/a', 1)), 1);
@@ -67,7 +67,7 @@ test('after a rekey old leaves open as before, and new ones under the new master
   await t.throwsAsync(cipher.open(objectId, '/a', leaf), { code: 'invalid_leaf' });
 });
 
-test('a leaf with any byte changed does not open, nor does what is none', async (t) => {
+test('a leaf with any byte changed or of another form does not open', async (t) => {
   const bytes = decodeBase64(await cipher.seal(objectId, '/a', 'x'));
   const changed = [...bytes.keys()].map((index) =>
     encodeBase64(bytes.with(index, (bytes[index] ?? 0) ^ 1)),
@@ -77,13 +77,13 @@ test('a leaf with any byte changed does not open, nor does what is none', async 
   }
 });
 
-test('equal values never look equal, and numbers look like short texts', async (t) => {
+test('equal values have different ciphertexts, and numbers look like short texts', async (t) => {
   const [one, other] = [await cipher.seal(objectId, '/a', 1), await cipher.seal(objectId, '/a', 1)];
   t.not(one, other);
   t.is((await cipher.seal(objectId, '/a', 'a text of 26 characters.')).length, one.length);
 });
 
-test('an object opens as it was; only its names, empty objects and public fields are seen', async (t) => {
+test('an object reveals only its names, empty objects and public fields', async (t) => {
   const value = fc.oneof(fc.string(), fc.constant(null), fc.constant(true), fc.array(fc.nat()));
   const key = fc.constantFrom('a', 'b', 'constructor', 'a/b', 'tags');
   const { tree } = fc.letrec<{ tree: Record<string, unknown> }>((tie) => ({
@@ -122,7 +122,7 @@ test('a leaf that does not change keeps its ciphertext', async (t) => {
   t.not(after?.['y'], before?.['y']);
 });
 
-test('the vault cannot make a field public, nor tell another type', async (t) => {
+test('the vault can neither make a field public nor change the object type', async (t) => {
   const note = await encryption.seal(objectId, { objectType: 'note', data: { tags: [], a: 'x' } });
   const untyped = await encryption.seal(objectId, { objectType: undefined, data: { tags: ['x'] } });
   const { $type: _, ...stripped } = note;
@@ -132,7 +132,7 @@ test('the vault cannot make a field public, nor tell another type', async (t) =>
   }
 });
 
-test('the vault cannot have a typed object taken for one without a type', async (t) => {
+test('the vault cannot pass off a typed object as one without a type', async (t) => {
   const publicFields = { '*': ['/open'], diary: [] };
   const diaries = createObjectEncryption({ masterKey, publicFields });
   const plain = { objectType: 'diary', data: { open: 'secret' } };
@@ -150,7 +150,7 @@ test.serial(
   async (t) => {
     setFlagsFromString('--expose-gc');
     const collect: unknown = runInNewContext('gc');
-    if (typeof collect !== 'function') throw new TypeError('nothing collects garbage');
+    if (typeof collect !== 'function') throw new TypeError('the garbage collector is not exposed');
     const { subtle } = globalThis.crypto;
     const derived: WeakRef<webcrypto.CryptoKey>[] = [];
     const importKey = subtle.importKey.bind(subtle);

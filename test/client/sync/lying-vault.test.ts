@@ -19,7 +19,7 @@ interface Lie {
   readonly link?: string;
 }
 
-/** Answers what the vault says, or what `lie` makes of it; undefined is the truth. */
+/** Replaces responses of the vault by what `lie` returns; undefined keeps the true one. */
 function lyingFetch(lie: (asked: string, body: Body) => Lie | undefined): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -30,11 +30,11 @@ function lyingFetch(lie: (asked: string, body: Body) => Lie | undefined): typeof
     const { status = response.status, body, link } = told ?? {};
     const headers = new Headers(response.headers);
     if (link !== undefined) headers.set('link', link);
-    return new Response(told ? JSON.stringify(body) : text, { status, headers });
+    return new Response(told === undefined ? text : JSON.stringify(body), { status, headers });
   };
 }
 
-test('versions and cursors that are none are refused, and the store never keeps one', async (t) => {
+test('malformed versions and cursors are refused and never stored', async (t) => {
   const lies: [RegExp, Body][] = [
     [/^GET \/v1\/sync$/, { nextCursor: 'x' }],
     [/^GET \/v1\/sync$/, { nextCursor: '-1' }],
@@ -66,7 +66,7 @@ test('versions and cursors that are none are refused, and the store never keeps 
   }
 });
 
-test('a list that leads nowhere ends the synchronisation, which goes on once it leads on', async (t) => {
+test('a cursor that never advances ends the synchronisation, and a later one works', async (t) => {
   const user = createUser();
   const other = await openDevice(t.context.vault, user);
   const id = await other.sync.create({ data: { a: 1 } });
@@ -78,7 +78,7 @@ test('a list that leads nowhere ends the synchronisation, which goes on once it 
     const lying = lyingFetch((asked, body) => {
       if (!isLying || asked !== 'GET /v1/sync') return undefined;
       lists += 1;
-      // Whoever believes for so long believes for ever.
+      // A client that asks this often would ask for ever.
       if (lists > 20) throw new Error('asked again and again');
       const objects = [{ objectId: id, version: 1, lastModifiedAt: new Date(0).toISOString() }];
       return { body: { ...body, objects, nextCursor: circle[(lists - 1) % circle.length] } };
@@ -91,7 +91,7 @@ test('a list that leads nowhere ends the synchronisation, which goes on once it 
   }
 });
 
-test('a history whose pages lead in a circle ends', async (t) => {
+test('a history whose pages form a cycle ends', async (t) => {
   let pages = 0;
   const lying = lyingFetch((asked, body) => {
     if (!asked.endsWith('/history')) return undefined;
@@ -106,7 +106,7 @@ test('a history whose pages lead in a circle ends', async (t) => {
   await t.throwsAsync(gather(sync.history(id)), { code: 'invalid_response' });
 });
 
-test('a new object that the vault says is deleted stays, and is sent again', async (t) => {
+test('a new object that the vault calls deleted stays and is sent again', async (t) => {
   let isLying = true;
   const lying = lyingFetch((asked, body) => {
     if (!isLying || asked !== 'POST /v1/sync/create') return undefined;
@@ -123,7 +123,7 @@ test('a new object that the vault says is deleted stays, and is sent again', asy
   t.deepEqual(await dataOf(sync, id), { a: 1 });
 });
 
-/** The vault's answers with another Date, of writes alone, as long as `isLying` says so. */
+/** Replaces the Date header of responses to writes as long as `isLying` returns true. */
 function misdatedFetch(date: string, isLying = () => true) {
   const counted = { writes: 0 };
   const misdated: typeof fetch = async (input, init) => {
@@ -137,7 +137,7 @@ function misdatedFetch(date: string, isLying = () => true) {
   return { misdated, counted };
 }
 
-test('a time that no date has is not believed, and keeps no write back', async (t) => {
+test('an implausible Date header is ignored and delays no write', async (t) => {
   for (const date of ['Sat, 13 Sep 275760 00:00:00 GMT', 'Sat, 01 Jan 12000 00:00:00 GMT', '-1']) {
     const { misdated } = misdatedFetch(date);
     const { sync } = await openDevice(t.context.vault, createUser(), { fetch: misdated });
@@ -148,7 +148,7 @@ test('a time that no date has is not believed, and keeps no write back', async (
   }
 });
 
-test('a vault whose clock was wrong is sent its later writes once', async (t) => {
+test('after the clock of the vault is corrected, later writes are sent once', async (t) => {
   let isLying = true;
   const { misdated, counted } = misdatedFetch('Fri, 01 Jan 2100 00:00:00 GMT', () => isLying);
   const { sync } = await openDevice(t.context.vault, createUser(), { fetch: misdated });
@@ -163,7 +163,7 @@ test('a vault whose clock was wrong is sent its later writes once', async (t) =>
   t.is(counted.writes, 1);
 });
 
-test('a write that the vault fails at, or something before it refuses, keeps back its object alone', async (t) => {
+test('a write that fails at the vault or a proxy delays only its own object', async (t) => {
   const lies: [Lie, string][] = [
     [{ status: 500, body: { code: 'internal_error', message: 'A fault.' } }, 'internal_error'],
     [{ status: 403, body: {} }, 'http_403'],

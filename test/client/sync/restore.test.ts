@@ -9,7 +9,7 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { dataOf, set, shareObject, type TestDevice } from './devices.ts';
 
-/** Each begins an epoch of the vault that all share: one after the other. */
+/** The tests are serial, because each begins an epoch of the vault that all share. */
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
 test.before(async (t) => {
@@ -18,49 +18,46 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test.serial(
-  'a device ahead of a restored vault converges and sends its changes, however much others wrote',
-  async (t) => {
-    const { vault, sql } = t.context;
-    const { one, two, id } = await shareObject(vault, { a: 1, b: 1 });
-    const quiet = await one.sync.create({ data: { c: 1 } });
-    await one.sync.sync();
-    await two.sync.sync();
-    const restore = await backUpObjects(sql, one.raw.api.caller.userId);
-    await set(two.sync, id, { a: 'lost' });
-    await set(two.sync, quiet, { c: 'lost' });
-    await two.sync.sync();
-    const orphan = await two.sync.create({ data: { d: 'lost' } });
-    await two.sync.sync();
-    await two.sync.sync();
-    await set(two.sync, id, { b: 'unsent' });
-    const fresh = await two.sync.create({ data: { e: 'unsent' } });
+test.serial('a device ahead of a restored vault converges and sends its changes', async (t) => {
+  const { vault, sql } = t.context;
+  const { one, two, id } = await shareObject(vault, { a: 1, b: 1 });
+  const quiet = await one.sync.create({ data: { c: 1 } });
+  await one.sync.sync();
+  await two.sync.sync();
+  const restore = await backUpObjects(sql, one.raw.api.caller.userId);
+  await set(two.sync, id, { a: 'lost' });
+  await set(two.sync, quiet, { c: 'lost' });
+  await two.sync.sync();
+  const orphan = await two.sync.create({ data: { d: 'lost' } });
+  await two.sync.sync();
+  await two.sync.sync();
+  await set(two.sync, id, { b: 'unsent' });
+  const fresh = await two.sync.create({ data: { e: 'unsent' } });
 
-    await restore();
-    await tellRestored(vault);
-    const others: string[] = [];
-    for (let n = 0; n < 3; n += 1) {
-      await set(one.sync, id, { a: `one ${n}` });
-      others.push(await one.sync.create({ data: { n } }));
-      await one.sync.sync();
-    }
-    t.like(await two.sync.sync(), { restored: 1, sent: 2 });
-    t.deepEqual(two.sync.pending(), []);
+  await restore();
+  await tellRestored(vault);
+  const others: string[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    await set(one.sync, id, { a: `one ${n}` });
+    others.push(await one.sync.create({ data: { n } }));
     await one.sync.sync();
-    for (const { sync } of [one, two]) {
-      t.deepEqual(await dataOf(sync, id), { a: 'one 2', b: 'unsent' });
-      t.deepEqual(await dataOf(sync, quiet), { c: 1 });
-      t.deepEqual(await dataOf(sync, fresh), { e: 'unsent' });
-      for (const [n, other] of others.entries()) t.deepEqual(await dataOf(sync, other), { n });
-    }
-    t.deepEqual(await dataOf(two.sync, orphan), { d: 'lost' }, 'it stays where it is known');
-    t.is(await dataOf(one.sync, orphan), undefined);
-    t.like(await two.sync.sync(), { restored: 0, received: 0, sent: 0 });
-  },
-);
+  }
+  t.like(await two.sync.sync(), { restored: 1, sent: 2 });
+  t.deepEqual(two.sync.pending(), []);
+  await one.sync.sync();
+  for (const { sync } of [one, two]) {
+    t.deepEqual(await dataOf(sync, id), { a: 'one 2', b: 'unsent' });
+    t.deepEqual(await dataOf(sync, quiet), { c: 1 });
+    t.deepEqual(await dataOf(sync, fresh), { e: 'unsent' });
+    for (const [n, other] of others.entries()) t.deepEqual(await dataOf(sync, other), { n });
+  }
+  t.deepEqual(await dataOf(two.sync, orphan), { d: 'lost' }, 'the lost object stays on its device');
+  t.is(await dataOf(one.sync, orphan), undefined);
+  t.like(await two.sync.sync(), { restored: 0, received: 0, sent: 0 });
+});
 
 test.serial(
-  'a device that has read all of a restored vault reads on by itself, and only what is new',
+  'a device that read all of a restored vault continues with new changes only',
   async (t) => {
     const { vault } = t.context;
     const asked: string[] = [];
@@ -88,26 +85,23 @@ function eventsOf({ baseUrl }: TestVault, { raw }: TestDevice, since: string, si
   return syncEvents({ http, retry }, { deviceId: raw.deviceId, since, signal });
 }
 
-test.serial(
-  'who listens for events hears of a restore by another cursor, and then of all there is',
-  async (t) => {
-    const { vault } = t.context;
-    const { two, id } = await shareObject(vault, { a: 1 });
-    const since = String((await two.raw.get('/v1/sync')).body['nextCursor']);
-    const epoch = await tellRestored(vault);
-    const leaving = new AbortController();
-    const cursors: string[] = [];
-    for await (const event of eventsOf(vault, two, since, leaving.signal)) {
-      cursors.push(event.cursor);
-      if (event.type !== 'change') continue;
-      t.is(event.objectId, id);
-      break;
-    }
-    t.deepEqual(cursors, [`${epoch}.0`, `${epoch}.1`]);
-  },
-);
+test.serial('a feed announces a restore by a new cursor, then sends all changes', async (t) => {
+  const { vault } = t.context;
+  const { two, id } = await shareObject(vault, { a: 1 });
+  const since = String((await two.raw.get('/v1/sync')).body['nextCursor']);
+  const epoch = await tellRestored(vault);
+  const leaving = new AbortController();
+  const cursors: string[] = [];
+  for await (const event of eventsOf(vault, two, since, leaving.signal)) {
+    cursors.push(event.cursor);
+    if (event.type !== 'change') continue;
+    t.is(event.objectId, id);
+    break;
+  }
+  t.deepEqual(cursors, [`${epoch}.0`, `${epoch}.1`]);
+});
 
-test('a vault has gone back whose cursor is of another epoch, or lower', (t) => {
+test('a cursor of another epoch or a lower one means that the vault was restored', (t) => {
   const [one, other] = ['0123456789abcdef', 'fedcba9876543210'];
   const back = [
     ['4', '5'],

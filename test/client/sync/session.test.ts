@@ -9,13 +9,13 @@ import { connect, createUser } from '../../support/client/user.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-/** The objects of the session's user on a device, opened by the device's own key. */
+/** Opens the objects of the session's user on a device, by the device's own key. */
 async function openOn(session: VaultSession, device: DeviceKey, store: SyncStore) {
   const keys = await session.envelopes.openMasterKeysWithDevice(device);
   return session.sync({ ...keys, deviceId: device.deviceId, schemaVersion: 1, store });
 }
 
-test('two devices share an object, hear of its changes, and read it after a rekey', async (t) => {
+test('two devices share an object, learn of its changes, and read it after a rekey', async (t) => {
   const { session, credentials, masterKey } = await createUser(vault);
   const [laptop, phone] = [createDeviceKey(), createDeviceKey()];
   await session.devices.add({ ...laptop, name: 'Laptop', platform: 'Firefox' });

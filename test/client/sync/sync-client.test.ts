@@ -13,7 +13,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('what is made, changed and removed offline reaches the other devices, in their order', async (t) => {
+test('objects created, changed and removed offline reach the other devices in order', async (t) => {
   const { one, two, id } = await shareObject(t.context.vault, { a: { x: 1, y: null }, e: {} });
   t.deepEqual(await dataOf(two.sync, id), { a: { x: 1, y: null }, e: {} });
   const seen: string[] = [];
@@ -38,7 +38,7 @@ test('what is made, changed and removed offline reaches the other devices, in th
   t.deepEqual(seen, [id]);
 });
 
-test('the vault sees names and public fields, and a change sends only what differs', async (t) => {
+test('the vault sees names and public fields, and a change sends only differences', async (t) => {
   const data = { title: 'secret', a: { x: 'secret', y: 1 }, tags: ['t'] };
   const { one, two, id } = await shareObject(t.context.vault, data, {}, 'note');
   const before = (await one.raw.get(`/v1/sync/${id}`)).body['data'] as Record<string, unknown>;
@@ -56,10 +56,10 @@ test('the vault sees names and public fields, and a change sends only what diffe
 
   await set(two.sync, id, { title: 'else' });
   await set(two.sync, id, { title: 'secret' });
-  t.deepEqual(two.sync.pending(), [], 'what is changed back is not sent');
+  t.deepEqual(two.sync.pending(), [], 'a change that was reverted is not sent');
 });
 
-test('an application asks only of what is JSON and has names that the vault takes', async (t) => {
+test('an object that is no JSON or has refused names throws before it is queued', async (t) => {
   const { sync } = await openDevice(t.context.vault, createUser());
   const bad: unknown[] = [undefined, [], { a: undefined }, { a: Number.NaN }, { a: [new Date()] }];
   const circle: Record<string, unknown> = {};
@@ -82,11 +82,11 @@ test('an application asks only of what is JSON and has names that the vault take
   t.deepEqual(sync.pending(), []);
 });
 
-test('an answer that is lost, and a client that crashes then, make one version', async (t) => {
+test('a lost response and a crash after it create one version', async (t) => {
   let isLost = false;
   const lossy: typeof globalThis.fetch = async (input, init) => {
     const response = await fetch(input, init);
-    if (isLost && init?.method === 'POST') throw new TypeError('the answer is lost');
+    if (isLost && init?.method === 'POST') throw new TypeError('the response is lost');
     return response;
   };
   const { vault, sql } = t.context;
@@ -101,7 +101,7 @@ test('an answer that is lost, and a client that crashes then, make one version',
   isLost = false;
   const revived = await two.reopen();
   t.deepEqual(await dataOf(revived, id), { a: 3 });
-  // Meanwhile the vault has forgotten the request of the creation.
+  // The vault has forgotten the request of the creation by now.
   await sql(
     `delete from sync_requests where request_id in
      (select sync_request_id from sync_history where object_id = $1)`,
@@ -127,7 +127,7 @@ test('an answer that is lost, and a client that crashes then, make one version',
   );
 });
 
-test('what the vault refuses is kept aside until it is mended, and the rest goes on', async (t) => {
+test('a refused object is set aside until it is corrected, and the others are sent', async (t) => {
   const { sync } = await openDevice(t.context.vault, createUser());
   const large = await sync.create({ data: { a: 'x'.repeat(600_000) } });
   const small = await sync.create({ data: { a: 1 } });
@@ -146,7 +146,7 @@ test('what the vault refuses is kept aside until it is mended, and the rest goes
   t.deepEqual(await dataOf(sync, large), { a: 'small' });
 });
 
-test('a change that is refused on its way keeps back nothing that was done meanwhile', async (t) => {
+test('a change made while its object is being refused is not lost or delayed', async (t) => {
   let meanwhile = async () => {};
   const slow: typeof globalThis.fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -194,7 +194,7 @@ test('a change that is refused on its way keeps back nothing that was done meanw
   t.deepEqual([two.sync.pending(), two.sync.list()], [[], []]);
 });
 
-test('a clock that is hours wrong writes the time of the vault, with and without its Date', async (t) => {
+test('a clock hours off writes the time of the vault, with and without its Date', async (t) => {
   const { vault, sql } = t.context;
   const undated: typeof globalThis.fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -214,7 +214,8 @@ test('a clock that is hours wrong writes the time of the vault, with and without
     await sync.change(id, () => ({ a: 2 }));
     t.like(await sync.sync(), { sent: 1 });
     const [row] = await sql(
-      'select changed_at - recorded_at as late from sync_history where object_id = $1 and version = 2',
+      `select changed_at - recorded_at as late from sync_history
+       where object_id = $1 and version = 2`,
       [id],
     );
     const late = JSON.stringify(row?.['late']);
@@ -222,7 +223,7 @@ test('a clock that is hours wrong writes the time of the vault, with and without
   }
 });
 
-test('an object that does not open keeps nothing else back', async (t) => {
+test('an object that does not open delays no other', async (t) => {
   const { one, two, id } = await shareObject(t.context.vault, { a: 1 });
   const ofNoVersion = '12345678-1234-0234-0234-123456789abc';
   await one.raw.create({ objectId: ofNoVersion, data: {} }, { 'x-sync-request-id': ofNoVersion });
@@ -238,7 +239,7 @@ test('an object that does not open keeps nothing else back', async (t) => {
   t.deepEqual(await dataOf(two.sync, other), { a: 1 });
 });
 
-test('a schema version or a device that the vault refuses leaves all in the queue', async (t) => {
+test('a refused schema version or device leaves everything in the queue', async (t) => {
   const { vault, sql } = t.context;
   const device = await openDevice(vault, createUser(), { schemaVersion: 99 });
   await device.sync.create({ data: { a: 1 } });
@@ -252,7 +253,7 @@ test('a schema version or a device that the vault refuses leaves all in the queu
   t.like(await updated.sync(), { sent: 1 });
 });
 
-test('one synchronisation runs at a time, and what is asked for meanwhile runs after it', async (t) => {
+test('one synchronisation runs at a time, and later calls share the next one', async (t) => {
   const { fetch, sent } = recordingFetch();
   const { sync } = await openDevice(t.context.vault, createUser(), { fetch });
   await sync.create({ data: { a: 1 } });
@@ -264,7 +265,7 @@ test('one synchronisation runs at a time, and what is asked for meanwhile runs a
   t.deepEqual(sync.pending(), []);
 });
 
-test('history and export tell of every version, the data in plaintext', async (t) => {
+test('history and export contain every version, with the data in plaintext', async (t) => {
   const { one, two, id } = await shareObject(t.context.vault, { a: 1 }, {}, 'note');
   await set(two.sync, id, { a: 2 });
   await two.sync.sync();

@@ -31,7 +31,7 @@ const unasked = (clash: Clash): never => {
   throw new Error(`asked about ${clash.pointer}`);
 };
 
-test('the patch between two objects makes the one of the other, here and at the vault', (t) => {
+test('the patch between two objects turns one into the other, as at the vault', (t) => {
   fc.assert(
     fc.property(tree, tree, (before, after) => {
       const between = patchBetween(before, after);
@@ -43,7 +43,7 @@ test('the patch between two objects makes the one of the other, here and at the 
   );
 });
 
-test('a patch does to any object what the vault says it does', (t) => {
+test('a patch has the same effect in the client and at the vault', (t) => {
   fc.assert(
     fc.property(tree, patch, (data, patch) => {
       t.deepEqual(applyPatch(data, patch), applyAtVault(data, patch));
@@ -52,7 +52,7 @@ test('a patch does to any object what the vault says it does', (t) => {
   );
 });
 
-test('changes of different fields merge without a question, alike from either side', async (t) => {
+test('changes of different fields merge without a question, from either side alike', async (t) => {
   const share = fc.record({ mine: fc.boolean(), to: fc.option(leaf) });
   const names = ['a', 'b', 'c', 'd', 'e'];
   const shares = fc.array(share, { minLength: names.length, maxLength: names.length });
@@ -73,7 +73,7 @@ test('changes of different fields merge without a question, alike from either si
       const merged = await mergeThreeWay(base, mine, theirs, unasked);
       t.deepEqual(await mergeThreeWay(base, theirs, mine, unasked), merged);
       for (const [index, name] of names.entries()) {
-        const side = shares[index]?.mine ? mine : theirs;
+        const side = shares[index]?.mine === true ? mine : theirs;
         t.true(isSame(memberOf(merged, name), memberOf(side, name)));
       }
     }),
@@ -81,7 +81,7 @@ test('changes of different fields merge without a question, alike from either si
   );
 });
 
-test('who changed nothing gets what the other did, and equal changes need no question', async (t) => {
+test('an unchanged side takes the other, and equal changes need no question', async (t) => {
   await fc.assert(
     fc.asyncProperty(tree, tree, async (base, other) => {
       t.deepEqual(await mergeThreeWay(base, base, other, unasked), other);
@@ -92,7 +92,7 @@ test('who changed nothing gets what the other did, and equal changes need no que
   );
 });
 
-test('each leaf of a merge is that of a side that changed it, and both sides clash in the same places', async (t) => {
+test('each leaf of a merge is of a side that changed it; clashes are symmetric', async (t) => {
   let clashes = 0;
   await fc.assert(
     fc.asyncProperty(tree, tree, tree, async (base, mine, theirs) => {
@@ -108,15 +108,15 @@ test('each leaf of a merge is that of a side that changed it, and both sides cla
       });
       clashes += asked.length;
       t.deepEqual(asked.toSorted(), mirrored.toSorted());
-      t.deepEqual(other, merged, 'one choice has one ending');
-      t.true(isKept(base, mine, merged), 'nothing of mine is lost where mine is chosen');
+      t.deepEqual(other, merged, 'the same choice gives the same result');
+      t.true(isKept(base, mine, merged), 'choosing mine keeps all of mine');
     }),
     runs,
   );
   t.true(clashes > 0);
 });
 
-/** Whether what one side changed is so in the merged object. */
+/** Returns whether every change of one side is in the merged object. */
 function isKept(base: unknown, side: JsonObject, merged: unknown): boolean {
   return Object.entries(side).every(([name, value]) => {
     const [was, is] = [memberOf(base, name), memberOf(merged, name)];
@@ -125,7 +125,7 @@ function isKept(base: unknown, side: JsonObject, merged: unknown): boolean {
   });
 }
 
-test('a patch is apart from changes of others only where it does the same to both', (t) => {
+test('a patch is independent of other changes only where it has the same effect', (t) => {
   fc.assert(
     fc.property(tree, tree, tree, (before, after, now) => {
       const patch = patchBetween(before, after);
@@ -139,7 +139,7 @@ test('a patch is apart from changes of others only where it does the same to bot
   t.false(isApartFrom({ a: null }, { a: { x: 1 } }, { a: { x: 1, y: 1 } }));
 });
 
-test('the part of a patch about some places has these and no others', (t) => {
+test('the part of a patch for some pointers has those fields and no others', (t) => {
   const patch = { a: { x: 1, y: null }, b: 2, 'a/b': 3 };
   t.deepEqual(partOf(patch, ['/a/x']), { a: { x: 1 } });
   t.deepEqual(partOf(patch, ['/a']), { a: { x: 1, y: null } });

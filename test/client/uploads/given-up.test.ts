@@ -8,7 +8,7 @@ import { connect, createUser } from '../../support/client/user.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-/** A user whose every request is shown first, as `POST /v1/uploads`. */
+/** Creates a user whose requests call `before` first, with a text such as `POST /v1/uploads`. */
 async function createWatched() {
   const sent: string[] = [];
   const watch = { before: (_request: string): void => undefined };
@@ -25,7 +25,7 @@ async function createWatched() {
   return { user, sent, watch };
 }
 
-test('an upload that is given up before it begins asks nothing of the vault', async (t) => {
+test('an upload that is aborted before it begins sends nothing to the vault', async (t) => {
   const { user, sent } = await createWatched();
   const reason = new Error('the user gave up');
   const signal = AbortSignal.abort(reason);
@@ -40,7 +40,7 @@ const stages: [string, RegExp][] = [
   ['completes', /\/complete$/],
 ];
 for (const [stage, pattern] of stages) {
-  test(`an upload that is given up while it ${stage} makes no document`, async (t) => {
+  test(`an upload that is aborted while it ${stage} creates no document`, async (t) => {
     const { user, sent, watch } = await createWatched();
     const giveUp = new AbortController();
     const reason = new Error('the user gave up');
@@ -52,7 +52,7 @@ for (const [stage, pattern] of stages) {
   });
 }
 
-test('uploads that nobody can go on with take no room of those that are open', async (t) => {
+test('upload sessions that nobody can resume do not count as open', async (t) => {
   const { user, watch } = await createWatched();
   const source = { size: 10, read: async (): Promise<Bytes> => new Uint8Array(3) };
   for (let count = 0; count < 25; count += 1) {

@@ -17,7 +17,7 @@ import { connect, createUser } from '../../support/client/user.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-/** Three parts. */
+/** A size of three parts. */
 const fileBytes = 36 * 2 ** 20;
 
 async function createFixture() {
@@ -38,7 +38,7 @@ async function createFixture() {
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
-/** Breaks the upload off once one part is stored and another is under way. */
+/** Aborts the upload once one part is stored and another is under way. */
 async function interrupt({ store }: Fixture, bytes: Bytes): Promise<unknown> {
   const user = new AbortController();
   const reason = new Error('the user left');
@@ -59,7 +59,7 @@ async function countDocuments(session: VaultSession): Promise<number> {
   return count;
 }
 
-test('an upload that was interrupted goes on, and no part is stored twice', async (t) => {
+test('an interrupted upload resumes, and no part is stored twice', async (t) => {
   const fixture = await createFixture();
   const { sent, session, journal, store } = fixture;
   const bytes = randomBytes(fileBytes);
@@ -75,7 +75,7 @@ test('an upload that was interrupted goes on, and no part is stored twice', asyn
   t.deepEqual(await journal.load(), []);
 });
 
-test('a file that changed since the interruption gets a new key and a new session', async (t) => {
+test('a file changed since the interruption gets a new key and upload session', async (t) => {
   const fixture = await createFixture();
   const { sent, session, journal, store } = fixture;
   const bytes = randomBytes(fileBytes);
@@ -99,7 +99,7 @@ test('a file that changed since the interruption gets a new key and a new sessio
   t.is(await countDocuments(session), 1);
 });
 
-test('a part that the store lost is sent again, and the file is whole', async (t) => {
+test('a part that the store lost is sent again, and the file is complete', async (t) => {
   const bytes = randomBytes(fileBytes);
   let hasLost = false;
   const losing: typeof globalThis.fetch = async (input, init) => {

@@ -14,7 +14,7 @@ const limits = {
 };
 const largest = limits.maxFileSize - headerBytes - tagBytes * 5121;
 
-test('every file that the vault takes fits its limits, in whole segments', (t) => {
+test('every file that the vault accepts fits its limits, in whole segments', (t) => {
   fc.assert(
     fc.property(
       fc.nat({ max: largest }),
@@ -31,22 +31,22 @@ test('every file that the vault takes fits its limits, in whole segments', (t) =
   );
 });
 
-test('parts are 16 MiB unless there would be too many', (t) => {
+test('parts have 16 MiB unless there would be too many', (t) => {
   t.is(planUpload(0, limits).partSize, 16 * mebibyte);
   t.is(planUpload(largest, limits).partSize, 16 * mebibyte);
   t.is(planUpload(largest, { ...limits, maxParts: 100 }).partSize, 52 * mebibyte);
 });
 
-test('an empty file is one part', (t) => {
+test('an empty file has one part', (t) => {
   t.like(planUpload(0, limits), { totalParts: 1, encryptedSize: headerBytes + tagBytes });
 });
 
-test('a file over the limits is refused before anything is sent', (t) => {
+test('a file above the limits is refused before anything is sent', (t) => {
   t.throws(() => planUpload(limits.maxFileSize, limits), { code: 'file_too_large' });
   t.throws(() => planUpload(largest, { ...limits, maxParts: 50 }), { code: 'file_too_large' });
 });
 
-test('the chunks of a file follow one another and cover it', (t) => {
+test('the chunks of a file are consecutive and cover it', (t) => {
   fc.assert(
     fc.property(fc.nat({ max: 5000 }), fc.integer({ min: 128, max: 700 }), (size, segmentSize) => {
       let end = 0;
@@ -63,7 +63,7 @@ test('the chunks of a file follow one another and cover it', (t) => {
   );
 });
 
-test('a size that no file has is refused, and one beyond all counting is too large', (t) => {
+test('a size that is no natural number is refused, and a huge one is too large', (t) => {
   for (const size of [-1, 1.5, Number.NaN]) {
     t.throws(() => planUpload(size, limits), { instanceOf: RangeError });
   }

@@ -32,7 +32,7 @@ const part = (number: number, sha256 = `digest ${number}`): ResumeRecord => ({
   sha256,
 });
 
-test('a journal tells which parts are fixed and which have arrived', (t) => {
+test('a journal lists the fixed parts and those that have arrived', (t) => {
   const state = replayRecords([start, part(1), part(2), { type: 'sent', number: 2 }, part(1)]);
   t.deepEqual(
     [...(state?.digests ?? [])],
@@ -45,25 +45,25 @@ test('a journal tells which parts are fixed and which have arrived', (t) => {
   t.is(state?.storagePath, undefined);
 });
 
-test('a journal tells which session the file goes to, if it was told', (t) => {
+test('a journal names the upload session, once it was recorded', (t) => {
   const sessionId = randomUUID();
   t.is(replayRecords([start])?.sessionId, undefined);
   t.is(replayRecords([start, { type: 'created', sessionId }])?.sessionId, sessionId);
 });
 
-test('a journal tells where a completed upload lies', (t) => {
+test('a journal names the storage path of a completed upload', (t) => {
   const completed: ResumeRecord = { type: 'completed', storagePath: 'there/file.bin' };
   t.is(replayRecords([start, part(1), completed])?.storagePath, 'there/file.bin');
 });
 
-test('a journal that contradicts itself is not followed', (t) => {
+test('a journal that contradicts itself is ignored', (t) => {
   t.is(replayRecords([]), undefined);
   t.is(replayRecords([part(1)]), undefined);
   t.is(replayRecords([start, part(1), start]), undefined);
   t.is(replayRecords([start, part(1), part(1, 'another digest')]), undefined);
 });
 
-test('a saved upload opens for its user and a file of its size alone', async (t) => {
+test('a saved upload opens only for its user and for a file of its size', async (t) => {
   const state = replayRecords([start]) ?? t.fail();
   const opened = await openSavedUpload(state, { masterKey, plaintextSize: 10 });
   t.deepEqual(opened?.documentKey, documentKey);
@@ -74,7 +74,7 @@ test('a saved upload opens for its user and a file of its size alone', async (t)
   t.is(await openSavedUpload(state, otherUser), undefined);
 });
 
-test('a saved upload whose header was exchanged is not followed', async (t) => {
+test('a saved upload whose header was exchanged is ignored', async (t) => {
   const other = await createFileHeader(createDocumentKey());
   for (const header of [encodeBase64(other.encoded), 'AAAA', 'A']) {
     const state = replayRecords([{ ...start, header }]) ?? t.fail();
@@ -82,7 +82,7 @@ test('a saved upload whose header was exchanged is not followed', async (t) => {
   }
 });
 
-test('an upload goes on with its own session alone, and only one that is not over', (t) => {
+test('an upload resumes only its own session, and only while that is open', (t) => {
   const state = replayRecords([start]) ?? t.fail();
   const session = { status: 'IN_PROGRESS', uploadedParts: 0, totalParts: 2 };
   t.true(isResumable(state, session));
@@ -91,7 +91,7 @@ test('an upload goes on with its own session alone, and only one that is not ove
   t.false(isResumable(state, { ...session, totalParts: 3 }));
 });
 
-test('an upload starts afresh if its session is gone or its file changed, and for nothing else', (t) => {
+test('an upload starts again if its session is gone or its file changed, and only then', (t) => {
   const answer = (status: number, code: string) =>
     new VaultError(status, new Headers(), { message: '', code }, new Date());
   t.true(isStale(answer(404, 'not_found')));

@@ -7,7 +7,7 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { storeDocument } from '../../support/documents/documents.ts';
 import { codeOf, download } from './downloads.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -24,7 +24,7 @@ async function share(sql: Sql, owner: Api, id: string, recipient: Api, expiresAt
   );
 }
 
-test('a file is for its owner and those it is shared with, for as long as it is', async (t) => {
+test('a file is readable by its owner, and by recipients until their share expires', async (t) => {
   const { vault, sql } = t.context;
   const [owner, reader] = [await createApi(vault), await createApi(vault)];
   const [late, stranger] = [await createApi(vault), await createApi(vault)];

@@ -16,14 +16,14 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { codeOf, download } from './downloads.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault }>;
 
 test.before(async (t) => {
   t.context = { vault: await startVault() };
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a download is the stored file, byte for byte, and names its hash', async (t) => {
+test('a download returns the stored file byte for byte, with its hash as ETag', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(300_000);
@@ -50,7 +50,7 @@ test('a download is the stored file, byte for byte, and names its hash', async (
 
 const size = 1000;
 
-/** [Range, the bytes answered, or the status where it is no part] */
+/** [Range header, the bytes of the 206 response, or the status of another one] */
 const ranges: [string, [first: number, last: number] | 200 | 416][] = [
   ['bytes=0-0', [0, 0]],
   ['bytes=0-999', [0, 999]],
@@ -83,7 +83,7 @@ const ranges: [string, [first: number, last: number] | 200 | 416][] = [
   ['0-1', 200],
 ];
 
-test('one range is answered alone, and what asks for none or for several gets the whole', async (t) => {
+test('one range is served alone; several or invalid ranges get the whole file', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(size);
@@ -108,7 +108,7 @@ test('one range is answered alone, and what asks for none or for several gets th
   }
 });
 
-test('a range is found in a file of several parts, wherever it lies', async (t) => {
+test('a range is served from any position in a file of several parts', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(2 * minPart + 1000);
@@ -133,7 +133,7 @@ test('a range is found in a file of several parts, wherever it lies', async (t) 
   }
 });
 
-test('conditions are kept in the order of RFC 9110', async (t) => {
+test('conditional requests follow the order of RFC 9110', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(size);
@@ -178,7 +178,7 @@ test('conditions are kept in the order of RFC 9110', async (t) => {
   }
 });
 
-test('HEAD says what GET would, of the whole, without a look at the store', async (t) => {
+test('HEAD returns the headers of a whole GET without reading the store', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const { id, fileKey, fileHash } = await storeDocument(t, api, bytesOf(size));
@@ -204,7 +204,7 @@ test('HEAD says what GET would, of the whole, without a look at the store', asyn
   t.is((await download(vault, api, `${randomUUID()}/download`, { method: 'HEAD' })).status, 404);
 });
 
-test('every version can be downloaded, and without a number the newest', async (t) => {
+test('every version can be downloaded, and the newest without a version number', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const [first, second] = [bytesOf(100), bytesOf(200)];
@@ -238,24 +238,26 @@ test('every version can be downloaded, and without a number the newest', async (
   }
 });
 
-/** [the name of the upload, the header] */
+/** [file name of the upload, Content-Disposition header] */
 const names: [string, string][] = [
   ['evidence.pdf', 'attachment; filename="evidence.pdf"'],
   ['a b;c.pdf', 'attachment; filename="a b;c.pdf"'],
   [
     'a".exe; filename="b.pdf',
-    `attachment; filename="a_.exe; filename=_b.pdf"; filename*=UTF-8''a%22.exe%3B%20filename%3D%22b.pdf`,
+    `attachment; filename="a_.exe; filename=_b.pdf"; ` +
+      `filename*=UTF-8''a%22.exe%3B%20filename%3D%22b.pdf`,
   ],
   [
     'Prüfung 証拠 🔒.pdf',
-    `attachment; filename="Pr_fung __ _.pdf"; filename*=UTF-8''Pr%C3%BCfung%20%E8%A8%BC%E6%8B%A0%20%F0%9F%94%92.pdf`,
+    `attachment; filename="Pr_fung __ _.pdf"; ` +
+      `filename*=UTF-8''Pr%C3%BCfung%20%E8%A8%BC%E6%8B%A0%20%F0%9F%94%92.pdf`,
   ],
   ['%41%2f.pdf', `attachment; filename="_41_2f.pdf"; filename*=UTF-8''%2541%252f.pdf`],
   ["it's", `attachment; filename="it's"`],
   ['.html', 'attachment; filename=".html"'],
 ];
 
-test('a file is saved under the name it was uploaded with, and no name breaks out', async (t) => {
+test('a file is saved under its upload’s name, and no name escapes the header', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   for (const [fileName, expected] of names) {

@@ -9,12 +9,15 @@ export interface Downloaded {
   readonly bytes: Buffer;
 }
 
-/** A download of a document as it is; rejects when the connection breaks in the middle. */
+/** Downloads a document without judging the response. Rejects if the connection breaks. */
 export async function download(
   vault: TestVault,
   api: Api,
   target: string,
-  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  {
+    method = 'GET',
+    headers = {},
+  }: { readonly method?: string; readonly headers?: Record<string, string> } = {},
 ): Promise<Downloaded> {
   const response = await fetch(`${vault.baseUrl}/v1/documents/${target}`, {
     method,
@@ -24,16 +27,16 @@ export async function download(
   return { status: response.status, headers: response.headers, bytes };
 }
 
-/** The code of an error body. */
+/** Returns the code of an error body. */
 export function codeOf({ bytes }: Downloaded): unknown {
-  return (JSON.parse(bytes.toString()) as { code: unknown }).code;
+  return (JSON.parse(bytes.toString()) as { readonly code: unknown }).code;
 }
 
-/** How many files of the object under a key this process has open. Linux. */
+/** Returns how many files of the object under a key this process has open. Linux only. */
 export async function countOpenFiles(vault: TestVault, key: string): Promise<number> {
   const directory = `${objectDirectory(vault, key)}/`;
   const targets = await Promise.all(
-    // Others may be closed at this moment.
+    // Other descriptors may be closed at this moment.
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
   );
   return targets.filter((target) => target.startsWith(directory)).length;

@@ -12,7 +12,7 @@ const endings = 'its reader may no longer read it';
 const countEnded = ({ logLines }: TestVault) =>
   logLines.filter((line) => line.includes(endings)).length;
 
-/** Bytes, begun and not taken: the file is far larger than what sockets hold. */
+/** Starts a download and does not read it: the file is far larger than the socket buffers. */
 async function begin(t: ExecutionContext, { baseUrl }: TestVault, { token }: Api, id: string) {
   const response = await fetch(`${baseUrl}/v1/documents/${id}/download`, {
     headers: { authorization: `Bearer ${token}` },
@@ -21,7 +21,7 @@ async function begin(t: ExecutionContext, { baseUrl }: TestVault, { token }: Api
   return response;
 }
 
-test('a download under way ends with its share, its session and its document', async (t) => {
+test('a download in progress ends with its share, its login session or its document', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const sql = createSql(vault);

@@ -20,7 +20,7 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { codeOf, countOpenFiles, download } from './downloads.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; api: Api }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly api: Api }>;
 const run = promisify(execFile);
 
 test.beforeEach(async (t) => {
@@ -33,7 +33,7 @@ const logged = ({ logLines }: TestVault, text: string) =>
   logLines.filter((line) => line.includes(text)).length;
 const damage = 'a stored file is not the one that was hashed';
 
-test('with the store away a download answers 503, and goes on when it is back', async (t) => {
+test('a download gets 503 while the store is down, and works once it is back', async (t) => {
   const { vault, api } = t.context;
   const bytes = bytesOf(100);
   const { id } = await storeDocument(t, api, bytes);
@@ -55,7 +55,7 @@ test('with the store away a download answers 503, and goes on when it is back', 
   t.is(logged(vault, damage), 0);
 });
 
-test('a stored file that is not the one that was hashed is not handed out, and that is logged', async (t) => {
+test('a stored file that differs from the hashed one is refused and logged', async (t) => {
   const { vault, api } = t.context;
   const changes: Record<string, (key: string) => Promise<void>> = {
     removed: (key) => rm(objectDirectory(vault, key), { recursive: true }),
@@ -66,8 +66,7 @@ test('a stored file that is not the one that was hashed is not handed out, and t
       await rm(objectDirectory(vault, key), { recursive: true });
       await rename(objectDirectory(vault, other.fileKey), objectDirectory(vault, key));
     },
-    'without its list of parts': (key) =>
-      rm(path.join(objectDirectory(vault, key), 'manifest.json')),
+    'lost its list of parts': (key) => rm(path.join(objectDirectory(vault, key), 'manifest.json')),
   };
   let found = 0;
   for (const [what, change] of Object.entries(changes)) {
@@ -83,7 +82,7 @@ test('a stored file that is not the one that was hashed is not handed out, and t
   }
 });
 
-test('a file that breaks off in the middle breaks the connection, and never ends as if it were whole', async (t) => {
+test('a stored file that ends early breaks the connection, not just the response', async (t) => {
   const { vault, api } = t.context;
   const bytes = bytesOf(minPart + 1000);
   const sessionId = await openSession(t, api, bytes.length, 2);
@@ -96,7 +95,10 @@ test('a file that breaks off in the middle breaks the connection, and never ends
   await rm(path.join(directory, second));
 
   await t.throwsAsync(download(vault, api, `${id}/download`), { message: /terminated/ });
-  await until(() => logged(vault, damage) === 1, { what: 'the damage', timeoutMs: 10_000 });
+  await until(() => logged(vault, damage) === 1, {
+    what: 'the damage to be logged',
+    timeoutMs: 10_000,
+  });
   const headers = { range: `bytes=0-${minPart - 1}` };
   const whole = await download(vault, api, `${id}/download`, { headers });
   t.true(whole.bytes.equals(bytes.subarray(0, minPart)));
@@ -104,12 +106,13 @@ test('a file that breaks off in the middle breaks the connection, and never ends
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-/** A client that has asked for a file and reads nothing. */
+/** Requests a file and reads nothing of the response. */
 async function ask({ baseUrl }: TestVault, { token }: Api, id: string) {
   const socket = await openSocket(baseUrl);
   socket.on('error', () => undefined);
   socket.write(
-    `GET /v1/documents/${id}/download HTTP/1.1\r\nHost: vault.test\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    `GET /v1/documents/${id}/download HTTP/1.1\r\nHost: vault.test\r\n` +
+      `Authorization: Bearer ${token}\r\n\r\n`,
   );
   return socket;
 }
@@ -117,11 +120,11 @@ async function ask({ baseUrl }: TestVault, { token }: Api, id: string) {
 const noneOpen = (vault: TestVault, key: string) => async () =>
   (await countOpenFiles(vault, key)) === 0;
 
-onLinux('a client that hangs up in the middle leaves nothing open', async (t) => {
+onLinux('a client that hangs up during a download leaves no file open', async (t) => {
   const { vault, api } = t.context;
   const { id, fileKey } = await storeDocument(t, api, bytesOf(64 * MiB));
   const socket = await ask(vault, api, id);
-  // More is not read: the file is far larger than what sockets hold.
+  // Reads no further: the file is far larger than the socket buffers.
   await once(socket, 'readable');
   t.is(await countOpenFiles(vault, fileKey), 1);
   socket.destroy();
@@ -130,14 +133,14 @@ onLinux('a client that hangs up in the middle leaves nothing open', async (t) =>
   t.is(logged(vault, 'request failed'), 0);
 });
 
-onLinux('a client that hangs up before the first byte leaves nothing open', async (t) => {
+onLinux('a client that hangs up before the first byte leaves no file open', async (t) => {
   const { vault, api } = t.context;
   const { id, fileKey } = await storeDocument(t, api);
   const part = await partFile(vault, fileKey);
   await rm(part);
   await run('mkfifo', [part]);
   const socket = await ask(vault, api, id);
-  // Waits until the store has opened it too.
+  // Opening the FIFO waits until the store has opened it too.
   const writer = await open(part, 'w');
   socket.destroy();
   const isOver = () => vault.logLines.some((line) => line.includes('"aborted":true'));

@@ -2,16 +2,16 @@ import { MiB } from '../../support/documents/files.ts';
 import { metadata } from '../../support/documents/documents.ts';
 import { documentPart, filePart, formOf, formEnd, formType, type FormPart } from './forms.ts';
 
-/** A form that is refused: with 400 invalid_form, unless told. */
+/** A form that the vault refuses, by default with status 400 and code invalid_form. */
 export interface BadForm {
   readonly what: string;
   readonly form: Buffer<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly status?: number;
   readonly code?: string;
-  /** What the first of the details is about; none without. */
+  /** The path in the first of the error's details; undefined if the error has no details. */
   readonly path?: string;
-  /** Whether the file had begun, so that an upload was opened. */
+  /** Whether the file part had begun, so that an upload session was opened. */
   readonly begun?: boolean;
 }
 
@@ -22,9 +22,9 @@ const named = (name: string): FormPart => [`Content-Disposition: form-data; name
 const cut = (form: Buffer<ArrayBuffer>, bytes: number) => form.subarray(0, form.length - bytes);
 
 export const badForms: readonly BadForm[] = [
-  { what: 'no part', form: Buffer.from(formEnd.slice(2)), path: 'document' },
-  { what: 'nothing at all', form: Buffer.alloc(0), path: 'form' },
-  { what: 'no form', form: Buffer.from('{}'), path: 'form' },
+  { what: 'no parts', form: Buffer.from(formEnd.slice(2)), path: 'document' },
+  { what: 'an empty body', form: Buffer.alloc(0), path: 'form' },
+  { what: 'a body that is not a form', form: Buffer.from('{}'), path: 'form' },
   { what: 'no file', form: formOf(document), path: 'file' },
   { what: 'no document', form: formOf(file), path: 'file' },
   { what: 'the file before the document', form: formOf(file, document), path: 'file' },
@@ -37,16 +37,20 @@ export const badForms: readonly BadForm[] = [
     path: 'form',
     begun: true,
   },
-  { what: 'another field first', form: formOf(named('more'), document, file), path: 'form' },
-  { what: 'another field between', form: formOf(document, named('more'), file), path: 'form' },
-  { what: 'another name for the file', form: formOf(document, named('File')), path: 'form' },
+  { what: 'an unknown field first', form: formOf(named('more'), document, file), path: 'form' },
+  {
+    what: 'an unknown field in the middle',
+    form: formOf(document, named('more'), file),
+    path: 'form',
+  },
+  { what: 'a wrong name for the file', form: formOf(document, named('File')), path: 'form' },
   {
     what: 'a field without a name',
     form: formOf(['Content-Disposition: form-data', 'x'], document, file),
     path: 'form',
   },
   {
-    what: 'a part that is no field',
+    what: 'a part that is not a field',
     form: formOf(['Content-Disposition: attachment', 'x'], document),
     path: 'file',
   },
@@ -69,12 +73,12 @@ export const badForms: readonly BadForm[] = [
     begun: true,
   },
   {
-    what: 'an end within the document',
+    what: 'truncated within the document',
     form: formOf(document, file).subarray(0, 100),
     path: 'form',
   },
   {
-    what: 'an end within the headers of the file',
+    what: 'truncated within the headers of the file',
     form: cut(formOf(document, file), formEnd.length + 20),
     path: 'form',
   },
@@ -135,7 +139,7 @@ export const badForms: readonly BadForm[] = [
     code: 'mime_type_not_allowed',
   },
   {
-    what: 'a document that is no JSON',
+    what: 'a document that is not JSON',
     form: formOf([document[0], '{'], file),
     code: 'invalid_json',
     path: 'document',
@@ -176,20 +180,20 @@ export const badForms: readonly BadForm[] = [
     path: 'document.storagePath',
   },
   {
-    what: 'a keyword that is none',
+    what: 'a malformed keyword',
     form: formOf(documentPart({ ...good, keywordDeterministic: ['x'] }), file),
     code: 'validation_failed',
     path: 'document.keywordDeterministic.0',
   },
   {
-    what: 'no type',
+    what: 'no Content-Type',
     form: formOf(document, file),
     headers: { 'content-type': '' },
     status: 415,
     code: 'multipart_required',
   },
   {
-    what: 'another type',
+    what: 'a wrong Content-Type',
     form: formOf(document, file),
     headers: { 'content-type': 'application/json' },
     status: 415,
@@ -210,7 +214,7 @@ export const badForms: readonly BadForm[] = [
     code: 'multipart_required',
   },
   {
-    what: 'a type that only begins alike',
+    what: 'a Content-Type that only begins like the right one',
     form: formOf(document, file),
     headers: { 'content-type': formType.replace('form-data', 'form-data2') },
     status: 415,
@@ -242,7 +246,7 @@ export const badForms: readonly BadForm[] = [
     path: 'Content-Type',
   },
   {
-    what: 'another boundary',
+    what: 'a wrong boundary',
     form: formOf(document, file),
     headers: { 'content-type': 'multipart/form-data; boundary=other' },
     path: 'form',

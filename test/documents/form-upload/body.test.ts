@@ -5,11 +5,14 @@ import { buffer } from 'node:stream/consumers';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { readForm, type FormLimits } from '../../../app/documents/form-upload/body.ts';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 import { openSocket, readAnswer } from '../../support/http/raw-http.ts';
 import { documentPart, filePart, formOf, formType } from './forms.ts';
 
-/** Answers the form as hex, or the code that it is refused with. */
+/**
+ * Resolves with the form's content as JSON, the file in hex, or with the code of the error that
+ * refused it.
+ */
 async function read(request: IncomingMessage, limits: FormLimits): Promise<string> {
   const form = readForm(request, limits);
   try {
@@ -25,11 +28,11 @@ async function read(request: IncomingMessage, limits: FormLimits): Promise<strin
 
 interface Reader extends AsyncDisposable {
   readonly baseUrl: string;
-  /** Of the last request. */
+  /** Resolves with the outcome of the last request. */
   readonly outcome: () => Promise<string>;
 }
 
-/** A server that reads forms with these limits. */
+/** Starts a server that reads forms with these limits and responds with the outcome. */
 async function startReader(limits: FormLimits): Promise<Reader> {
   let outcome = Promise.resolve('');
   const server: Server = createServer((request, response) => {
@@ -50,7 +53,9 @@ async function startReader(limits: FormLimits): Promise<Reader> {
   };
 }
 
-const chunkedHead = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${formType}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const chunkedHead =
+  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${formType}\r\n` +
+  'Transfer-Encoding: chunked\r\n\r\n';
 
 function writeChunk(socket: Socket, bytes: Uint8Array): Promise<void> {
   const chunk = Buffer.concat([
@@ -65,7 +70,7 @@ const generous: FormLimits = { maxFileSize: 1_000_000, idleMs: 60_000 };
 
 const delimiter = '\r\n--a-boundary-of-a-form';
 
-/** Bytes of which many look like a part of the boundary. */
+/** Generates bytes of which many look like a part of the boundary. */
 const content = fc
   .array(
     fc.oneof(
@@ -79,7 +84,7 @@ const content = fc
   .filter((text) => !text.includes(delimiter))
   .map((text) => Buffer.from(text));
 
-test('a form is the same however it is cut into pieces', async (t) => {
+test('a form is read the same however its bytes are split into chunks', async (t) => {
   await using reader = await startReader(generous);
   const cuts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 });
   await fc.assert(
@@ -107,7 +112,7 @@ test('a form is the same however it is cut into pieces', async (t) => {
   );
 });
 
-test('a file is counted as it comes, and one byte too many is refused at once', async (t) => {
+test('a file is counted as it arrives, and the first byte too many refuses it', async (t) => {
   await using reader = await startReader({ ...generous, maxFileSize: 1000 });
   for (const [size, expected] of [
     [1000, /^\["/],
@@ -115,7 +120,7 @@ test('a file is counted as it comes, and one byte too many is refused at once', 
   ] as const) {
     const socket = await openSocket(reader.baseUrl);
     socket.write(chunkedHead);
-    // Without its end: an answer that waited for it would not come.
+    // The form's end is withheld: a server that waited for it would never respond.
     const whole = formOf(documentPart(), filePart(Buffer.alloc(size)));
     const sent = size === 1000 ? whole : whole.subarray(0, -10);
     await writeChunk(socket, sent);
@@ -125,7 +130,7 @@ test('a file is counted as it comes, and one byte too many is refused at once', 
   }
 });
 
-test('a body that never comes to its parts, or never ends, is refused', async (t) => {
+test('an endless body is refused, with no part begun or a part unfinished', async (t) => {
   await using reader = await startReader({ ...generous, maxFileSize: 1000 });
   for (const first of [Buffer.alloc(0), formOf(documentPart())]) {
     const socket = await openSocket(reader.baseUrl);
@@ -139,7 +144,7 @@ test('a body that never comes to its parts, or never ends, is refused', async (t
   }
 });
 
-test('a client that stops sending is let go, wherever it stops', async (t) => {
+test('a client that stops sending is disconnected, wherever it stops', async (t) => {
   await using reader = await startReader({ ...generous, idleMs: 100 });
   const whole = formOf(documentPart(), filePart(Buffer.alloc(100_000)));
   for (const length of [0, 60, 250, 50_000, whole.length - 3]) {

@@ -19,7 +19,7 @@ import {
   type SlowForm,
 } from './forms.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql; api: Api }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql; readonly api: Api }>;
 
 test.beforeEach(async (t) => {
   const vault = await startVault();
@@ -36,21 +36,28 @@ async function findSession(sql: Sql, { caller }: Api): Promise<string | undefine
   return session === undefined ? undefined : String(session.id);
 }
 
-/** A form of which all but the end is sent and its first part stored. Answers the session. */
+/**
+ * Sends a form up to its end and waits until its first part is stored. Resolves with the upload
+ * session's id.
+ */
 async function begin(vault: TestVault, sql: Sql, api: Api, { request }: SlowForm): Promise<string> {
   request.write(whole.subarray(0, whole.length - formEnd.length));
   return until(
     async () => {
       const id = await findSession(sql, api);
-      const directory = id && (await sessionDirectory(vault, id).catch(() => undefined));
-      const names = directory ? await readdir(directory) : [];
+      const directory =
+        id === undefined ? undefined : await sessionDirectory(vault, id).catch(() => undefined);
+      const names = directory === undefined ? [] : await readdir(directory);
       return names.some((name) => name.startsWith('1-')) && id;
     },
     { what: 'the first part', timeoutMs: 20_000 },
   );
 }
 
-/** Puts a file where the store has its open uploads; answers how to mend it. */
+/**
+ * Replaces the store's directory of open uploads by a file. Resolves with a function that restores
+ * it.
+ */
 async function takeStoreAway(vault: TestVault): Promise<() => Promise<void>> {
   const uploads = path.join(storeDirectory(vault), 'uploads');
   await rename(uploads, `${uploads}-aside`);
@@ -61,14 +68,14 @@ async function takeStoreAway(vault: TestVault): Promise<() => Promise<void>> {
   };
 }
 
-test('a client that hangs up in the middle leaves nothing', async (t) => {
+test('a client that hangs up during a form leaves no stored parts', async (t) => {
   const { vault, sql, api } = t.context;
   for (const headers of [{}, { 'content-length': whole.length }]) {
     const form = startForm(vault.baseUrl, api, headers);
     await begin(vault, sql, api, form);
     form.request.destroy();
     await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
-      what: 'the parts to go',
+      what: 'the parts to be deleted',
       timeoutMs: 10_000,
     });
     t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
@@ -77,7 +84,7 @@ test('a client that hangs up in the middle leaves nothing', async (t) => {
   t.is(vault.logLines.filter((line) => line.includes('request failed')).length, 0);
 });
 
-test('a store that fails in the middle answers 503 while the client still sends, and nothing remains', async (t) => {
+test('a store that fails while a form is sent gives 503, and nothing remains', async (t) => {
   const { vault, sql, api } = t.context;
   const form = startForm(vault.baseUrl, api, { 'content-length': whole.length + 30 * MiB });
   await begin(vault, sql, api, form);
@@ -89,14 +96,14 @@ test('a store that fails in the middle answers 503 while the client still sends,
   form.request.destroy();
   await mend();
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
-    what: 'the parts to go',
+    what: 'the parts to be deleted',
     timeoutMs: 60_000,
   });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
   t.is((await sendForm(api, whole)).status, 201);
 });
 
-test('a store that is away answers 503, and nothing remains', async (t) => {
+test('an unavailable store gives 503 before an upload session is opened', async (t) => {
   const { vault, sql, api } = t.context;
   const mend = await takeStoreAway(vault);
   const { status, body } = await sendForm(api, formOf(documentPart(), filePart('the file')));
@@ -106,7 +113,7 @@ test('a store that is away answers 503, and nothing remains', async (t) => {
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: {} });
 });
 
-test('a process that is killed leaves a session like any other, which ends as they do', async (t) => {
+test('a killed process leaves an upload session that can be aborted as usual', async (t) => {
   const { vault, sql, api } = t.context;
   const replica = await startReplica(vault);
   t.teardown(() => replica.process.stop());
@@ -116,13 +123,13 @@ test('a process that is killed leaves a session like any other, which ends as th
   t.is((await progress(api, sessionId)).body.status, 'IN_PROGRESS');
   t.is((await abort(api, sessionId)).status, 200);
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
-    what: 'the parts to go',
+    what: 'the parts to be deleted',
     timeoutMs: 10_000,
   });
   t.is((await sendForm(api, whole)).status, 201);
 });
 
-test('an upload that is ended from elsewhere refuses the form', async (t) => {
+test('aborting the upload session through another request refuses the form', async (t) => {
   const { vault, sql, api } = t.context;
   const form = startForm(vault.baseUrl, api);
   t.is((await abort(api, await begin(vault, sql, api, form))).status, 200);
@@ -131,13 +138,13 @@ test('an upload that is ended from elsewhere refuses the form', async (t) => {
   t.is(status, 409);
   t.is(body.code, 'session_closed');
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
-    what: 'the parts to go',
+    what: 'the parts to be deleted',
     timeoutMs: 10_000,
   });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
 });
 
-test('a part that comes from elsewhere is not one of the form', async (t) => {
+test('a part sent by another request does not become part of the form’s file', async (t) => {
   const { vault, sql, api } = t.context;
   const form = startForm(vault.baseUrl, api);
   const id = await begin(vault, sql, api, form);

@@ -9,7 +9,7 @@ import { metadata } from '../../support/documents/documents.ts';
 import { download } from '../downloads/downloads.ts';
 import { documentPart, filePart, formOf, formEnd, partHead, sendForm, startForm } from './forms.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault({ UPLOADS_ALLOWED_MIME_TYPES: 'application/octet-stream,a/b' });
@@ -17,7 +17,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a form with a file becomes a document, as if the file had been uploaded in parts', async (t) => {
+test('a form with a file becomes a document, as an upload in parts would', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const file = bytesOf(20 * MiB + 7);
@@ -74,20 +74,20 @@ test('a form with a file becomes a document, as if the file had been uploaded in
   );
 });
 
-test('what browsers and curl send is taken', async (t) => {
+test('forms as browsers and curl send them are accepted', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const file = bytesOf(1000);
   const fields = JSON.stringify({ encryptedMetadata: metadata, keywordDeterministic: [] });
   const form = new FormData();
-  // As a Blob the field has a type, and a file name.
+  // As a Blob, the field gets a type and a file name.
   form.append('document', new Blob([fields], { type: 'application/json' }));
   form.append('file', new Blob([file], { type: 'a/b' }), 'Prüfung "1".bin');
   const headers = { authorization: `Bearer ${api.token}` };
   const url = `${vault.baseUrl}/api/v1/documents/upload`;
   const answer = await fetch(url, { method: 'POST', headers, body: form });
   t.is(answer.status, 201);
-  const { id } = (await answer.json()) as { id: string };
+  const { id } = (await answer.json()) as { readonly id: string };
   const downloaded = await download(vault, api, `${id}/download`);
   t.true(downloaded.bytes.equals(file));
   t.regex(downloaded.headers.get('content-disposition') ?? '', /filename\*=UTF-8''Pr%C3%BCfung/);
@@ -98,7 +98,7 @@ test('what browsers and curl send is taken', async (t) => {
   t.is((await sendForm(api, bytes, quoted)).status, 201);
 });
 
-test('a form without a Content-Length, in small pieces and with text around it, is taken', async (t) => {
+test('a form in small chunks, without a length, with text around it is accepted', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const file = bytesOf(30_000);
@@ -121,7 +121,7 @@ test('a form without a Content-Length, in small pieces and with text around it, 
   t.deepEqual(sessions, [{ file_size: '30000' }]);
 });
 
-test('a file that looks like a boundary, or is one byte, arrives as it is', async (t) => {
+test('a file that resembles the boundary, or has one byte, is stored unchanged', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const files = [
@@ -145,7 +145,7 @@ test('a file that looks like a boundary, or is one byte, arrives as it is', asyn
   );
 });
 
-test('a part that is the whole of a block, and one byte more, are each stored whole', async (t) => {
+test('files of exactly one block, and of one byte more, are stored whole', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   for (const [size, parts] of [
@@ -165,7 +165,7 @@ test('a part that is the whole of a block, and one byte more, are each stored wh
   }
 });
 
-test('parallel forms of equal files become one document', async (t) => {
+test('concurrent forms with equal files create one document', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const form = formOf(documentPart(), filePart(bytesOf(100_000)));
@@ -192,7 +192,7 @@ test('the file is stored while it arrives', async (t) => {
       ]);
       return sessions.length === 1 && sessions[0]?.status === 'IN_PROGRESS';
     },
-    { what: 'the session', timeoutMs: 10_000 },
+    { what: 'the upload session', timeoutMs: 10_000 },
   );
   form.request.end(formEnd);
   const { status, body } = await form.answer;

@@ -19,23 +19,23 @@ import { documentAt } from '../../support/documents/documents.ts';
 const boundary = 'a-boundary-of-a-form';
 export const formType = `multipart/form-data; boundary=${boundary}`;
 
-/** A part of a form as it is sent, headers and all. */
+/** A part of a form as it is sent: its headers and its content. */
 export type FormPart = readonly [headers: string, content: string | Uint8Array];
 
 const { storagePath: _path, ...fields } = documentAt('');
 
-/** The field `document`. */
+/** Returns the field `document`. */
 export function documentPart(json: unknown = fields): FormPart {
   return ['Content-Disposition: form-data; name="document"', JSON.stringify(json)];
 }
 
-/** The file `file`. */
+/** Returns the part `file`. */
 export function filePart(content: string | Uint8Array, fileName = 'evidence.bin'): FormPart {
   const disposition = `Content-Disposition: form-data; name="file"; filename="${fileName}"`;
   return [`${disposition}\r\nContent-Type: application/octet-stream`, content];
 }
 
-/** What comes before the content of a part. */
+/** Returns the bytes that precede the content of a part. */
 export function partHead([headers]: FormPart): string {
   return `--${boundary}\r\n${headers}\r\n\r\n`;
 }
@@ -60,11 +60,11 @@ export function sendForm(
   return api.send('POST', '/v1/documents/upload', { bytes, headers: type });
 }
 
-/** A form whose body the test writes when and as far as it wants. */
+/** A form whose body the test writes at its own pace. */
 export interface SlowForm {
   readonly request: ClientRequest;
-  /** Rejects if the connection breaks first. */
-  readonly answer: Promise<{ status: number; body: Record<string, unknown> }>;
+  /** Rejects if the connection breaks before the response. */
+  readonly answer: Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
 }
 
 export function startForm(
@@ -82,13 +82,13 @@ export function startForm(
     return { status: response.statusCode ?? 0, body };
   })();
   outgoing.on('error', () => undefined);
-  // Who broke the connection does not wait for the answer.
+  // A test that breaks the connection does not wait for the response.
   answer.catch(() => undefined);
   outgoing.flushHeaders();
   return { request: outgoing, answer };
 }
 
-/** What is left of a user's uploads, and in the store of anyone's. */
+/** Returns the remains of a user's uploads in the database, and of anyone's in the store. */
 export async function findRemains(vault: TestVault, sql: Sql, { caller }: Api) {
   const sessions = await sql(
     `select status, count(*)::int as count from upload_sessions
@@ -105,13 +105,16 @@ export async function findRemains(vault: TestVault, sql: Sql, { caller }: Api) {
   };
 }
 
-/** How many directories of the store are not a mark's, by the record in them. */
+/**
+ * Counts the directories of a store that do not belong to a mark, judged by the record in
+ * them.
+ */
 async function countStored(directory: string, record: string): Promise<number> {
   const paths = (await readdir(directory)).map((name) => path.join(directory, name));
   const areOthers = await Promise.all(
     paths.map(async (stored) => {
       const text = await readFile(path.join(stored, record), 'utf8').catch(() => undefined);
-      // A mark may be completed or removed at this moment, its directory with it.
+      // A mark may be completed or removed at this moment, together with its directory.
       return text === undefined ? isThere(stored) : !text.includes('"key":"marks/');
     }),
   );

@@ -18,7 +18,7 @@ import {
   type FormPart,
 } from './forms.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.beforeEach(async (t) => {
   const vault = await startVault();
@@ -31,7 +31,7 @@ const file = filePart('the file');
 const otherField: FormPart = ['Content-Disposition: form-data; name="other"', 'x'];
 const nothing = { sessions: {}, documents: 0, uploads: 0, objects: 0 };
 
-test('a form that is not what it must be is refused, and nothing of it remains', async (t) => {
+test('every malformed form is refused, and nothing of it remains', async (t) => {
   const { vault, sql } = t.context;
   for (const bad of badForms) {
     const { what, form, headers, status = 400, code = 'invalid_form', path, begun } = bad;
@@ -39,17 +39,19 @@ test('a form that is not what it must be is refused, and nothing of it remains',
     const answer = await sendForm(api, form, headers);
     t.is(answer.status, status, what);
     t.is(answer.body.code, code, what);
-    const details = answer.body.details as { path: string; message: string }[] | undefined;
+    const details = answer.body.details as
+      | { readonly path: string; readonly message: string }[]
+      | undefined;
     t.is(details?.[0]?.path, path, what);
     const isClean = async () => (await findRemains(vault, sql, api)).uploads === 0;
-    await until(isClean, { what: `${what}: the parts to go`, timeoutMs: 10_000 });
+    await until(isClean, { what: `${what}: the parts to be deleted`, timeoutMs: 10_000 });
     const sessions = begun === true ? { ABORTED: 1 } : {};
     t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions }, what);
   }
   t.is(vault.logLines.filter((line) => line.includes('request failed')).length, 0);
 });
 
-test('a form over the largest file is refused before it is read', async (t) => {
+test('a form with a Content-Length over the largest file is refused unread', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const form = startForm(vault.baseUrl, api, { 'content-length': 5 * 2 ** 30 + 2 * MiB });
@@ -60,7 +62,7 @@ test('a form over the largest file is refused before it is read', async (t) => {
   t.deepEqual(await findRemains(vault, sql, api), nothing);
 });
 
-test('the same bytes again are refused, and their second copy goes', async (t) => {
+test('a second form with the same bytes is refused, and its stored copy is deleted', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const form = formOf(document, file);
@@ -69,7 +71,7 @@ test('the same bytes again are refused, and their second copy goes', async (t) =
   t.is(status, 409);
   t.is(body.code, 'duplicate_hash');
   const isClean = async () => (await findRemains(vault, sql, api)).objects === 1;
-  await until(isClean, { what: 'the second copy to go', timeoutMs: 10_000 });
+  await until(isClean, { what: 'the second copy to be deleted', timeoutMs: 10_000 });
   t.deepEqual(await findRemains(vault, sql, api), {
     sessions: { COMPLETED: 1 },
     documents: 1,
@@ -86,12 +88,13 @@ test('the same bytes again are refused, and their second copy goes', async (t) =
   );
 });
 
-test('a refused form lets the next request on its connection be heard', async (t) => {
+test('the next request on the connection of a refused form is still answered', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const form = formOf(otherField, filePart(bytesOf(5 * MiB)));
   const head = (method: string, path: string, more: string) =>
-    `${method} ${path} HTTP/1.1\r\nHost: vault.test\r\nAuthorization: Bearer ${api.token}\r\n${more}\r\n`;
+    `${method} ${path} HTTP/1.1\r\nHost: vault.test\r\n` +
+    `Authorization: Bearer ${api.token}\r\n${more}\r\n`;
   const socket = await openSocket(vault.baseUrl);
   t.teardown(() => socket.destroy());
   const length = `Content-Type: ${formType}\r\nContent-Length: ${form.length}\r\n`;
@@ -104,13 +107,14 @@ test('a refused form lets the next request on its connection be heard', async (t
   t.is(text, '[]');
 });
 
-test('who goes on sending for long after a refusal is let go', async (t) => {
+test('a client that keeps sending after a refusal is disconnected', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const socket = await openSocket(vault.baseUrl);
   socket.on('error', () => undefined);
   socket.write(
-    `POST /v1/documents/upload HTTP/1.1\r\nHost: vault.test\r\nAuthorization: Bearer ${api.token}\r\n` +
+    `POST /v1/documents/upload HTTP/1.1\r\nHost: vault.test\r\n` +
+      `Authorization: Bearer ${api.token}\r\n` +
       `Content-Type: ${formType}\r\nContent-Length: ${2 ** 30}\r\n\r\n`,
   );
   socket.write(formOf(otherField));
@@ -120,7 +124,9 @@ test('who goes on sending for long after a refusal is let go', async (t) => {
     let count = 0;
     const send = () => {
       count += 1;
-      socket.write(chunk, (error) => (error || count === 1000 ? resolve(count) : send()));
+      socket.write(chunk, (error) =>
+        (error !== undefined && error !== null) || count === 1000 ? resolve(count) : send(),
+      );
     };
     send();
   });
@@ -128,7 +134,7 @@ test('who goes on sending for long after a refusal is let go', async (t) => {
   await until(() => socket.destroyed, { what: 'the connection to end', timeoutMs: 10_000 });
 });
 
-test('the plan of an account holds for forms', async (t) => {
+test('the limits of an account’s plan apply to forms', async (t) => {
   const vault = await startVault({
     PLANS_STANDARD_STORAGE_BYTES: '1000000',
     PLANS_STANDARD_OPEN_UPLOADS: '2',

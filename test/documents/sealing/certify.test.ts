@@ -14,7 +14,7 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { certify, metadata, storeDocument } from '../../support/documents/documents.ts';
 import { expireDocument } from '../../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -24,7 +24,7 @@ test.after.always((t) => t.context.vault.stop());
 
 async function trustedKeys(api: Api): Promise<string[]> {
   const { body } = await api.send('GET', '/v1/audit/keys');
-  return (body.keys as { fingerprint: string }[]).map(({ fingerprint }) => fingerprint);
+  return (body.keys as { readonly fingerprint: string }[]).map(({ fingerprint }) => fingerprint);
 }
 
 test('a certificate is a proof that anyone can verify, with OpenSSL too', async (t) => {
@@ -62,7 +62,7 @@ test('a certificate is a proof that anyone can verify, with OpenSSL too', async 
   t.deepEqual((await api.send('GET', `/v1/audit/proof/${proof.id}`)).body as unknown, proof);
 });
 
-test('a document is certified once, and every later call names its proof', async (t) => {
+test('a document is certified once, and every later call returns the proof’s id', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -91,7 +91,7 @@ test('an expired document is not certified', async (t) => {
   t.is(body.code, 'document_expired');
 });
 
-test('a stored file that is not the one that was hashed is not certified', async (t) => {
+test('a document whose stored file differs from the hashed one is not certified', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const changes: Record<string, (key: string) => Promise<void>> = {
@@ -104,8 +104,7 @@ test('a stored file that is not the one that was hashed is not certified', async
       await rm(objectDirectory(vault, key), { recursive: true });
       await rename(objectDirectory(vault, other.fileKey), objectDirectory(vault, key));
     },
-    'without its list of parts': (key) =>
-      rm(path.join(objectDirectory(vault, key), 'manifest.json')),
+    'lost its list of parts': (key) => rm(path.join(objectDirectory(vault, key), 'manifest.json')),
   };
   for (const [what, change] of Object.entries(changes)) {
     const { id, fileKey } = await storeDocument(t, api);
@@ -117,7 +116,7 @@ test('a stored file that is not the one that was hashed is not certified', async
   }
 });
 
-test('with the signer away a document is sealed, and its proof is there when the signer is back', async (t) => {
+test('a document is sealed while the signer is down, and gets its proof afterwards', async (t) => {
   const { vault, signer, stop } = await startVaultWithSigner();
   t.teardown(stop);
   const api = await createApi(vault);

@@ -9,7 +9,7 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { certify, storeDocument, storeVersion } from '../../support/documents/documents.ts';
 import { expireDocument } from '../../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -28,7 +28,7 @@ async function sealVersions(api: Api, id: string, storeNext: () => Promise<unkno
   return proofs;
 }
 
-test('a document shows the proofs of its sealed versions, oldest first', async (t) => {
+test('a document lists the proofs of its sealed versions, oldest first', async (t) => {
   const api = await createApi(t.context.vault);
   const { id } = await storeDocument(t, api);
   const proofs = await sealVersions(api, id, () => storeVersion(t, api, id));
@@ -37,12 +37,14 @@ test('a document shows the proofs of its sealed versions, oldest first', async (
   t.is(status, 200);
   t.deepEqual(body, { documentId: id, proofs });
   t.deepEqual((await api.send('GET', `/api/v1/documents/${id}/proof`)).body, body);
-  const keys = (await api.send('GET', '/v1/audit/keys')).body.keys as { fingerprint: string }[];
+  const keys = (await api.send('GET', '/v1/audit/keys')).body.keys as {
+    readonly fingerprint: string;
+  }[];
   const trustedKeys = keys.map(({ fingerprint }) => fingerprint);
   for (const proof of proofs) t.true(verifyProof(proof, { trustedKeys }).valid);
 });
 
-test('a document of which nothing is sealed has no proofs', async (t) => {
+test('a document without a sealed version has no proofs', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const { id } = await storeDocument(t, api);
@@ -51,7 +53,7 @@ test('a document of which nothing is sealed has no proofs', async (t) => {
   t.deepEqual((await readProofs(api, id)).body, { documentId: id, proofs: [] });
 });
 
-test('a proof that waits for its signature is left out, or awaited where it is the only one', async (t) => {
+test('an unsigned proof is left out, or gives proof_not_ready if it is the only one', async (t) => {
   const { vault, signer, stop } = await startVaultWithSigner();
   t.teardown(stop);
   const api = await createApi(vault);

@@ -16,12 +16,19 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-const test = anyTest as TestFn<{ vault: TestVault; db: Database; owner: Owner }>;
+const test = anyTest as TestFn<{
+  readonly vault: TestVault;
+  readonly db: Database;
+  readonly owner: Owner;
+}>;
 
 const documents = 20_000;
 const users = 100;
 
-/** Documents of many users: keyword 1 on all, 2 on the older half, 3 on the newer, 4 on every fifth. */
+/**
+ * Inserts documents of many users. Keyword 1 is on all documents, 2 on the older half, 3 on the
+ * newer, 4 on every fifth.
+ */
 const insertEvidence = `
   with users as (
     select gen_random_uuid() as user_id, n from generate_series(0, ${users} - 1) n
@@ -57,9 +64,9 @@ test.after.always(async (t) => {
   await t.context.vault.stop();
 });
 
-/** The nodes that read tables, of a first page of 10 as it is really found. */
+/** Returns the plan's nodes that read tables when a first page of 10 is executed. */
 async function readsOf(
-  { db, owner }: { db: Database; owner: Owner },
+  { db, owner }: { readonly db: Database; readonly owner: Owner },
   { all = [], any = [] }: Search,
 ): Promise<PlanNode[]> {
   const matches = selectMatches(owner.userId, { all, any }, { limit: 10 });
@@ -70,7 +77,7 @@ async function readsOf(
   );
   const flatten = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
   const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
-  if (plan === undefined) throw new Error('no plan');
+  if (plan === undefined) throw new Error('EXPLAIN returned no plan');
   return flatten(plan.Plan).filter((node) => node['Relation Name'] !== undefined);
 }
 
@@ -86,7 +93,7 @@ const searches: Record<string, Search> = {
 };
 
 for (const [what, search] of Object.entries(searches)) {
-  test(`under row-level security ${what} is looked up in the index of keywords alone`, async (t) => {
+  test(`under row-level security ${what} is found through the index of keywords`, async (t) => {
     const reads = await readsOf(t.context, search);
     t.true(reads.length > 0);
     for (const read of reads) {
@@ -97,13 +104,13 @@ for (const [what, search] of Object.entries(searches)) {
   });
 }
 
-test('keywords that never meet are not read to their ends', async (t) => {
+test('keywords that share no document are not read to their ends', async (t) => {
   const found = await readsOf(t.context, { all: [everywhere, older, newer] });
   const rows = found.map((read) => read['Actual Loops'] * read['Actual Rows']);
   t.true(Math.max(...rows) <= 6, String(rows));
 });
 
-test('of what matches no more is read than a page needs', async (t) => {
+test('a search reads no more rows than a page needs', async (t) => {
   for (const search of [{ all: [everywhere] }, { all: [everywhere, newer] }]) {
     const found = await readsOf(t.context, search);
     const rows = found.map((read) => read['Actual Loops'] * read['Actual Rows']);

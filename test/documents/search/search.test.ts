@@ -8,7 +8,7 @@ import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { documentAt } from '../../support/documents/documents.ts';
 import { insertNamed, keyword, search, searchIds, searchPages, type Search } from './searching.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -31,7 +31,7 @@ function isMatch(hashes: readonly string[], { all = [], any = [] }: Search): boo
   return hasAny && all.every((one) => hashes.includes(one));
 }
 
-test('a search finds what has all of all and one of any, newest first, each once', async (t) => {
+test('a search returns the matches of all and any, newest first, each once', async (t) => {
   const { sql, vault } = t.context;
   const property = fc.asyncProperty(
     fc.array(fc.uniqueArray(hash), { minLength: 1, maxLength: 40 }),
@@ -50,7 +50,7 @@ test('a search finds what has all of all and one of any, newest first, each once
   await fc.assert(property, { numRuns: 25 });
 });
 
-test('what a search finds has the four fields of a list, at both paths', async (t) => {
+test('a search returns the four fields of a list, at both paths', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const [id] = await insertNamed(sql, api.caller, [[a]]);
@@ -64,7 +64,7 @@ test('what a search finds has the four fields of a list, at both paths', async (
   }
 });
 
-test('a document is found by its keywords from its creation to its deletion', async (t) => {
+test('a document is found by its keywords until it is deleted', async (t) => {
   const api = await createApi(t.context.vault);
   const { fileKey } = await upload(t, api, bytesOf(100));
   const { body } = await api.send('POST', '/v1/documents', {
@@ -81,7 +81,7 @@ test('a document is found by its keywords from its creation to its deletion', as
   for (const wanted of searches) t.deepEqual(await searchIds(t, api, wanted), []);
 });
 
-test('keywords find the documents of their owner alone, not even those shared with the caller', async (t) => {
+test('a search finds only the caller’s own documents, and no shared ones', async (t) => {
   const { sql, vault } = t.context;
   const [api, recipient] = [await createApi(vault), await createApi(vault)];
   const elsewhere = await createApi(vault, { userId: api.caller.userId, tenantId: 'other' });
@@ -107,7 +107,7 @@ test('keywords find the documents of their owner alone, not even those shared wi
   }
 });
 
-test('a search names 1 to 50 keywords of each kind, as 64 lowercase hex digits', async (t) => {
+test('a search takes 1 to 50 keywords of each kind, as 64 lowercase hex digits', async (t) => {
   const api = await createApi(t.context.vault);
   const many = Array.from({ length: 51 }, (_, i) => keyword(i));
   const refused: [unknown, string][] = [
@@ -129,7 +129,7 @@ test('a search names 1 to 50 keywords of each kind, as 64 lowercase hex digits',
     const { status, body } = await search(api, json);
     t.is(status, 400, JSON.stringify(json).slice(0, 80));
     t.is(body.code, 'validation_failed');
-    const paths = (body.details as { path: string }[]).map((detail) => detail.path);
+    const paths = (body.details as { readonly path: string }[]).map((detail) => detail.path);
     t.deepEqual([...new Set(paths)], [path]);
   }
   t.is((await search(api, [a])).status, 400);
@@ -137,7 +137,7 @@ test('a search names 1 to 50 keywords of each kind, as 64 lowercase hex digits',
   t.deepEqual(await searchIds(t, api, { all: most, any: most }), []);
 });
 
-test('a limit or cursor that is none is refused, and a page has a hundred unless asked', async (t) => {
+test('an invalid limit or cursor is refused; a page has 100 documents by default', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (const query of ['limit=0', 'limit=1001', 'limit=', 'cursor=1', 'offset=10']) {
@@ -154,7 +154,7 @@ test('a limit or cursor that is none is refused, and a page has a hundred unless
   }
 });
 
-test('pages have no gap and no repetition while documents are made and deleted', async (t) => {
+test('pages have no gaps or repetitions while documents are created and deleted', async (t) => {
   const { sql, vault } = t.context;
   for (const wanted of [{ any: [a, b, c] }, { all: [a, b] }, { all: [a], any: [b, c] }]) {
     const api = await createApi(vault);

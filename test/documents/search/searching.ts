@@ -14,7 +14,10 @@ export function keyword(n: number): string {
   return n.toString(16).padStart(64, '0');
 }
 
-/** Documents without files, one a list of keywords. Answers the ids in the order of the lists. */
+/**
+ * Inserts documents without files, one per list of keywords. Resolves with the ids in the order of
+ * the lists.
+ */
 export async function insertNamed(
   sql: Sql,
   owner: Owner,
@@ -41,10 +44,10 @@ export async function searchIds(
 ): Promise<string[]> {
   const { status, body } = await search(api, wanted, query);
   t.is(status, 200, JSON.stringify(body));
-  return (body as unknown as { id: string }[]).map(({ id }) => id);
+  return (body as unknown as { readonly id: string }[]).map(({ id }) => id);
 }
 
-/** The pages of ids, as the links lead. `between` goes on after each. */
+/** Reads all pages of ids by following the links; runs `between` after each page. */
 export async function searchPages(
   api: Api,
   wanted: Search,
@@ -56,7 +59,7 @@ export async function searchPages(
   do {
     const query = `?limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`;
     const { headers, body } = await search(api, wanted, query);
-    pages.push((body as unknown as { id: string }[]).map(({ id }) => id));
+    pages.push((body as unknown as { readonly id: string }[]).map(({ id }) => id));
     cursor = nextCursor(headers.get('link'));
     await between();
   } while (cursor !== undefined);

@@ -16,13 +16,13 @@ import {
   type VaultProcesses,
 } from '../../support/processes/vault-processes.ts';
 
-/** One of a single part, and one of several in flight at a time. */
+/** A file of a single part, and one of several concurrent parts. */
 const fileSizes = [100_000, 40 * 2 ** 20];
-/** Longer than the lease of a message that a killed app had in hand. */
+/** Longer than the lease of an e-mail that a killed app was sending. */
 const mailLimitMs = 90_000;
 const random = seededRandom(seed);
 
-test('a killed app comes back with everything it said yes to, once, and nothing half done', async (t) => {
+test('a killed app keeps all it acknowledged, exactly once, with no work half done', async (t) => {
   t.timeout(60_000 + rounds * 360_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using vault = await startVaultProcesses(testStack());
@@ -33,7 +33,7 @@ test('a killed app comes back with everything it said yes to, once, and nothing 
 async function killApp(t: ExecutionContext, vault: VaultProcesses, accounts: Account[]) {
   const failures: string[] = [];
   let isReady = true;
-  /** Notes what a server that is ready for traffic must not answer. */
+  /** Records responses that a ready server must not send. */
   const watchedFetch: typeof fetch = async (input, init) => {
     const countsNow = isReady;
     const answer = await fetch(input, init);
@@ -73,19 +73,28 @@ async function killApp(t: ExecutionContext, vault: VaultProcesses, accounts: Acc
   t.log(`${documents} documents, ${registered.length} registrations, ${entries} entries so far`);
 }
 
-/** Each completed upload became one sealed document, whose object is whole; no part went astray. */
+/**
+ * Asserts that each completed upload became one sealed document with an intact object, that every
+ * upload with parts was resumed, and that the store has no other objects.
+ */
 async function assertDocuments(t: ExecutionContext, vault: VaultProcesses): Promise<number> {
   const astray = await query(
     vault,
-    `select s.id from upload_sessions s left join document_versions d on d.storage_key = s.storage_key
+    `select s.id from upload_sessions s
+     left join document_versions d on d.storage_key = s.storage_key
      where (s.status = 'COMPLETED' or exists (select from upload_parts where session_id = s.id))
      and d.status is distinct from 'SEALED'`,
   );
-  t.deepEqual(astray, [], 'every upload that was begun was taken up again');
+  t.deepEqual(astray, [], 'every upload that was begun was resumed and sealed');
 
-  const documents = await query<{ key: string; version: string; hash: string }>(
+  const documents = await query<{
+    readonly key: string;
+    readonly version: string;
+    readonly hash: string;
+  }>(
     vault,
-    'select storage_key as key, object_version as version, file_hash as hash from document_versions',
+    `select storage_key as key, object_version as version, file_hash as hash
+     from document_versions`,
   );
   const store = await createObjectStore({ driver: 'filesystem', directory: vault.objectDirectory });
   for (const { key, version, hash } of documents) {
@@ -96,7 +105,7 @@ async function assertDocuments(t: ExecutionContext, vault: VaultProcesses): Prom
   }
   const keys = new Set(documents.map(({ key }) => key));
   const { objects } = await listStore(store);
-  for (const key of objects) t.true(keys.has(key), `${key} is a document`);
+  for (const key of objects) t.true(keys.has(key), `${key} belongs to a document`);
   await store.close();
   return documents.length;
 }
@@ -111,7 +120,7 @@ async function assertMails(
     return registered.filter((email) => !delivered.has(email));
   };
   await until(async () => (await missing()).length === 0, {
-    what: 'the mail of each registration',
+    what: 'the e-mail of each registration',
     timeoutMs: mailLimitMs,
     intervalMs: 500,
   });

@@ -2,13 +2,13 @@ import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { AuditProof } from '../../../client/proofs/audit-proof.ts';
 
-/** What servers said they did. */
+/** Actions that servers confirmed in their responses. */
 export interface AnsweredActions {
-  /** Each `action resource-id` of the log that an answer of success promised. */
+  /** Each `action resource-id` of the log that a successful response promised. */
   readonly actions: Set<string>;
-  /** Those that certifications were answered with. */
+  /** Proofs that certifications returned. */
   readonly proofs: AuditProof[];
-  /** Takes notes of the answers. */
+  /** Wraps `fetch` so that the responses are recorded. */
   watch(fetch: typeof globalThis.fetch): typeof globalThis.fetch;
 }
 
@@ -21,7 +21,10 @@ const Answer = z.looseObject({
 });
 
 interface Promised {
-  /** Method and path; what it captures is the resource's id unless `idOf` finds it in the answer. */
+  /**
+   * Matches method and path; its first group is the resource's id unless `idOf` finds it in the
+   * response.
+   */
   readonly request: RegExp;
   readonly action: string;
   readonly idOf?: (answer: z.output<typeof Answer>) => string;
@@ -50,7 +53,7 @@ export function createAnsweredActions(): AnsweredActions {
   const actions = new Set<string>();
   const proofs: AuditProof[] = [];
 
-  /** Rejects where the answer breaks off. */
+  /** Records a response. Rejects if its body is truncated. */
   async function note(request: string, response: Response): Promise<void> {
     for (const { request: pattern, action, idOf } of promised) {
       const match = pattern.exec(request);

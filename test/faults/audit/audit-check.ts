@@ -9,7 +9,7 @@ import { violations } from '../vault/violations.ts';
 
 const sealLimitMs = 60_000;
 
-/** As the superuser, whom no row-level security binds. */
+/** Runs one query as the superuser, which row-level security does not restrict. */
 export async function query<Row extends object>(
   { databases }: VaultProcesses,
   text: string,
@@ -23,7 +23,7 @@ export async function query<Row extends object>(
   }
 }
 
-/** Waits until the backlog is gone; gives the number of entries. */
+/** Waits until no entry is pending. Resolves with the number of entries. */
 export async function untilSealed(vault: VaultProcesses): Promise<number> {
   const pending = "select id from audit_entries where state = 'PENDING' limit 1";
   await until(async () => (await query(vault, pending)).length === 0, {
@@ -31,11 +31,17 @@ export async function untilSealed(vault: VaultProcesses): Promise<number> {
     timeoutMs: sealLimitMs,
     intervalMs: 100,
   });
-  const [row] = await query<{ count: string }>(vault, 'select count(*) from audit_entries');
+  const [row] = await query<{ readonly count: string }>(
+    vault,
+    'select count(*) from audit_entries',
+  );
   return Number(row?.count);
 }
 
-/** Every committed action has one sealed entry, and nothing else has one. */
+/**
+ * Asserts that every committed action has exactly one sealed entry, and that no other entries
+ * exist.
+ */
 export async function assertNoViolation(t: ExecutionContext, vault: VaultProcesses): Promise<void> {
   for (const [what, text] of Object.entries(violations)) {
     t.deepEqual(await query(vault, text), [], what);
@@ -43,12 +49,12 @@ export async function assertNoViolation(t: ExecutionContext, vault: VaultProcess
 }
 
 interface StoredProof {
-  id: string;
-  entryCanonical: string;
-  entryHash: string;
-  hsmSignature: string;
-  hsmKeyId: string;
-  publicKey: string;
+  readonly id: string;
+  readonly entryCanonical: string;
+  readonly entryHash: string;
+  readonly hsmSignature: string;
+  readonly hsmKeyId: string;
+  readonly publicKey: string;
 }
 
 const proofs = `
@@ -56,7 +62,9 @@ const proofs = `
     e.key_id as "hsmKeyId", public_key as "publicKey"
   from audit_entries e left join signing_keys k on k.key_id = e.key_id`;
 
-/** Each entry verifies by the client's own code, under keys of the public registry. */
+/**
+ * Asserts that each entry verifies with the client's own code under a key of the public registry.
+ */
 export async function assertProofsVerify(
   t: ExecutionContext,
   vault: VaultProcesses,

@@ -1,24 +1,28 @@
-/** As `violations`, of keys and of the log as a whole, whatever was killed meanwhile. */
+/**
+ * Queries for violations about keys and the log as a whole, in addition to `violations`. Each must
+ * return no rows, whatever was killed.
+ */
 export const auditViolations = {
-  'an entry whose text is not of its row': `
+  'an entry whose text differs from its row': `
     select id from audit_entries e, lateral (select canonical::json as text) c
     where (text->>'id', text->>'action', text->'resource'->>'id', (text->>'seq')::bigint)
       is distinct from (e.id::text, e.action, e.resource_id, e.seq)`,
-  'an entry that a key signed outside of its time': `
+  'an entry that a key signed while it was not active': `
     select id from audit_entries e left join signing_keys k on k.key_id = e.key_id
     where k.purpose is distinct from 'audit' or k.activated_at is null
       or e.sealed_at < k.activated_at or e.sealed_at > k.retired_at`,
-  'an entry that used up an attempt': 'select id from audit_entries where attempts > 0',
-  'a key without its entry, or with two': `
+  'an entry with a failed attempt': 'select id from audit_entries where attempts > 0',
+  'a key without exactly one entry of its creation': `
     select key_id from signing_keys k where 1 <> (
       select count(*) from audit_entries where action = 'key.created' and resource_id = k.key_id)`,
-  'a rotated key that was not activated once': `
+  'a rotated key without exactly one entry of its activation': `
     select key_id from signing_keys k where generation > 1 and state <> 'CREATED' and 1 <> (
-      select count(*) from audit_entries where action = 'key.activated' and resource_id = k.key_id)`,
-  'a retired key that was not retired once': `
+      select count(*) from audit_entries
+      where action = 'key.activated' and resource_id = k.key_id)`,
+  'a retired key without exactly one entry of its retirement': `
     select key_id from signing_keys k where state = 'RETIRED' and 1 <> (
       select count(*) from audit_entries where action = 'key.retired' and resource_id = k.key_id)`,
-  'a login without its entry': `
+  'a login without an entry': `
     select id from login_sessions s where not exists (
       select from audit_entries where action = 'auth.login' and resource_id = s.id::text)`,
   'entries that are counted twice or never': `
@@ -28,7 +32,7 @@ export const auditViolations = {
     where counted <> sealed`,
 };
 
-/** How many entries each action must have left. */
+/** The rows that each action must have left one entry for. */
 export const committedRows = {
   'account.activated': `accounts where status = 'ACTIVE'`,
   'auth.login': 'login_sessions',

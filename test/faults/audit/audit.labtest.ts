@@ -15,19 +15,19 @@ import {
   type Part,
   type ReplicatedVault,
 } from '../vault/replicated-vault.ts';
-import { seed, seededRandom } from '../../support/runs/rounds.ts';
+import { numberFrom, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createAccount, logIn, type Account } from '../vault/user.ts';
 
-const rounds = Number(process.env['ROUNDS'] || 4);
-/** Well within the life of an access token. */
+const rounds = numberFrom('ROUNDS', 4);
+/** Rounds per login: a login must end well within the life of its access token. */
 const roundsOfLoad = 10;
 const roundsOfKey = 2;
 const users = 2;
-/** Nobody waits for the lease of a dead process: there is other work. */
+/** Retries often and without a long wait, as nobody waits for the lease of a dead process. */
 const retry: RetryPolicy = { ...defaultRetry, attempts: 20, sleep: () => delay(100) };
 const random = seededRandom(seed);
 
-test('whatever is killed, each action has one entry that one key sealed in its time', async (t) => {
+test('each action has one entry sealed by an active key, whatever is killed', async (t) => {
   t.timeout(120_000 + rounds * 60_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using vault = await startReplicatedVault(testStack());
@@ -52,10 +52,12 @@ test('whatever is killed, each action has one entry that one key sealed in its t
   const entries = await untilSealed(vault);
   await assertLog(t, vault, answered, random);
   t.true(answered.actions.size > rounds);
-  t.log(`${entries} entries, ${answered.actions.size} of them answered for`);
+  t.log(`${entries} entries, ${answered.actions.size} of them confirmed in responses`);
 });
 
-/** Half of the people log in at one app and half at the other; all else goes to either. */
+/**
+ * Starts one load per app. Half of the people log in at each app; all other requests go to either.
+ */
 async function startLoads(
   vault: ReplicatedVault,
   accounts: readonly Account[],
@@ -74,7 +76,10 @@ async function startLoads(
   );
 }
 
-/** One or two parts die under load and come back; a user and, now and then, a key are new meanwhile. */
+/**
+ * Kills one or two parts under load and restarts them. Meanwhile a new user stores an envelope and,
+ * in some rounds, the audit key is rotated.
+ */
 async function killParts(
   vault: ReplicatedVault,
   answered: AnsweredActions,
@@ -97,14 +102,14 @@ async function killParts(
   await untilReady(vault);
 }
 
-/** In the order in which they are to come back. */
+/** Picks one or two parts, in the order in which they must be restarted. */
 function pickVictims(parts: readonly Part[]): Part[] {
   const pick = () => parts.at(random() * parts.length);
   const picked = new Set(random() < 0.5 ? [pick()] : [pick(), pick()]);
   return parts.filter((part) => picked.has(part));
 }
 
-/** Each request goes to one of the apps. */
+/** Returns a fetch that sends each request to a random app. */
 function spread({ baseUrls }: ReplicatedVault): typeof globalThis.fetch {
   return (input, init) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
@@ -121,7 +126,10 @@ function untilReady({ baseUrls }: ReplicatedVault): Promise<boolean> {
   return until(areReady, { what: 'both apps', timeoutMs: 60_000, intervalMs: 100 });
 }
 
-/** What was away or in the hands of the dead, or was done although the answer to it was lost. */
+/**
+ * Failures that are allowed: a part was down, a dead process held the work, or the action was done
+ * but its response was lost.
+ */
 const expected = [
   /: The server could not be reached/,
   /: 503 /,

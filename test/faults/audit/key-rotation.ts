@@ -8,7 +8,7 @@ import type { ReplicatedVault } from '../vault/replicated-vault.ts';
 const Key = z.object({ keyId: z.string() });
 const path = '/v1/internal/keys';
 
-/** Exchanges the audit key for a new one, however often each step has to be tried. */
+/** Rotates the audit key, retrying each step until it succeeds. */
 export async function rotateAuditKey(
   { baseUrl, internalKey }: ReplicatedVault,
   fetch: typeof globalThis.fetch,
@@ -18,7 +18,7 @@ export async function rotateAuditKey(
   const headers = { 'x-internal-api-key': internalKey };
   const create = () =>
     http.json(Key, { method: 'POST', path, headers, json: { purpose: 'audit' } });
-  // A key whose answer is lost stays unused.
+  // A key whose response is lost stays unused.
   const { keyId } = await insist('the next audit key', create);
   await insist('its activation', () => activate(http, keyId, headers));
 }

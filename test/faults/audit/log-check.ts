@@ -7,9 +7,9 @@ import type { ReplicatedVault } from '../vault/replicated-vault.ts';
 import { assertSealsVerify } from './seals-check.ts';
 
 /**
- * Once nothing waits any more: every committed action has one entry, sealed by a key in its time, and
- * so has everything that was answered for.
- * @param random from 0 to 1.
+ * Asserts, once no entry is pending, that every committed or confirmed action has exactly one
+ * entry, sealed by a key while it was active.
+ * @param random Returns a number from 0 to 1.
  */
 export async function assertLog(
   t: ExecutionContext,
@@ -31,7 +31,7 @@ export async function assertLog(
 async function assertCounts(t: ExecutionContext, vault: ReplicatedVault): Promise<void> {
   const counts: string[] = [];
   for (const [action, rows] of Object.entries(committedRows)) {
-    const [found] = await query<{ entries: string; committed: string }>(
+    const [found] = await query<{ readonly entries: string; readonly committed: string }>(
       vault,
       `select (select count(*) from audit_entries where action = '${action}') as entries,
          (select count(*) from ${rows}) as committed`,
@@ -42,13 +42,13 @@ async function assertCounts(t: ExecutionContext, vault: ReplicatedVault): Promis
   t.log(counts.join(', '));
 }
 
-/** What somebody was told was done is in the log, once. */
+/** Asserts that every action confirmed in a response is in the log exactly once. */
 async function assertAnswered(
   t: ExecutionContext,
   vault: ReplicatedVault,
   { actions }: AnsweredActions,
 ): Promise<void> {
-  const rows = await query<{ entry: string; count: string }>(
+  const rows = await query<{ readonly entry: string; readonly count: string }>(
     vault,
     `select action || ' ' || resource_id as entry, count(*) from audit_entries group by 1`,
   );

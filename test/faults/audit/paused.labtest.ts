@@ -9,11 +9,11 @@ import { rotateAuditKey } from './key-rotation.ts';
 import { startLoad } from '../vault/load.ts';
 import { assertLog } from './log-check.ts';
 import { startReplicatedVault, type ReplicatedVault } from '../vault/replicated-vault.ts';
-import { seed, seededRandom } from '../../support/runs/rounds.ts';
+import { numberFrom, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createAccount, logIn } from '../vault/user.ts';
 
-const rounds = Number(process.env['ROUNDS'] || 3);
-/** Longer than the lease of a batch, and than Postgres leaves a transaction idle. */
+const rounds = numberFrom('ROUNDS', 3);
+/** Longer than the lease of a batch, and than Postgres keeps an idle transaction open. */
 const pauseMs = 36_000;
 const retry: RetryPolicy = { ...defaultRetry, attempts: 20, sleep: () => delay(100) };
 const random = seededRandom(seed);
@@ -29,7 +29,10 @@ const victims: readonly Victim[] = [
   { name: 'the signer', find: ({ signer }) => signer.pid },
 ];
 
-/** What was away, or was done although the answer to it came too late. */
+/**
+ * Failures that are allowed: a part was down, or the action was done but its response came too
+ * late.
+ */
 const expected = [
   /: The server could not be reached/,
   /: 503 /,
@@ -37,7 +40,7 @@ const expected = [
   /^certify: 409 document_sealed$/,
 ];
 
-test('whatever is paused beyond its leases, each action has one entry that one key sealed in its time', async (t) => {
+test('each action has one entry sealed by an active key, whatever is paused', async (t) => {
   t.timeout(120_000 + rounds * 120_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using vault = await startReplicatedVault(testStack());
@@ -52,12 +55,12 @@ test('whatever is paused beyond its leases, each action has one entry that one k
       startLoad(baseUrl, people.slice(index, index + 1), random),
     );
     const victim = victims[round % victims.length];
-    if (victim === undefined) throw new Error('there is nothing to pause');
+    if (victim === undefined) throw new Error('there is no victim to pause');
     try {
       await delay(2_000 + 1_000 * random());
       const pid = await victim.find(vault);
       process.kill(pid, 'SIGSTOP');
-      // At the app that goes on.
+      // Goes to the app that is not paused.
       const changed = rotateAuditKey(vault, fetch);
       await delay(pauseMs);
       resume(pid);
@@ -73,14 +76,14 @@ test('whatever is paused beyond its leases, each action has one entry that one k
   }
   const entries = await untilSealed(vault);
   await assertLog(t, vault, answered, random);
-  t.log(`${entries} entries, ${answered.actions.size} of them answered for`);
+  t.log(`${entries} entries, ${answered.actions.size} of them confirmed in responses`);
 });
 
 function isUnexpected(failure: string): boolean {
   return expected.every((pattern) => !pattern.test(failure));
 }
 
-/** The signer ends an HSM process that does not answer. */
+/** Resumes a process, which may be gone: the signer kills an HSM process that does not respond. */
 function resume(pid: number): void {
   try {
     process.kill(pid, 'SIGCONT');
@@ -89,7 +92,7 @@ function resume(pid: number): void {
   }
 }
 
-/** The signer's child. */
+/** Returns the process id of the signer's child. */
 async function findChild(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return Number(children.trim().split(' ')[0]);

@@ -9,9 +9,9 @@ import type { VaultProcesses } from '../../support/processes/vault-processes.ts'
 const opensslSample = 50;
 
 /**
- * Each seal verifies under the key of its id in the public registry: all by Node's OpenSSL, some by
- * its command. Answers the proofs by their ids.
- * @param random from 0 to 1; chooses those.
+ * Asserts that each seal verifies under the key of its id in the public registry: all with Node's
+ * OpenSSL, and a sample with the openssl command. Resolves with the proofs by their ids.
+ * @param random Returns a number from 0 to 1, which chooses the sample.
  */
 export async function assertSealsVerify(
   t: ExecutionContext,

@@ -16,7 +16,10 @@ import {
 
 const forms = 4;
 const fileBytes = 128 * MiB;
-/** Two parts of 8 MiB a form, and what collections leave for a while; the files would be 512 MiB. */
+/**
+ * MiB that forms may add: two parts of 8 MiB a form, and garbage not yet collected. The files
+ * together have 512 MiB.
+ */
 const formsMiB = 300;
 const downloadsMiB = 80;
 
@@ -24,7 +27,7 @@ const zeros = Buffer.alloc(MiB);
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('files pass through the process by form and download without staying in it', async (t) => {
+onLinux('forms and downloads stream files through the process, not into memory', async (t) => {
   t.timeout(180_000);
   const vault = await startVault();
   t.teardown(() => vault.stop());
@@ -33,7 +36,7 @@ onLinux('files pass through the process by form and download without staying in 
   t.teardown(() => replica.process.stop());
   const { pid } = replica.process;
 
-  /** How much more memory the process had at its peak during the work, in MiB. */
+  /** Returns by how many MiB the work raised the peak memory of the process. */
   async function growth(work: () => Promise<void>): Promise<number> {
     resetPeakMemory(pid);
     const before = peakMemoryBytes(pid);
@@ -54,7 +57,7 @@ onLinux('files pass through the process by form and download without staying in 
     return String(body.id);
   }
 
-  // The threads that hash are there from now on.
+  // Starts the hashing threads before the measurement.
   await Promise.all([send(MiB), send(MiB)]);
   let ids: string[] = [];
   const uploading = await growth(async () => {
@@ -68,7 +71,8 @@ onLinux('files pass through the process by form and download without staying in 
     const idle = await Promise.all(ids.map(() => openSocket(replica.baseUrl)));
     for (const [index, socket] of idle.entries()) {
       socket.write(
-        `GET /v1/documents/${ids[index]}/download HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`,
+        `GET /v1/documents/${ids[index]}/download HTTP/1.1\r\nHost: a\r\n` +
+          `Authorization: ${authorization}\r\n\r\n`,
       );
       await once(socket, 'readable');
     }

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { numberFrom } from '../../support/runs/rounds.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { peakMemoryBytes } from '../../support/processes/process-figures.ts';
 import { createAccount, logIn } from '../vault/user.ts';
@@ -7,23 +8,26 @@ import { startVaultProcesses } from '../../support/processes/vault-processes.ts'
 
 const mebibyte = 2 ** 20;
 const partBytes = 16 * mebibyte;
-const smallParts = Number(process.env['SMALL_MEBIBYTES'] || 256) / 16;
-const largeParts = Number(process.env['LARGE_MEBIBYTES'] || 512) / 16;
+const smallParts = numberFrom('SMALL_MEBIBYTES', 256) / 16;
+const largeParts = numberFrom('LARGE_MEBIBYTES', 512) / 16;
 const slackBytes = 32 * mebibyte;
 
-/** Of a fresh app that takes one file of that many parts, eight at a time, and hashes it. */
+/**
+ * Returns the peak memory of a fresh app that receives one file of that many parts, eight at a
+ * time, and hashes it.
+ */
 async function peakOfUpload(t: ExecutionContext, parts: number): Promise<number> {
   await using vault = await startVaultProcesses(testStack());
   const { session } = await logIn(vault, await createAccount(vault));
   const { fileHash, part } = await storeParts(session, { parts, partBytes, concurrency: 8 });
   const peak = peakMemoryBytes(vault.app.pid);
-  t.is(fileHash, await hashWithOpenssl(part, parts), 'the hash is that of OpenSSL');
+  t.is(fileHash, await hashWithOpenssl(part, parts), 'the hash is the one OpenSSL computes');
   return peak;
 }
 
 /**
- * When a collection happens to fall moves a peak by some tens of MiB either way; memory that grows
- * with the file would show in every pair.
+ * Number of tries. The moment of a garbage collection moves a peak by some tens of MiB either way;
+ * memory that grows with the file would show in every pair.
  */
 const pairs = 3;
 
@@ -35,7 +39,8 @@ test('the memory of the app does not grow with the file', async (t) => {
     const large = await peakOfUpload(t, largeParts);
     growths.push(large - small);
     t.log(
-      `${smallParts * 16} MiB: ${toMebibytes(small)}; ${largeParts * 16} MiB: ${toMebibytes(large)}`,
+      `${smallParts * 16} MiB: ${toMebibytes(small)}; ` +
+        `${largeParts * 16} MiB: ${toMebibytes(large)}`,
     );
   }
   t.true(growths.some((growth) => growth <= slackBytes));

@@ -10,7 +10,7 @@ import { peakMemoryBytes, resetPeakMemory } from '../../support/processes/proces
 const parts = 4;
 const partBytes = 100 * MiB;
 
-/** Writes as fast as the server takes it. */
+/** Writes a part as fast as the server reads it. */
 async function sendBody({ request }: SlowPart): Promise<void> {
   const chunk = bytesOf(MiB);
   for (let sent = 0; sent < partBytes; sent += chunk.length) {
@@ -21,7 +21,7 @@ async function sendBody({ request }: SlowPart): Promise<void> {
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('parts of 100 MiB pass through the process without staying in it', async (t) => {
+onLinux('parts of 100 MiB pass through the process without staying in memory', async (t) => {
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const api = await createApi(vault);

@@ -1,25 +1,29 @@
-/** Each selects what no purge may leave behind, wherever it was cut off. */
+/**
+ * Queries that return what no purge may leave behind, wherever it was interrupted. Each must return
+ * no rows.
+ */
 export const purgeViolations = {
   'an account without its registration': `
     select id from accounts where status = 'PENDING_VALIDATION' and not exists (
       select from registrations where account_id = accounts.id)`,
-  'an account that is there and has an erased entry': `
+  'an existing account with an erased entry': `
     select id from audit_entries where canonical is null and exists (
       select from accounts where id = user_id)`,
-  'an account that is there and has no entry': `
-    select id from accounts where not exists (select from audit_entries where user_id = accounts.id)`,
-  'an account that is gone and has an entry to read': `
+  'an existing account without an entry': `
+    select id from accounts where not exists (
+      select from audit_entries where user_id = accounts.id)`,
+  'a purged account with a readable entry': `
     select id from audit_entries where canonical is not null and action = 'account.registered'
     and not exists (select from accounts where id = user_id)`,
-  'an account that is gone and has a sequence': `
+  'a purged account with a sequence': `
     select user_id from audit_sequences where resource_type = 'account' and not exists (
       select from accounts where id = user_id)`,
-  'a mail to an account that is gone': `
+  'an e-mail to a purged account': `
     select id from outbox where user_id is not null and not exists (
       select from accounts where id = user_id)`,
   'an erased entry without hash or signature': `
     select id from audit_entries where canonical is null and (hash is null or signature is null)`,
-  'a run whose counts are not those of its entries': `
+  'a run whose counts differ from its entries': `
     select id from purge_runs r where
       (purged_accounts, removed_audit_traces, removed_emails) <> (
         select coalesce(sum((data->>'purgedAccounts')::int), 0),
@@ -27,7 +31,7 @@ export const purgeViolations = {
           coalesce(sum((data->>'removedEmails')::int), 0)
         from audit_entries e, lateral (select canonical::json->'data' as data) d
         where action = 'account.purged' and resource_id = r.id::text)`,
-  'counts that are not what is gone': `
+  'counts that differ from the erased entries': `
     select erased, counted from
       (select count(*) as erased, count(distinct user_id) as accounts
         from audit_entries where canonical is null) e,

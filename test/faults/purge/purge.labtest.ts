@@ -17,7 +17,7 @@ import {
 const expiredAccounts = 3_000;
 const random = seededRandom(seed);
 
-test('a purge that is killed leaves every account whole or gone, and the next one ends it', async (t) => {
+test('a killed purge leaves accounts whole or purged, and the next run completes it', async (t) => {
   t.timeout(60_000 + rounds * 120_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   const keys = await createKeyFile();
@@ -43,7 +43,7 @@ async function killPurge(
   const before = await count(vault, 'purged_accounts from purge_runs');
   const stop = new AbortController();
   const registering = registerSteadily(fetch, vault.baseUrl, stop.signal);
-  // Two of them, that share the work.
+  // Starts two concurrent purges, which share the work.
   const cutOff = Promise.allSettled([purge(), purge()]);
 
   const killAt = before + 1 + Math.floor(random() * expiredAccounts * 0.8);
@@ -68,7 +68,7 @@ async function killPurge(
   t.is(status, 200, text);
   t.like(body, { purgedAccounts: left });
   t.is(await count(vault, "1 from accounts where email like '%@example.org'"), 0);
-  // Those that the killed app had in hand: their lease ends now.
+  // Ends the leases of the messages that the killed app was working on.
   await query(vault, "update outbox set available_at = now() where kind = 'registration'");
   await untilKept(vault, registered);
   await assertNoViolation(t, vault);
@@ -81,14 +81,14 @@ async function assertNoViolation(t: ExecutionContext, vault: VaultProcesses): Pr
 }
 
 async function count(vault: VaultProcesses, what: string): Promise<number> {
-  const [row] = await query<{ sum: number | null }>(
+  const [row] = await query<{ readonly sum: number | null }>(
     vault,
     `select sum(n)::int from (select ${what}) x (n)`,
   );
   return row?.sum ?? 0;
 }
 
-/** A commit that the killed process had sent may still be under way. */
+/** Waits until the killed app's connections end, as a commit it had sent may still be running. */
 function untilDisconnected(vault: VaultProcesses): Promise<boolean> {
   const connected = `select 1 from pg_stat_activity
     where datname = current_database() and usename in ('probatio_app', 'probatio_service')`;
@@ -98,13 +98,13 @@ function untilDisconnected(vault: VaultProcesses): Promise<boolean> {
   });
 }
 
-/** Whoever registered meanwhile has an account that waits. */
+/** Waits until everyone who registered during the purge has a pending account. */
 async function untilKept(vault: VaultProcesses, emails: readonly string[]): Promise<void> {
   const pending = "select email from accounts where status = 'PENDING_VALIDATION'";
   await until(
     async () => {
       const kept = new Set(
-        (await query<{ email: string }>(vault, pending)).map((row) => row.email),
+        (await query<{ readonly email: string }>(vault, pending)).map((row) => row.email),
       );
       return emails.every((email) => kept.has(email));
     },

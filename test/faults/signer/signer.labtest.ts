@@ -5,7 +5,7 @@ import { defaultRetry } from '../../../client/http/retry.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
 import { startLoad, type Action, type LoadReport } from '../vault/load.ts';
-import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
+import { numberFrom, rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { createAccount, logIn, type Account } from '../vault/user.ts';
 import {
   startVaultProcesses,
@@ -13,14 +13,14 @@ import {
 } from '../../support/processes/vault-processes.ts';
 
 const users = 3;
-const outageMs = Number(process.env['OUTAGE_SECONDS'] || 2) * 1000;
-/** A certification waits this long for its signature. */
+const outageMs = numberFrom('OUTAGE_SECONDS', 2) * 1000;
+/** Milliseconds that a certification waits for its signature. */
 const certificationWaitMs = 5_000;
-/** So that every refusal is seen. */
+/** Without retries, so that every refusal is seen. */
 const retry = { ...defaultRetry, attempts: 1 };
 const random = seededRandom(seed);
 
-test('a killed signer loses no entry, doubles none, and stops only logins and certifications', async (t) => {
+test('a killed signer loses and doubles no entry; only logins and certificates stop', async (t) => {
   t.timeout(60_000 + rounds * (outageMs + 60_000));
   t.log(`SEED=${seed} ROUNDS=${rounds} OUTAGE_SECONDS=${outageMs / 1000}`);
   await using vault = await startVaultProcesses(testStack());
@@ -36,7 +36,7 @@ async function killSigner(t: ExecutionContext, vault: VaultProcesses, accounts: 
     await delay(500 + 1_000 * random());
     await vault.signer.kill();
     await delay(outageMs);
-    // Documents are stored and read meanwhile, and logins told to come again.
+    // Meanwhile documents are still stored and read, and logins get a 503.
     await Promise.all([
       untilMore(report.succeeded, 'store'),
       untilMore(report.succeeded, 'read'),
@@ -44,7 +44,7 @@ async function killSigner(t: ExecutionContext, vault: VaultProcesses, accounts: 
     ]);
     const refused = report.postponed.certify;
     await vault.signer.start();
-    if (outageMs > certificationWaitMs) t.true(refused > 0, 'certifications too');
+    if (outageMs > certificationWaitMs) t.true(refused > 0, 'certifications were refused too');
     await delay(500 + 1_000 * random());
   } finally {
     await load.stop();
@@ -56,18 +56,21 @@ async function killSigner(t: ExecutionContext, vault: VaultProcesses, accounts: 
   t.log(summary(report, entries));
   await assertNoViolation(t, vault);
   await assertProofsVerify(t, vault);
-  const logins = await query<{ id: string }>(
+  const logins = await query<{ readonly id: string }>(
     vault,
     "select resource_id as id from audit_entries where action = 'auth.login'",
   );
   const recorded = new Set(logins.map(({ id }) => id));
   const unrecorded = report.loginIds.filter((id) => !recorded.has(id));
-  t.deepEqual(unrecorded, [], 'each login has its entry');
+  t.deepEqual(unrecorded, [], 'each login has an audit entry');
 }
 
 async function untilMore(counts: Record<Action, number>, action: Action): Promise<void> {
   const before = counts[action];
-  await until(() => counts[action] > before, { what: `more of ${action}`, timeoutMs: 30_000 });
+  await until(() => counts[action] > before, {
+    what: `another success or refusal of ${action}`,
+    timeoutMs: 30_000,
+  });
 }
 
 function summary({ succeeded, postponed }: LoadReport, entries: number): string {
@@ -75,5 +78,6 @@ function summary({ succeeded, postponed }: LoadReport, entries: number): string 
     Object.entries(counts)
       .map(([name, count]) => `${name} ${String(count)}`)
       .join(', ');
-  return `succeeded: ${list(succeeded)}; 503: ${list(postponed)}; entries sealed so far: ${entries}`;
+  const actions = `succeeded: ${list(succeeded)}; 503: ${list(postponed)}`;
+  return `${actions}; entries sealed so far: ${entries}`;
 }

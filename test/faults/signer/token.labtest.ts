@@ -18,7 +18,7 @@ import {
 } from '../../support/processes/vault-processes.ts';
 
 const users = 2;
-/** So that every refusal is seen. */
+/** Without retries, so that every refusal is seen. */
 const retry = { ...defaultRetry, attempts: 1 };
 const random = seededRandom(seed);
 const Alerts = z.object({ alerts: z.array(z.object({ code: z.string() })) });
@@ -26,13 +26,13 @@ const Alerts = z.object({ alerts: z.array(z.object({ code: z.string() })) });
 interface Stage {
   readonly vault: VaultProcesses;
   readonly people: readonly User[];
-  /** Their codes. */
+  /** Resolves with the codes of the alerts. */
   readAlerts(): Promise<string[]>;
-  /** Of the dead-letter queue. */
+  /** Resolves with the statistics of the dead-letter queue. */
   readStats(): Promise<unknown>;
 }
 
-test('a token that goes away and comes back delays signatures and nothing else', async (t) => {
+test('a token that disappears for a while delays signatures and nothing else', async (t) => {
   t.timeout(60_000 + rounds * 240_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using resources = new AsyncDisposableStack();
@@ -47,7 +47,7 @@ test('a token that goes away and comes back delays signatures and nothing else',
   const signerEnvironment = {
     ...fixture.environment,
     ...server.environment,
-    // A token that hangs is given up soon.
+    // The signer soon gives up an operation of a token that hangs.
     SIGNER_OPERATION_TIMEOUT_MS: '2000',
   };
   const settings = {
@@ -95,8 +95,8 @@ async function loseToken(
       await untilSeen('a refused login', () => report.postponed.login > 0);
       await untilSeen('a refused certification', () => report.postponed.certify > 0);
       const { store, read } = report.succeeded;
-      await untilSeen('documents stored all the same', () => report.succeeded.store > store);
-      await untilSeen('documents read all the same', () => report.succeeded.read > read);
+      await untilSeen('documents stored during the outage', () => report.succeeded.store > store);
+      await untilSeen('documents read during the outage', () => report.succeeded.read > read);
       await untilSeen('the alert', async () => (await readAlerts()).includes('sealing_paused'));
       t.is((await countBreaks(vault)).opened, before.opened + 1, 'the breaker opened once');
     } finally {
@@ -124,10 +124,10 @@ async function loseToken(
   );
 }
 
-/** How often the app said that it cannot seal, and that it can again. */
+/** Counts how often the app logged that sealing paused, and that it resumed. */
 async function countBreaks({
   logFile,
-}: VaultProcesses): Promise<{ opened: number; closed: number }> {
+}: VaultProcesses): Promise<{ readonly opened: number; readonly closed: number }> {
   const log = await readFile(logFile, 'utf8');
   const count = (message: string) => log.split(`"msg":"${message}"`).length - 1;
   return { opened: count('sealing pauses'), closed: count('sealing goes on') };

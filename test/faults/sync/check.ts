@@ -5,14 +5,14 @@ import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import type { WireWrite } from './network.ts';
 import type { Act, Choice, Seen, SyncRecord } from './record.ts';
 
-/** One version of an object, in plaintext, and the write that made it. */
+/** One version of an object in plaintext, and the write that made it. */
 export interface Version {
   readonly version: number;
   readonly data: Seen;
   readonly write: WireWrite;
 }
 
-/** The versions of every object, from what the vault answered; each as a list in order. */
+/** Returns the versions of every object in order, as the vault's responses told them. */
 export async function versionsOf(
   { writes }: SyncRecord,
   encryption: ObjectEncryption,
@@ -37,12 +37,13 @@ export async function versionsOf(
   );
 }
 
-/** Fields that rules of the vault settle. */
+/** Fields whose conflicts the vault settles by a rule. */
 const ruled = new Set(['/title', '/tags', '/count']);
 
 /**
- * Each change of a field that a version made is what its device was asked for, by somebody who saw
- * what it replaces, or who was asked; or a rule settled it. Answers what is not.
+ * Returns changes of fields that nothing explains. A change is explained if the device that made it
+ * was asked for it when it saw the replaced value, or chose it in a conflict, or if a rule of the
+ * vault settled it.
  */
 export function unexplainedChanges(
   { acts, choices, begun }: SyncRecord,
@@ -69,8 +70,8 @@ export function unexplainedChanges(
 }
 
 /**
- * Each change that a client said it keeps is in some version, or its own device went on from it, or
- * chose another, or a rule did. Answers what is lost.
+ * Returns changes that a client had acknowledged and that were lost. A change is not lost if some
+ * version has it, if its own device later changed or chose another value, or if a rule settled it.
  */
 export function lostActs(
   { acts, choices, givenUp, writes }: SyncRecord,
@@ -91,7 +92,7 @@ export function lostActs(
       .filter((leaf) => {
         const value = valueOf(after, leaf);
         if (reached.some(({ data }) => isSame(valueOf(data, leaf), value))) return false;
-        // What others removed too, or the vault never had, is gone all the same.
+        // A removal also counts as done if others removed the value, or the vault never had it.
         const isStill = isSame(valueOf(all.at(-1)?.data, leaf), valueOf(seen, leaf));
         if (value === undefined && !isStill) return false;
         const left = (step: Step) =>
@@ -105,8 +106,8 @@ export function lostActs(
 }
 
 /**
- * Encryption is random, so that a write with the very delta of an earlier version, ciphertext and all,
- * is that one done again under another request. Answers what was.
+ * Returns versions that repeat an earlier write. Encryption is random, so equal ciphertext in a
+ * delta means that one write was applied again under another request.
  */
 export function repeatedWrites(versions: readonly Version[]): string[] {
   const known = new Set<string>();
@@ -120,7 +121,7 @@ export function repeatedWrites(versions: readonly Version[]): string[] {
   });
 }
 
-/** What a device made of what, of the object or of a place in it. */
+/** A change that a device made to an object, or to the place `at` in it. */
 interface Step {
   readonly at: string;
   readonly from: unknown;
@@ -143,7 +144,7 @@ function stepsOf(
   ];
 }
 
-/** Whether steps lead from one value of the leaf to another. */
+/** Returns whether steps lead from one value of the leaf to another. */
 function isReachable(steps: readonly Step[], leaf: string, from: unknown, to: unknown): boolean {
   const reached: unknown[] = [to];
   for (const value of reached) {
@@ -167,7 +168,10 @@ function changedLeaves(before: Seen, after: Seen): string[] {
   return [...leaves].filter((leaf) => !isSame(valueOf(before, leaf), valueOf(after, leaf)));
 }
 
-/** The leaf at a pointer, of a value that is at `at`; undefined where an object is, even an empty one. */
+/**
+ * Returns the leaf at `pointer` of a value located at `at`; undefined if an object is there, even
+ * an empty one.
+ */
 function valueOf(value: unknown, pointer: string, at = ''): unknown {
   if (!isWithin(pointer, at)) return undefined;
   const found = valueAt(value, pointer.slice(at.length));

@@ -16,7 +16,7 @@ const impatient: RetryPolicy = {
   random: () => 0,
 };
 
-/** Thrown by what a killed process was about; nobody would see it. */
+/** Thrown in place of the work of a killed process, where nobody would see it. */
 export class KilledError extends Error {
   override readonly name = 'KilledError';
 }
@@ -24,13 +24,13 @@ export class KilledError extends Error {
 export interface SimulatedDevice {
   readonly deviceId: string;
   readonly network: FaultyNetwork;
-  /** Of this life: another one after each crash. */
+  /** The client of this life; each restart makes a new one. */
   readonly sync: Sync;
-  /** How often it crashed. */
+  /** Number of crashes so far. */
   readonly crashes: number;
-  /** Whether a save was cut off, before or after it was durable. */
+  /** Whether the process was killed during a save, before or after it became durable. */
   readonly isDead: boolean;
-  /** The process ends wherever it is, and another begins with what is in the store. */
+  /** Kills the process wherever it is, and starts another with the contents of the store. */
   restart(): Promise<void>;
 }
 
@@ -39,13 +39,13 @@ export interface SimulatedDeviceOptions {
   readonly userId: string;
   readonly store: SyncStore;
   readonly random: () => number;
-  /** How far this device's clock is ahead. */
+  /** Milliseconds by which this device's clock is ahead. */
   readonly skewMs: number;
   readonly record: (write: WireWrite) => void;
   readonly options: (deviceId: string) => Omit<SyncOptions, 'deviceId' | 'store' | 'now'>;
 }
 
-/** A device of a user's, with the real client on a store that may crash and a network that has faults. */
+/** Starts a device with the real client on a store that may crash and a faulty network. */
 export async function startDevice(settings: SimulatedDeviceOptions): Promise<SimulatedDevice> {
   const { vault, userId, store, random, skewMs, record } = settings;
   const { deviceId, api } = await createDevice(vault, { userId });
@@ -102,7 +102,7 @@ export async function startDevice(settings: SimulatedDeviceOptions): Promise<Sim
     async restart() {
       crashes += 1;
       life.state.isOver = true;
-      // A file that is being written is whole or not: no other test is needed here.
+      // Waits for a save in progress: that a file write is atomic is tested elsewhere.
       await saving;
       life = await begin();
     },

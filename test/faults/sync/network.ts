@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../client/sync/objects/json.ts';
 
-/** A write as it went over the wire, and what the vault made of it. */
+/** A write as it was sent, and the vault's response. */
 export interface WireWrite {
   readonly deviceId: string;
   readonly requestId: string;
@@ -14,7 +14,10 @@ export interface WireWrite {
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
-/** Between a device and the vault: loses requests and answers, and sends some twice, or much later. */
+/**
+ * A network between a device and the vault that loses requests and responses, and sends some
+ * requests twice or much later.
+ */
 export interface FaultyNetwork {
   readonly fetch: typeof globalThis.fetch;
   isOnline: boolean;
@@ -24,9 +27,11 @@ export interface FaultyNetwork {
 interface NetworkOptions {
   readonly deviceId: string;
   readonly random: () => number;
-  /** Whether whoever sends is still alive. */
+  /** Returns whether the sending process is still alive. */
   readonly isAlive: () => boolean;
-  /** Told of every write that the vault answered, whoever got the answer. */
+  /**
+   * Called with every write that the vault answered, even if the device does not get the response.
+   */
   readonly record: (write: WireWrite) => void;
 }
 
@@ -52,7 +57,9 @@ export function createFaultyNetwork(options: NetworkOptions): FaultyNetwork {
       const isTwice = chance > 0.1 && chance < 0.15;
       const copies = isTwice ? [deliver(...args), deliver(...args)] : [deliver(...args)];
       const [response] = await Promise.all(copies);
-      if (!response || !isAlive() || chance < 0.1) throw new TypeError('the answer is lost');
+      if (response === undefined || !isAlive() || chance < 0.1) {
+        throw new TypeError('the response is lost');
+      }
       return response;
     },
   };

@@ -1,21 +1,21 @@
 import type { JsonObject } from '../../../client/sync/objects/json.ts';
 import type { WireWrite } from './network.ts';
 
-/** The data of an object as somebody had it; undefined where it is not there. */
+/** The data of an object as a device had it; undefined if the object does not exist there. */
 export type Seen = JsonObject | undefined;
 
-/** What somebody at a device did to an object, on what they saw of it. */
+/** A change that a device made to an object, with the data it saw. */
 export interface Act {
   readonly deviceId: string;
   readonly objectId: string;
   readonly seen: Seen;
   readonly after: Seen;
   readonly atMs: number;
-  /** Whether the client has said that it is kept; else a crash came in between. */
+  /** Whether the client acknowledged the change; false if a crash came first. */
   isKept: boolean;
 }
 
-/** What a device chose where it could not keep both. */
+/** A device's resolution of a conflict. */
 export interface Choice {
   readonly deviceId: string;
   readonly objectId: string;
@@ -25,13 +25,16 @@ export interface Choice {
   readonly result: unknown;
 }
 
-/** All that happened, as those saw it who did it, and as it went over the wire. */
+/** Everything that happened, as the devices saw it and as it was sent. */
 export interface SyncRecord {
   readonly acts: Act[];
   readonly choices: Choice[];
-  /** Objects whose changes a device gave up when another one had deleted them: `device object`. */
+  /**
+   * Objects, as `deviceId objectId`, whose changes a device dropped because another one had deleted
+   * them.
+   */
   readonly givenUp: Set<string>;
-  /** What objects began with, also those whose id a crash kept from being told. */
+  /** Initial data of objects, including those whose id a crash kept from being recorded. */
   readonly begun: Seen[];
   readonly writes: WireWrite[];
 }

@@ -13,14 +13,14 @@ const writers = 8;
 const readers = 3;
 const auth = { issuer: 'http://vault.test', audience: 'probatio' };
 
-/** A change as a reader was told of it. */
+/** A change as a reader received it. */
 interface Seen {
   readonly objectId: string;
   readonly version: number;
   readonly deleted?: true;
 }
 
-test('readers of changes during many commits see each change once and skip none', async (t) => {
+test('readers see each change once and skip none during concurrent commits', async (t) => {
   t.timeout(60_000 + rounds * 60_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   const random = seededRandom(seed);
@@ -44,17 +44,22 @@ test('readers of changes during many commits see each change once and skip none'
   const applied = await writeSteadily(asks.slice(0, writers), { commits, random }).finally(() => {
     isOver = true;
   });
-  const [counted] = await query<{ history: number; counter: number; conflicts: number }>(
+  const [counted] = await query<{
+    readonly history: number;
+    readonly counter: number;
+    readonly conflicts: number;
+  }>(
     vault,
     `select (select count(*)::int from sync_history where status = 'APPLIED') as history,
        (select count(*)::int from sync_history where status = 'CONFLICT') as conflicts,
        (select last_change::int from sync_counters) as counter`,
   );
   t.like(counted, { history: applied, counter: applied });
-  const objects = await query<{ id: string; version: number; deleted: boolean }>(
-    vault,
-    'select object_id as id, version, deleted from sync_objects order by change_seq',
-  );
+  const objects = await query<{
+    readonly id: string;
+    readonly version: number;
+    readonly deleted: boolean;
+  }>(vault, 'select object_id as id, version, deleted from sync_objects order by change_seq');
   const gaps = await query(
     vault,
     `select object_id from sync_history where status = 'APPLIED'
@@ -80,7 +85,7 @@ test('readers of changes during many commits see each change once and skip none'
   }
 });
 
-/** By pages of any size, until one is empty that was asked for after the end. */
+/** Reads pages of random sizes until a page requested after the end of all writes is empty. */
 async function readAll(ask: AskSync, isOver: () => boolean, random: () => number): Promise<Seen[]> {
   const seen: Seen[] = [];
   let cursor = '0';
@@ -88,7 +93,10 @@ async function readAll(ask: AskSync, isOver: () => boolean, random: () => number
     const wasOver = isOver();
     const limit = 1 + Math.floor(random() ** 3 * 1000);
     const { body } = await ask(`?since=${cursor}&limit=${limit}`);
-    const { objects, nextCursor } = body as { objects: Seen[]; nextCursor: string };
+    const { objects, nextCursor } = body as {
+      readonly objects: Seen[];
+      readonly nextCursor: string;
+    };
     if (wasOver && objects.length === 0) return seen;
     seen.push(...objects);
     cursor = nextCursor;

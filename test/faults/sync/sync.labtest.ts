@@ -30,7 +30,7 @@ const rules = {
   },
 };
 
-test('three devices of one user end alike, and lose and double nothing', async (t) => {
+test('three devices of one user converge, and no change is lost or applied twice', async (t) => {
   t.timeout(120_000 + rounds * 60_000);
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using resources = new AsyncDisposableStack();
@@ -69,7 +69,7 @@ test('three devices of one user end alike, and lose and double nothing', async (
     else if (chance < 0.05) device.network.isOnline = !device.network.isOnline;
     else if (chance < 0.3) {
       await syncs.get(device);
-      // What is done meanwhile at this device and others is part of the test.
+      // Further work at this and other devices runs concurrently with this sync on purpose.
       syncs.set(device, untilFault(device.sync.sync()));
     } else await untilFault(act({ device, record, random, next }));
   }
@@ -80,11 +80,11 @@ test('three devices of one user end alike, and lose and double nothing', async (
   const versions = await versionsOf(record, encryption);
   await assertHistory(t, { vault, userId, devices, versions });
   for (const [objectId, all] of versions) {
-    t.deepEqual(repeatedWrites(all), [], 'no write was done twice');
+    t.deepEqual(repeatedWrites(all), [], 'no write was applied twice');
     t.deepEqual(
       unexplainedChanges(record, objectId, all),
       [],
-      'nobody overwrote what they had not seen',
+      'no device overwrote a value it had not seen',
     );
     await assertAlike(t, devices, objectId, all.at(-1)?.data);
   }
@@ -92,7 +92,7 @@ test('three devices of one user end alike, and lose and double nothing', async (
   t.deepEqual(
     lost,
     [],
-    'every change that was kept is in a version, or its device went on from it',
+    'every acknowledged change is in a version, or its device later replaced it',
   );
   t.log(
     `${record.acts.length} changes, ${record.writes.length} requests, ` +
@@ -101,7 +101,7 @@ test('three devices of one user end alike, and lose and double nothing', async (
   );
 });
 
-/** Whatever a device is asked, it picks at random and writes down. */
+/** Returns options that resolve each conflict at random and record the choice. */
 function choices(
   deviceId: string,
   record: SyncRecord,
@@ -131,18 +131,18 @@ function choices(
   };
 }
 
-/** A killed process and a broken network are what is tested; anything else is a fault of the client's. */
+/** Waits for work and tolerates only the tested faults, a killed process and a broken network. */
 async function untilFault(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    // What is about to be changed may just be deleted.
+    // A RangeError is allowed: the object to change may just have been deleted.
     if (error instanceof KilledError || error instanceof RangeError) return;
     if (!(error instanceof ClientError) || error.code !== 'network_error') throw error;
   }
 }
 
-/** All are online and nothing fails any more, until none has anything to say. */
+/** Brings all devices online without faults, and syncs until there are no more changes. */
 async function untilQuiet(t: ExecutionContext, devices: readonly SimulatedDevice[]): Promise<void> {
   for (const device of devices) {
     if (device.isDead) await device.restart();
@@ -157,7 +157,9 @@ async function untilQuiet(t: ExecutionContext, devices: readonly SimulatedDevice
     }
     if (news === 0) return;
   }
-  t.fail(`not quiet: ${JSON.stringify(devices.map(({ sync }) => sync.pending()))}`);
+  t.fail(
+    `the devices do not converge: ${JSON.stringify(devices.map(({ sync }) => sync.pending()))}`,
+  );
 }
 
 interface Ending {
@@ -167,7 +169,10 @@ interface Ending {
   readonly versions: ReadonlyMap<string, readonly Version[]>;
 }
 
-/** Every version is there once, without a gap, by the device and the request that asked for it. */
+/**
+ * Asserts that every version exists once, without gaps, from the device and request that asked for
+ * it.
+ */
 async function assertHistory(
   t: ExecutionContext,
   { vault, userId, devices, versions }: Ending,
@@ -179,7 +184,7 @@ async function assertHistory(
   );
   const applied = rows.filter(({ status }) => status === 'APPLIED');
   const requests = new Set(applied.map((row) => row['sync_request_id']));
-  t.is(requests.size, applied.length, 'no request was done twice');
+  t.is(requests.size, applied.length, 'no request was applied twice');
   const known = new Set<unknown>(devices.map(({ deviceId }) => deviceId));
   t.true(applied.every((row) => known.has(row['device_id'])));
   for (const [objectId, history] of Map.groupBy(applied, (row) => String(row['object_id']))) {
@@ -192,11 +197,12 @@ async function assertHistory(
     );
   }
   t.log(
-    `${applied.length} versions of ${versions.size} objects, ${rows.length - applied.length} conflicts`,
+    `${applied.length} versions of ${versions.size} objects, ` +
+      `${rows.length - applied.length} conflicts`,
   );
 }
 
-/** All devices have what the vault has. */
+/** Asserts that all devices have the object as the vault has it. */
 async function assertAlike(
   t: ExecutionContext,
   devices: readonly SimulatedDevice[],

@@ -10,11 +10,11 @@ export interface Work {
   readonly device: SimulatedDevice;
   readonly record: SyncRecord;
   readonly random: () => number;
-  /** Another value each time. */
+  /** Returns a different value each time. */
   readonly next: () => string;
 }
 
-/** One thing that somebody may do at a device, online or not. */
+/** Does one random thing that a user may do at a device, online or not. */
 export async function act(work: Work): Promise<void> {
   const { device, random } = work;
   const ids = device.sync.list();
@@ -51,7 +51,8 @@ async function change({ device, record, random, next }: Work, objectId: string):
 async function remove({ device, record }: Work, objectId: string): Promise<void> {
   const { deviceId, sync } = device;
   let entry: SyncRecord['acts'][number] | undefined;
-  // A change to the same and the removal at once: nothing comes between what is seen and what is done.
+  // Starts a no-op change and the removal together, so that nothing comes between seeing and
+  // removing.
   const seeing = sync.change(objectId, (seen) => {
     entry = { deviceId, objectId, seen, after: undefined, atMs: Date.now(), isKept: false };
     record.acts.push(entry);
@@ -61,7 +62,10 @@ async function remove({ device, record }: Work, objectId: string): Promise<void>
   if (entry !== undefined) entry.isKept = true;
 }
 
-/** One to three fields set or removed, an object made a value, and a value an object. */
+/**
+ * Makes one to three edits: sets or removes a field, or replaces an object by a value or the
+ * reverse.
+ */
 function edited(data: JsonObject, random: () => number, next: () => string): JsonObject {
   const edits = Array.from({ length: 1 + Math.floor(random() * 3) }, () => random());
   return edits.reduce((after, chance) => {

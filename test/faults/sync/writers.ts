@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { send, type JsonAnswer } from '../../support/http/send.ts';
 
-/** A device that asks for what it wants. */
+/** Sends requests to the sync routes as one device. */
 export type AskSync = (path?: string, json?: object) => Promise<JsonAnswer>;
 
 export function createAskSync(baseUrl: string, token: string, deviceId: string): AskSync {
@@ -15,15 +15,15 @@ export function createAskSync(baseUrl: string, token: string, deviceId: string):
 }
 
 interface WritersOptions {
-  /** Applied writes of all writers together, from which on they stop. */
+  /** Number of applied writes of all writers together at which they stop. */
   readonly commits: number;
   readonly random: () => number;
 }
 
 /**
- * One writer a device until there are enough commits: changes of a few objects that all share, and
- * of the writer's own, which are made and deleted meanwhile. Answers how many writes were applied.
- * Throws what is neither applied nor a conflict.
+ * Runs one writer per device until there are enough commits. Each changes a few shared objects, and
+ * objects of its own that it creates and deletes. Resolves with the number of applied writes.
+ * Throws on any response that is neither success nor a conflict.
  */
 export async function writeSteadily(
   devices: readonly AskSync[],
@@ -37,7 +37,7 @@ export async function writeSteadily(
     if (status === 409) return undefined;
     if (status !== 200 && status !== 201) throw new Error(`${status}: ${text}`);
     applied += 1;
-    return (body as { version: number }).version;
+    return (body as { readonly version: number }).version;
   }
 
   async function create(ask: AskSync): Promise<string> {
@@ -47,7 +47,7 @@ export async function writeSteadily(
   }
 
   const [first] = devices;
-  if (first === undefined) throw new RangeError('there are no writers');
+  if (first === undefined) throw new RangeError('at least one device must write');
   const shared = [await create(first), await create(first), await create(first)];
 
   async function write(ask: AskSync, writer: number): Promise<void> {

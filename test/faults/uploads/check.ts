@@ -8,13 +8,16 @@ import { query } from '../audit/audit-check.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 interface StoredPart {
-  key: string;
-  version: string;
-  size: number;
-  sha256: string;
+  readonly key: string;
+  readonly version: string;
+  readonly size: number;
+  readonly sha256: string;
 }
 
-/** Every completed upload since `since` is, byte for byte, the parts that were recorded. Answers how many. */
+/**
+ * Asserts that every upload completed since `since` equals its recorded parts byte for byte.
+ * Resolves with the number of uploads.
+ */
 export async function assertWhole(
   t: ExecutionContext,
   vault: VaultProcesses,
@@ -42,7 +45,7 @@ export async function assertWhole(
   return byObject.size;
 }
 
-/** What is stored is what the client sent. */
+/** Asserts that the stored object has the hash of the file that the client sent. */
 export async function assertSent(
   t: ExecutionContext,
   store: ObjectStore,
@@ -54,14 +57,17 @@ export async function assertSent(
   t.is(sha3.digest('hex'), fileHash, storagePath);
 }
 
-/** The store holds what the database refers to and nothing else. Answers how many objects. */
+/**
+ * Asserts that the store holds what the database refers to and nothing else. Resolves with the
+ * number of objects.
+ */
 export async function assertNothingElse(
   t: ExecutionContext,
   vault: VaultProcesses,
   store: ObjectStore,
 ): Promise<number> {
   const list = async (sql: string) =>
-    (await query<{ name: string }>(vault, sql)).map((row) => row.name);
+    (await query<{ readonly name: string }>(vault, sql)).map((row) => row.name);
   const { uploads, objects } = await listStore(store);
   const open = "select storage_upload_id as name from upload_sessions where status = 'IN_PROGRESS'";
   t.deepEqual(uploads, (await list(open)).sort(), 'open uploads');
@@ -72,7 +78,10 @@ export async function assertNothingElse(
   return objects.length;
 }
 
-/** As if a day had gone by: what is open is past its end, and what is completed past its use. */
+/**
+ * Moves the uploads' times back by 25 hours: open ones are expired, and completed ones can no
+ * longer become documents.
+ */
 export async function letADayPass(vault: VaultProcesses): Promise<void> {
   await query(
     vault,
@@ -82,7 +91,7 @@ export async function letADayPass(vault: VaultProcesses): Promise<void> {
   );
 }
 
-/** As if the leases of a dead process had ended; what it was about to commit is over first. */
+/** Ends the leases of a killed app, after its last commits are over. */
 export async function forgetDead(vault: VaultProcesses): Promise<void> {
   const connected = `select 1 from pg_stat_activity
     where datname = current_database() and usename in ('probatio_app', 'probatio_service')`;

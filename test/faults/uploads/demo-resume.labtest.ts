@@ -10,16 +10,16 @@ import { startStallingProxy } from '../../support/network/stalling-proxy.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-/** How many parts the vault took, each time it did. */
+/** Counts how often the vault stored a part. */
 function countStoredParts(): number {
   return vault.logLines.filter((line) => /"method":"PUT".*\/parts\/.*"status":200/.test(line))
     .length;
 }
 
-test('a run that was killed in the middle of the upload is resumed by the next', async (t) => {
+test('a run killed during the upload is resumed by the next run', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'evidence.bin'), randomBytes(2 ** 20));
-  // Four parts; all but the first MiB is a hole.
+  // The file has four parts; all but its first MiB is a hole.
   await truncate(join(directory, 'evidence.bin'), 60 * 2 ** 20);
   const baseUrl = await startStallingProxy(
     t,
@@ -43,12 +43,12 @@ test('a run that was killed in the middle of the upload is resumed by the next',
   t.regex(text, /^resuming the interrupted run as demo-/m);
   t.regex(text, /^2 of 4 parts are there/m);
   t.notRegex(text, /^registering/m);
-  // The last is the second version.
+  // The additional part belongs to the second version.
   t.is(countStoredParts(), 4 + 1);
   t.false((await readdir(join(directory, 'demo-output'))).includes('.resume'));
 });
 
-test('while one run has a file, a second one with it is refused', async (t) => {
+test('a second concurrent run with the same file is refused', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'evidence.bin'), 'x');
   const baseUrl = await startStallingProxy(t, vault.baseUrl, ({ method }) => method !== 'PUT');
@@ -62,7 +62,7 @@ test('while one run has a file, a second one with it is refused', async (t) => {
   first.kill('SIGKILL');
 });
 
-test('a run whose account is gone starts afresh', async (t) => {
+test('a run whose account no longer exists starts from the beginning', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'evidence.bin'), 'x');
   const baseUrl = await startStallingProxy(t, vault.baseUrl, ({ method }) => method !== 'PUT');

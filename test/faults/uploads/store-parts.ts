@@ -8,7 +8,7 @@ import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import { createTaskPool } from '../../../client/http/task-pool.ts';
 import type { VaultSession } from '../../../client/session.ts';
 
-/** A file of equal parts of random bytes. */
+/** The shape of a file of equal parts with random bytes. */
 export interface PartsShape {
   readonly parts: number;
   readonly partBytes: number;
@@ -18,13 +18,13 @@ export interface PartsShape {
 export interface StoredParts {
   readonly documentId: string;
   readonly storagePath: string;
-  /** SHA3-256, as the server found it, hex. */
+  /** The SHA3-256 that the server computed, in hex. */
   readonly fileHash: string;
-  /** What the file is made of, so many times over. */
+  /** The bytes that every part of the file has. */
   readonly part: Uint8Array;
 }
 
-/** Uploads random bytes as they are, nothing encrypted, and makes them a document. */
+/** Uploads random bytes unencrypted, and creates a document from them. */
 export async function storeParts(
   { uploads, documents }: VaultSession,
   { parts, partBytes, concurrency }: PartsShape,
@@ -52,7 +52,7 @@ export async function storeParts(
   return { documentId, storagePath, fileHash, part };
 }
 
-/** What `openssl dgst -sha3-256` says of the file, hex. */
+/** Returns the SHA3-256 of the file in hex, as `openssl dgst -sha3-256` computes it. */
 export async function hashWithOpenssl(part: Uint8Array, parts: number): Promise<string> {
   const openssl = spawn('openssl', ['dgst', '-sha3-256', '-r'], {
     stdio: ['pipe', 'pipe', 'inherit'],

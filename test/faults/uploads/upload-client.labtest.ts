@@ -22,14 +22,14 @@ import {
 
 const fileBytes = 72 * 2 ** 20;
 
-test('an upload goes on after its client was killed, and leaves nothing else behind', async (t) => {
+test('an upload continues after its client was killed, and leaves nothing else', async (t) => {
   t.log(`SEED=${seed} ROUNDS=${rounds}`);
   await using vault = await startVaultProcesses(testStack());
   await killClients(t, vault, { driver: 'filesystem', directory: vault.objectDirectory });
 });
 
 if (process.env['FAULTS_S3'] === 'true') {
-  test('and so on an S3 server', async (t) => {
+  test('a killed client’s upload also continues on an S3 server', async (t) => {
     await using lab = await startS3Lab();
     await using vault = await startVaultProcesses(testStack(), { settings: lab.settings });
     await killClients(t, vault, { driver: 's3', ...lab.config });
@@ -57,7 +57,7 @@ async function killClients(t: ExecutionContext, vault: VaultProcesses, config: S
       killed.program.kill('SIGKILL');
       await killed.program.exitCode;
     }
-    // A client may be killed when its document is made: then there is nothing to go on with.
+    // If the client was killed after its document was created, there is nothing to resume.
     const isMade = (await query(vault, 'select id from documents')).length > round;
     if (isMade) tooLate += 1;
     else {
@@ -65,10 +65,10 @@ async function killClients(t: ExecutionContext, vault: VaultProcesses, config: S
       await started;
       const startedAt = performance.now();
       await finished();
-      // The first upload is let alone: how long it takes says when the others may be killed.
+      // The first upload is not killed: its duration tells when to kill the others.
       if (round === 0) durationMs = performance.now() - startedAt;
       const left = (await readdir(directory)).filter((name) => name.includes('.resume'));
-      t.deepEqual(left, [], 'no journal and no claim is left');
+      t.deepEqual(left, [], 'no journal and no lock file is left');
     }
     await rm(directory, { recursive: true });
     await mkdir(directory);
@@ -76,7 +76,7 @@ async function killClients(t: ExecutionContext, vault: VaultProcesses, config: S
     await assertStored(t, vault, config, user, bytes);
     await assertOneUpload(t, vault, user, round + 1);
   }
-  t.log(`${tooLate} of ${rounds} clients were killed when all was done`);
+  t.log(`${tooLate} of ${rounds} clients were killed after their document was created`);
   await assertNothingElse(t, vault, config);
 }
 
@@ -91,7 +91,9 @@ function startUpload(t: ExecutionContext, options: UploadProgramOptions) {
   };
 }
 
-/** What was stored last is what the server says it hashed, and decrypts to the original. */
+/**
+ * Asserts that the newest document has the hash of its stored bytes, and decrypts to the original.
+ */
 async function assertStored(
   t: ExecutionContext,
   vault: VaultProcesses,
@@ -100,11 +102,11 @@ async function assertStored(
   original: Buffer,
 ): Promise<void> {
   const [newest] = await collect(session.documents.list());
-  if (newest === undefined) throw new Error('no document');
+  if (newest === undefined) throw new Error('the account has no document');
   const { id, encryptedMetadata } = newest;
   const { documentKey, metadata } = await decryptMetadata(masterKey, encryptedMetadata);
   const store = await createObjectStore(config);
-  const [row] = await query<{ key: string }>(
+  const [row] = await query<{ readonly key: string }>(
     vault,
     `select storage_key as key from document_versions where document_id = '${id}'`,
   );
@@ -114,10 +116,10 @@ async function assertStored(
   const serverHash = await session.documents.hash(id);
   const sha3 = createHash('sha3-256');
   for (const chunk of stored as Buffer[]) sha3.update(chunk);
-  t.is(serverHash, sha3.digest('hex'), 'the hash of the server is that of the stored bytes');
-  t.is(serverHash, metadata.fileHash, 'and that of the sent ones');
+  t.is(serverHash, sha3.digest('hex'), 'the server’s hash is the one of the stored bytes');
+  t.is(serverHash, metadata.fileHash, 'the server’s hash is the one of the sent bytes');
   const pieces = await collect(decryptStream(documentKey, toStream(stored as Buffer[])));
-  t.true(Buffer.concat(pieces).equals(original), 'they decrypt to the original');
+  t.true(Buffer.concat(pieces).equals(original), 'the stored bytes decrypt to the original');
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -130,14 +132,14 @@ async function* toStream(chunks: readonly Buffer[]) {
   yield* chunks;
 }
 
-/** Of each file, all parts went to one session, which is complete. */
+/** Asserts that all parts of each file went to one upload session, which is completed. */
 async function assertOneUpload(
   t: ExecutionContext,
   vault: VaultProcesses,
   { session }: User,
   files: number,
 ): Promise<void> {
-  const used = await query<{ status: string }>(
+  const used = await query<{ readonly status: string }>(
     vault,
     `select status from upload_sessions s
      where exists (select from upload_parts where session_id = s.id)`,
@@ -149,7 +151,10 @@ async function assertOneUpload(
   t.is((await collect(session.documents.list())).length, files);
 }
 
-/** A client killed before it wrote its session down leaves an empty one, which expires. */
+/**
+ * Asserts that the store holds nothing but documents and open upload sessions. A client killed
+ * before it recorded its session leaves an empty one, which expires.
+ */
 async function assertNothingElse(
   t: ExecutionContext,
   vault: VaultProcesses,
@@ -158,7 +163,7 @@ async function assertNothingElse(
   const store = await createObjectStore(config);
   const { uploads, objects } = await listStore(store);
   await store.close();
-  const documents = await query<{ key: string }>(
+  const documents = await query<{ readonly key: string }>(
     vault,
     'select storage_key as key from document_versions order by 1',
   );
@@ -166,7 +171,7 @@ async function assertNothingElse(
     objects,
     documents.map(({ key }) => key),
   );
-  const open = await query<{ id: string }>(
+  const open = await query<{ readonly id: string }>(
     vault,
     "select storage_upload_id as id from upload_sessions where status = 'IN_PROGRESS'",
   );

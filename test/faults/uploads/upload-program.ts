@@ -1,5 +1,5 @@
 /**
- * Stores one file as a document, going on where an earlier run was killed. Prints `uploading` once
+ * Stores one file as a document, resuming an earlier run that was killed. Prints `uploading` once
  * it is logged in.
  */
 import { openFileSource } from '../../../client/node/file-source.ts';
@@ -7,13 +7,13 @@ import { createNodeFileHash } from '../../../client/node/file-hash.ts';
 import { openResumeFile } from '../../../client/node/resume-file.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 
-/** The one argument, as JSON. */
+/** The program's one argument, as JSON. */
 export interface UploadProgramOptions {
-  baseUrl: string;
-  email: string;
-  password: string;
-  file: string;
-  journal: string;
+  readonly baseUrl: string;
+  readonly email: string;
+  readonly password: string;
+  readonly file: string;
+  readonly journal: string;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as UploadProgramOptions;

@@ -29,15 +29,15 @@ import {
   type VaultProcesses,
 } from '../../support/processes/vault-processes.ts';
 
-/** Over 16 MiB, files have two parts. */
+/** Files larger than 16 MiB have two parts. */
 const maxFileBytes = 24 * 2 ** 20;
-/** How long the uploads of a round take when nothing is killed, about. */
+/** Approximate duration of a round's uploads when nothing is killed. */
 const workMs = 2_000;
 const random = seededRandom(seed);
 
 type Fault = 'app' | 'client' | 'store';
 
-/** What a round works with. */
+/** The resources of the rounds. */
 interface Setup {
   readonly vault: VaultProcesses;
   readonly store: ObjectStore;
@@ -48,12 +48,12 @@ interface Setup {
   maintain(task: string): Promise<Record<string, unknown>>;
 }
 
-test('whatever is killed during uploads, files are whole, and of the rest nothing is left', async (t) => {
+test('whatever is killed during uploads, files are whole and no remains are left', async (t) => {
   await killDuringUploads(t, undefined);
 });
 
 if (process.env['FAULTS_S3'] === 'true') {
-  test('and so on an S3 server, which is killed as well', async (t) => {
+  test('whatever is killed, files are whole and no remains are left on S3 either', async (t) => {
     await using lab = await startS3Lab();
     await killDuringUploads(t, lab);
   });
@@ -107,7 +107,7 @@ async function killDuringUploads(t: ExecutionContext, lab: S3Lab | undefined): P
     total.unused += collected.unused;
     total.garbage += collected.garbage;
     t.log(
-      `${fault}: ${completed} completed, ${JSON.stringify(collected)}, ${objects} objects stay`,
+      `${fault}: ${completed} completed, ${JSON.stringify(collected)}, ${objects} objects remain`,
     );
   }
   const entries = await untilSealed(vault);
@@ -121,7 +121,10 @@ function someBytes(): Bytes {
   return new Uint8Array(testBytes(size, Math.floor(random() * 2 ** 31)));
 }
 
-/** Uploads of every kind; something is killed in the middle. Answers how many were completed. */
+/**
+ * Runs uploads of every kind and kills something meanwhile. Resolves with the number of completed
+ * uploads.
+ */
 async function uploadUnderFault(t: ExecutionContext, setup: Setup, fault: Fault): Promise<number> {
   const { vault, store, user } = setup;
   const begunAt = new Date();
@@ -155,7 +158,7 @@ async function killInTheMiddle(t: ExecutionContext, setup: Setup, fault: Fault):
   }
 }
 
-/** The document of a killed client is stored by the next, from where the first was. */
+/** Kills a client during an upload; the next client resumes it and creates the document. */
 async function killClient(
   t: ExecutionContext,
   { vault, account, directory }: Setup,
@@ -179,7 +182,9 @@ async function killClient(
   if ((await next.exitCode) !== 0) throw new Error(next.lines.join('\n'));
 }
 
-/** A day later everything that is no document is removed, also when that is cut off. */
+/**
+ * Removes everything that is no document a day later, even if that work is interrupted by a kill.
+ */
 async function collectRest({ vault, maintain }: Setup, isCutOff: boolean) {
   await letADayPass(vault);
   if (isCutOff) {

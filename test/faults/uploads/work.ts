@@ -5,7 +5,7 @@ import { createMemoryJournal } from '../vault/memory-journal.ts';
 import { persist } from '../vault/steady-work.ts';
 import type { User } from '../vault/user.ts';
 
-/** Stores a document, however often it has to be tried. */
+/** Stores a document, retrying until it succeeds. */
 export function storeDocument({ session, masterKey }: User, bytes: Bytes): Promise<unknown> {
   const document = {
     source: blobSource(new Blob([bytes])),
@@ -17,11 +17,14 @@ export function storeDocument({ session, masterKey }: User, bytes: Bytes): Promi
   return persist(() => session.storeDocument(document));
 }
 
-/** An upload of which no document is made. */
+/** An upload from which no document is created. */
 export interface BareUpload {
-  /** Goes on with it to its end, however often it has to be tried. */
+  /** Continues the upload to its end, retrying until it succeeds. */
   finish(): Promise<UploadedFile>;
-  /** The same until `stop` aborts. Undefined if it did before the end. */
+  /**
+   * Continues the upload until `stop` aborts. Resolves with undefined if that happens before its
+   * end.
+   */
   begin(stop: AbortSignal): Promise<UploadedFile | undefined>;
 }
 

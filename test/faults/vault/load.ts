@@ -8,31 +8,32 @@ import type { User } from './user.ts';
 
 export type Action = 'login' | 'store' | 'certify' | 'read';
 
-/** What a load has done so far. */
+/** The results of a load so far. */
 export interface LoadReport {
   readonly succeeded: Record<Action, number>;
-  /** Answers 503 with Retry-After of actions that need the signer. */
+  /** Counts the 503 responses with Retry-After to actions that need the signer. */
   readonly postponed: Record<Action, number>;
-  /** Everything else that went wrong. */
+  /** All other failures. */
   readonly failures: string[];
-  /** Ids of the sessions that logins gave. */
+  /** Ids of the login sessions that logins opened. */
   readonly loginIds: string[];
 }
 
 export interface Load {
   readonly report: LoadReport;
-  /** Lets every action under way end. */
+  /** Stops the load, and resolves once every action in progress has ended. */
   stop(): Promise<void>;
 }
 
-/** Actions that wait for a signature: with the signer away they are told to come again. */
+/** Actions that need a signature: while the signer is down they get a 503. */
 const needsSigner: ReadonlySet<Action> = new Set(['login', 'certify']);
 const maxFileBytes = 200_000;
 const paceMs = 20;
 
 /**
- * Each user logs in, stores and certifies documents and reads, all at the same time, until stopped.
- * @param random from 0 to 1; sizes the files.
+ * Starts a load: each user logs in, stores and certifies documents and reads, all concurrently,
+ * until stopped.
+ * @param random Returns a number from 0 to 1, which decides the sizes of the files.
  */
 export function startLoad(baseUrl: string, users: readonly User[], random: () => number): Load {
   const zero = { login: 0, store: 0, certify: 0, read: 0 };
@@ -90,7 +91,7 @@ export function startLoad(baseUrl: string, users: readonly User[], random: () =>
       }),
       repeat(async () => {
         const document = await perform('store', store);
-        // A certification waits seconds for a signer that is away: others are stored meanwhile.
+        // A certification waits seconds for an absent signer, so others are stored meanwhile.
         if (document === undefined) return;
         certifying.add(perform('certify', () => session.documents.certify(document.id)));
       }),

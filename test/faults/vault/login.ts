@@ -9,12 +9,13 @@ const Challenge = z.object({ sessionId: z.string(), salt: z.string(), B: z.strin
 const LoggedIn = z.object({ accessToken: z.string(), M2: z.string() });
 
 /**
- * Logs the account in and gives an access token. The password's key is derived once, so that a load
- * can log in often. Throws what the client throws; nothing is tried again.
+ * Returns a function that logs the account in and resolves with an access token. The password's key
+ * is derived once, so that a load can log in often. It throws what the client throws, without
+ * retries.
  */
 export function createRepeatedLogin(
   baseUrl: string,
-  { email, password }: { email: string; password: string },
+  { email, password }: { readonly email: string; readonly password: string },
 ): () => Promise<string> {
   const http = createHttp({
     baseUrl,

@@ -1,6 +1,6 @@
 import type { ResumeRecord, ResumeStore } from '../../../client/uploads/resume.ts';
 
-/** For a client that outlives the server. */
+/** Creates a resume journal in memory, for a client that outlives the server. */
 export function createMemoryJournal(): ResumeStore {
   let records: ResumeRecord[] = [];
   return {

@@ -12,16 +12,19 @@ import type { VaultProcesses } from '../../support/processes/vault-processes.ts'
 
 const Challenge = z.object({ sessionId: z.string(), B: z.string() });
 const LoggedIn = z.object({ accessToken: z.string() });
-/** Longer than the lease of a message that a killed app had in hand. */
+/** Longer than the lease of a message that a killed app was sending. */
 const mailLimitMs = 90_000;
 
-/** Someone who has just logged in for the first time. */
+/** A user in their first login session. */
 export interface Newcomer {
-  /** However often it has to be tried. */
+  /** Stores a master envelope, retrying until it succeeds. */
   createEnvelope(): Promise<void>;
 }
 
-/** An account whose keys come from no password: it costs next to nothing. */
+/**
+ * Creates an account and logs it in. Its keys do not come from a password, which saves the Argon2
+ * cost.
+ */
 export async function logInNewcomer(
   { baseUrl, mailDirectory }: VaultProcesses,
   fetch: typeof globalThis.fetch,
@@ -35,7 +38,7 @@ export async function logInNewcomer(
   await post('/v1/auth/register', { email, salt: saltHex, verifier: verifierHex });
   const { token } = await until(
     async () => (await readMails(mailDirectory)).find(({ to }) => to === email),
-    { what: `a mail to ${email}`, timeoutMs: mailLimitMs, intervalMs: 50 },
+    { what: `an e-mail to ${email}`, timeoutMs: mailLimitMs, intervalMs: 50 },
   );
   await post('/v1/auth/validate-email', { token });
   const { accessToken } = await persist(async () => {
@@ -61,7 +64,7 @@ export async function logInNewcomer(
   };
 }
 
-/** The answer to an earlier try was lost. */
+/** Ignores envelope_exists: an earlier try succeeded and its response was lost. */
 function forgiveSecond(error: unknown): void {
   if (!(error instanceof VaultError && error.code === 'envelope_exists')) throw error;
 }

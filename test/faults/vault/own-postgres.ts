@@ -20,12 +20,12 @@ import {
 } from '../../../app/dev/processes/runtime-directory.ts';
 import { createKillable } from '../../support/processes/killable-process.ts';
 
-/** A Postgres that keeps what it committed when it is killed, and comes back on the same port. */
+/** A Postgres that keeps its commits when it is killed, and restarts on the same port. */
 export interface OwnPostgres extends AsyncDisposable {
   readonly access: DatabaseAccess;
-  /** SIGKILL to all its processes at once: no backend ends what it was at. */
+  /** Sends SIGKILL to all its processes at once, so that no backend completes its work. */
   kill(): Promise<void>;
-  /** Resolves once it has recovered. */
+  /** Starts Postgres; resolves once it has recovered. */
   start(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
         env: { TZ: 'UTC' },
         stopSignal: 'SIGINT',
         directories,
-        ...(user && { user }),
+        ...(user === undefined ? {} : { user }),
       },
       { file },
     );
@@ -71,7 +71,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     access,
     start: () => server.start(),
     async kill() {
-      // Stopped first, so that it neither mourns its children nor has more.
+      // Stops the postmaster first, so that it neither handles its children's death nor starts
+      // more.
       process.kill(server.pid, 'SIGSTOP');
       for (const child of await childrenOf(server.pid)) process.kill(child, 'SIGKILL');
       await server.kill();
@@ -91,7 +92,7 @@ function settings({ host, port }: DatabaseAccess): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** Those of a process that has one thread. Linux. */
+/** Returns the children of a process with one thread. Linux only. */
 async function childrenOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return text.trim().split(' ').filter(Boolean).map(Number);

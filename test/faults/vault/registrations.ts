@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const paceMs = 20;
 
-/** Registers addresses until `stop` aborts; gives those that the server said yes to. */
+/** Registers new e-mail addresses until `stop` aborts; resolves with those the server accepted. */
 export async function registerSteadily(
   fetch: typeof globalThis.fetch,
   baseUrl: string,
@@ -23,7 +23,7 @@ export async function registerSteadily(
       body: JSON.stringify(body),
     }).catch(() => undefined);
     await answer?.body?.cancel();
-    if (answer?.ok) accepted.push(email);
+    if (answer?.ok === true) accepted.push(email);
     await delay(paceMs);
   }
   return accepted;

@@ -18,21 +18,21 @@ import { createKillable, type KillableProcess } from '../../support/processes/ki
 import { startOwnPostgres } from './own-postgres.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
-/** Something of a vault that may die and come back. */
+/** A component of a vault that a test may kill and restart. */
 export interface Part extends Pick<KillableProcess, 'kill' | 'start'> {
   readonly name: string;
 }
 
 /**
- * Two apps on one database, with a Postgres, a signer and a token behind a socket of their own.
- * `app` and `baseUrl` are those of the first.
+ * Two apps on one database, with their own Postgres, signer and token (behind a socket). `app` and
+ * `baseUrl` belong to the first app.
  */
 export interface ReplicatedVault extends VaultProcesses {
   readonly otherApp: KillableProcess;
   readonly baseUrls: readonly string[];
-  /** Both apps take it. */
+  /** The internal API key, which both apps accept. */
   readonly internalKey: string;
-  /** Each needs only those before it. */
+  /** The components; each depends only on those before it. */
   readonly parts: readonly Part[];
 }
 
@@ -131,7 +131,7 @@ function toPart(name: string, { kill, start }: Omit<Part, 'name'>): Part {
   return { name, kill, start };
 }
 
-/** Throws unless the app takes requests. */
+/** Throws unless the app reports that it is ready. */
 export async function askReadiness(baseUrl: string): Promise<void> {
   const response = await fetch(`${baseUrl}/health/ready`, { signal: AbortSignal.timeout(5_000) });
   await response.body?.cancel();

@@ -10,10 +10,10 @@ import type { User } from './user.ts';
 /** Longer than every lease of a dead process. */
 const patienceMs = 240_000;
 const pauseMs = 250;
-/** The document was made, and the answer that said so was lost. */
+/** Error codes of a retry after the document was created and the response was lost. */
 const madeBefore: ReadonlySet<string> = new Set(['duplicate_hash', 'stored_file_not_found']);
 
-/** Tries until the server is back and has let go of what a killed one held. */
+/** Retries until the server is back and the leases of a killed one have ended. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
@@ -27,10 +27,14 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Stores files of `fileBytes` and certifies them, one after the other, until `stop` aborts. */
+/** Stores files of `fileBytes` and certifies them, in sequence, until `stop` aborts. */
 export async function storeSteadily(
   { session, masterKey }: User,
-  { fileBytes, seed, stop }: { fileBytes: number; seed: number; stop: AbortSignal },
+  {
+    fileBytes,
+    seed,
+    stop,
+  }: { readonly fileBytes: number; readonly seed: number; readonly stop: AbortSignal },
 ): Promise<void> {
   for (let turn = 0; !stop.aborted; turn++) {
     const bytes = new Uint8Array(testBytes(fileBytes, seed + turn));
@@ -50,7 +54,7 @@ export async function storeSteadily(
   }
 }
 
-/** Certifies what `storeSteadily` could not, not knowing its id. */
+/** Certifies documents that `storeSteadily` created without learning their ids. */
 export async function certifyRest({ session }: User): Promise<void> {
   for await (const { id, status } of session.documents.list()) {
     if (status === 'PENDING') await persist(() => session.certifyDocument(id));

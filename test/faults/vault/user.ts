@@ -12,24 +12,25 @@ export interface Account {
   readonly password: string;
 }
 
-/** An account that is logged in through the reference client, for 15 minutes. */
+/** An account logged in through the reference client. Its access token is valid for 15 minutes. */
 export interface User extends Account {
   readonly session: VaultSession;
   readonly masterKey: Bytes;
 }
 
 export interface ClientOptions {
-  fetch?: typeof globalThis.fetch;
-  retry?: RetryPolicy;
+  readonly fetch?: typeof globalThis.fetch;
+  readonly retry?: RetryPolicy;
 }
 
-/** A new, validated account with a master key. */
+/** Creates a validated account with a master key. */
 export async function createAccount(vault: VaultProcesses): Promise<Account> {
   const account = { email: `${randomUUID()}@vault.test`, password: randomUUID() };
   const client = createClient(vault, {});
   const { fingerprint } = await client.register(account);
   const mail = await untilMail(vault.mailDirectory, account.email);
-  if (mail.fingerprint !== fingerprint) throw new Error('the mail is of another registration');
+  if (mail.fingerprint !== fingerprint)
+    throw new Error('the e-mail belongs to another registration');
   await client.validateEmail(mail.token);
   const session = await client.login(account);
   await session.envelopes.createMasterKey();

@@ -3,7 +3,7 @@ import { startVault } from '../../support/vault/vault.ts';
 
 const origin = 'https://app.example';
 
-test('a page of a configured origin may call the API, no other page may', async (t) => {
+test('pages of a configured origin may call the API, and no others', async (t) => {
   const vault = await startVault({ HTTP_CORS_ORIGINS: `${origin}/` });
   t.teardown(() => vault.stop());
   const preflight = (from: string) =>
@@ -26,7 +26,7 @@ test('a page of a configured origin may call the API, no other page may', async 
   t.is(failing.headers.get('access-control-allow-origin'), origin);
   const readable = failing.headers.get('access-control-expose-headers')?.split(', ') ?? [];
   for (const header of ['Date', 'ETag', 'Link', 'Retry-After', 'X-Request-Id']) {
-    t.true(readable.includes(header), `the client reads ${header}`);
+    t.true(readable.includes(header), `${header} is exposed`);
   }
 });
 

@@ -7,7 +7,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { sendEvents, type Listener } from '../../../app/http/answers/event-stream.ts';
 import { openSocket } from '../../support/http/raw-http.ts';
 
-/** Serves texts of 64 KiB without end, and counts those that were asked for. */
+/** Serves endless events of 64 KiB and counts those that were requested. */
 async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {
   const state = { asked: 0, isOver: false, listener: undefined as Listener | undefined };
   async function* events() {
@@ -43,7 +43,7 @@ async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
-/** The number, once it has been the same for half a second. */
+/** Resolves with the count once it has been the same for half a second. */
 async function settled(count: () => number): Promise<number> {
   let last = -1;
   return until(
@@ -52,47 +52,47 @@ async function settled(count: () => number): Promise<number> {
       last = count();
       return isSame && last > 0 ? last : undefined;
     },
-    { what: 'the end of the requests', timeoutMs: 20_000, intervalMs: 500 },
+    { what: 'the requests to end', timeoutMs: 20_000, intervalMs: 500 },
   );
 }
 
-test('a client that reads nothing is asked for no more than buffers hold, and is let go when idle', async (t) => {
+test('a client that reads nothing stops the events, and is disconnected when idle', async (t) => {
   const { state, socket, failures } = await serveWithoutEnd(t, 3_000);
   socket.on('error', () => undefined);
   const asked = await settled(() => state.asked);
   t.true(asked < 500, `${asked} texts of 64 KiB`);
-  await until(() => state.isOver, { what: 'the server to let go', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the server to disconnect', timeoutMs: 20_000 });
   t.true(state.listener?.gone.aborted);
   t.true(failures.length <= 1);
 });
 
-test('who reads again gets on with it', async (t) => {
+test('a client that starts reading again gets more events', async (t) => {
   const { state, socket } = await serveWithoutEnd(t);
   const asked = await settled(() => state.asked);
   socket.resume();
-  await until(() => state.asked > asked + 100, { what: 'more', timeoutMs: 20_000 });
+  await until(() => state.asked > asked + 100, { what: 'more events', timeoutMs: 20_000 });
   t.false(state.isOver);
 });
 
-test('a client that leaves ends the events, and is no failure', async (t) => {
+test('a client that leaves ends the events without an error', async (t) => {
   const { state, socket, failures } = await serveWithoutEnd(t);
   socket.resume();
   await until(() => state.asked > 10, { what: 'some events', timeoutMs: 20_000 });
   socket.destroy();
-  await until(() => state.isOver, { what: 'the end', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 20_000 });
   t.true(state.listener?.gone.aborted);
-  // Koa reports what it hears of the connection itself.
+  // Koa itself reports the errors of the connection.
   t.deepEqual(
     failures.filter((error) => codeOf(error) !== 'ECONNRESET'),
     [],
   );
 });
 
-test('a listener can be cut off while it reads nothing', async (t) => {
+test('a listener can be disconnected while it reads nothing', async (t) => {
   const { state, socket } = await serveWithoutEnd(t);
   socket.on('error', () => undefined);
   await settled(() => state.asked);
   state.listener?.cut();
-  await until(() => state.isOver, { what: 'the end', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 20_000 });
   t.true(state.listener?.gone.aborted);
 });

@@ -1,15 +1,19 @@
 import test from 'ava';
-import { takePage } from '../../../app/http/answers/page-room.ts';
+import { cutPage } from '../../../app/http/answers/page.ts';
 
 const MiB = 2 ** 20;
 
-test('a page has as many ids as it has room for, and one at least', (t) => {
+function cut(ids: readonly string[], limit: number, bytes: readonly number[] = []) {
+  const rows = ids.map((id, index) => ({ id, bytes: bytes[index] ?? 0 }));
+  const page = cutPage(rows, { limit, cursorOf: ({ id }) => id, bytesOf: (row) => row.bytes });
+  return [page.rows.map(({ id }) => id).join(''), page.cursor];
+}
+
+test('a page is cut at its limit or at 4 MiB, and is never empty where there is a row', (t) => {
   const ids = ['a', 'b', 'c', 'd'];
-  const sizes = (...bytes: number[]) => new Map(ids.map((id, i) => [id, bytes[i] ?? 0]));
-  t.deepEqual(takePage(ids, 4, sizes(MiB, MiB, MiB, MiB)), ids);
-  t.deepEqual(takePage(ids, 4, sizes(MiB, MiB, MiB, MiB + 1)), ['a', 'b', 'c']);
-  t.deepEqual(takePage(ids, 4, sizes(9 * MiB, 1)), ['a']);
-  t.deepEqual(takePage(ids, 3, sizes()), ['a', 'b', 'c']);
-  t.deepEqual(takePage(ids, 3, new Map()), ['a', 'b', 'c']);
-  t.deepEqual(takePage([], 3, new Map()), []);
+  t.deepEqual(cut(ids, 4, [MiB, MiB, MiB, MiB]), ['abcd', undefined]);
+  t.deepEqual(cut(ids, 4, [MiB, MiB, MiB, MiB + 1]), ['abc', 'c']);
+  t.deepEqual(cut(ids, 4, [9 * MiB, 1]), ['a', 'a']);
+  t.deepEqual(cut(ids, 3), ['abc', 'c']);
+  t.deepEqual(cut([], 3), ['', undefined]);
 });

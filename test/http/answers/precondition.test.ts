@@ -2,7 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { assertIfMatch, etagOf, parseIfMatch } from '../../../app/http/answers/precondition.ts';
 
-/** The code of the refusal of a change to version 3, or nothing. */
+/** Returns the code of the refusal of a change to version 3; undefined if it is allowed. */
 function refusal(header: string | undefined): unknown {
   try {
     assertIfMatch(parseIfMatch(header), 3);
@@ -74,11 +74,11 @@ for (const header of malformed) {
     t.is(refusal(header), 'invalid_request'));
 }
 
-test('a change that says of nothing what it knows is not made', (t) => {
+test('a change without If-Match is refused', (t) => {
   t.is(refusal(undefined), 'precondition_required');
 });
 
-test('a version’s own tag names it among any others, and no other version', (t) => {
+test('only the tag of a version itself meets the precondition, among any others', (t) => {
   const tags = fc.array(fc.nat().map(etagOf));
   fc.assert(
     fc.property(fc.nat(), tags, tags, (version, before, after) => {
@@ -91,7 +91,7 @@ test('a version’s own tag names it among any others, and no other version', (t
   );
 });
 
-test('whatever is sent is taken, fails or is refused as malformed', (t) => {
+test('any header is met, fails or is refused as malformed', (t) => {
   const codes = new Set<unknown>([undefined, 'precondition_failed', 'invalid_request']);
   const character = fc.constantFrom('"', 'W', '/', ',', ' ', '*', '3', '\t', '\xff');
   fc.assert(

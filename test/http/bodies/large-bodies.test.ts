@@ -8,7 +8,7 @@ import { createJsonBodies } from '../../../app/http/bodies/json-body.ts';
 const large = JSON.stringify('x'.repeat(100_000));
 const small = '"x"';
 
-/** A server that reads bodies for whoever `x-client` names. */
+/** Starts a server that reads bodies for the client named by the header `x-client`. */
 async function serve(t: ExecutionContext) {
   const readJsonBody = createJsonBodies();
   let hungUp = 0;
@@ -25,7 +25,7 @@ async function serve(t: ExecutionContext) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  /** Begins a request; its body is for the test to send. */
+  /** Begins a request; the test sends its body. */
   const begin = (client: string, body: string): ClientRequest => {
     const headers = {
       'content-type': 'application/json',
@@ -47,7 +47,7 @@ async function statusOf(asking: ClientRequest): Promise<number | undefined> {
   return response.statusCode;
 }
 
-/** Four large bodies of one client of which only the beginnings have come. */
+/** Begins four large bodies of one client, and sends only their first bytes. */
 async function holdFour(begin: (client: string, body: string) => ClientRequest) {
   const held = Array.from({ length: 4 }, () => begin('busy', large));
   await Promise.all(held.map((asking) => once(asking, 'continue')));
@@ -61,7 +61,7 @@ async function holdFour(begin: (client: string, body: string) => ClientRequest) 
   };
 }
 
-test('large bodies of one client wait for each other, and nobody else’s does, nor a small one', async (t) => {
+test('large bodies of one client queue up; small ones and other clients do not', async (t) => {
   const { begin } = await serve(t);
   const held = await holdFour(begin);
   let isFifthAnswered = false;
@@ -78,7 +78,7 @@ test('large bodies of one client wait for each other, and nobody else’s does, 
   t.is(await answered, 200);
 });
 
-test('who hangs up while waiting takes no turn', async (t) => {
+test('a client that hangs up while waiting takes no turn', async (t) => {
   const { begin, hungUp } = await serve(t);
   const held = await holdFour(begin);
   const gone = Array.from({ length: 4 }, () => begin('busy', large));

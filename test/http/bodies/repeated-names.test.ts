@@ -4,7 +4,7 @@ import { hasRepeatedNames } from '../../../app/http/bodies/repeated-names.ts';
 
 const isRepeated = (text: string) => hasRepeatedNames(text, JSON.parse(text));
 
-test('a name that an object has twice is found, however it is written', (t) => {
+test('a repeated name in an object is found in any spelling', (t) => {
   for (const text of [
     '{"a":1,"a":1}',
     '[{"b":{"a":1 ,\n"a"\t\r\n :{}}}]',
@@ -18,7 +18,7 @@ test('a name that an object has twice is found, however it is written', (t) => {
   }
 });
 
-test('no JSON without one is taken for one that has it', (t) => {
+test('JSON without repeated names is never refused', (t) => {
   for (const text of ['1', '"a"', '"a\\":"', '[{"a":1},{"a":1}]', '{"a":{"a":":"},"A":"\\":"}']) {
     t.false(isRepeated(text), text);
   }

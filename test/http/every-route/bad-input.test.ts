@@ -23,10 +23,10 @@ const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}
 const invalidJson = { status: 400, code: 'invalid_json' };
 const invalid = { status: 400, code: 'validation_failed' };
 
-/** [what is wrong, the body as it is sent, the refusal] */
+/** [the fault, the body as it is sent, the refusal] */
 const bodies: [string, string | Buffer, { status: number; code: string }][] = [
   ['nothing at all', '', invalidJson],
-  ['cut off', '{"email":"a@example.org","sal', invalidJson],
+  ['truncated JSON', '{"email":"a@example.org","sal', invalidJson],
   ['single quotes', "{'email':1}", invalidJson],
   ['text after the value', '{}{}', invalidJson],
   ['a byte order mark', '\ufeff{}', invalidJson],
@@ -38,11 +38,11 @@ const bodies: [string, string | Buffer, { status: number; code: string }][] = [
   ['NUL in a key', '{"a\\u0000":1}', invalidJson],
   ['a lone high surrogate', '{"email":"\\ud800"}', invalidJson],
   ['a lone low surrogate in a key', '{"\\udc00":1}', invalidJson],
-  ['surrogates the wrong way round', '{"email":"\\udc00\\ud800"}', invalidJson],
+  ['surrogates in the wrong order', '{"email":"\\udc00\\ud800"}', invalidJson],
   ['__proto__', '{"__proto__":{"email":"a@example.org"}}', invalidJson],
-  ['__proto__ further down', '{"email":{"__proto__":1}}', invalidJson],
-  ['nesting of 65', nested(65), invalidJson],
-  ['nesting of 100,000', nested(100_000), invalidJson],
+  ['a nested __proto__', '{"email":{"__proto__":1}}', invalidJson],
+  ['65 levels of nesting', nested(65), invalidJson],
+  ['100,000 levels of nesting', nested(100_000), invalidJson],
   ['100,000 open brackets', '['.repeat(100_000), invalidJson],
   ['a number', '1', invalid],
   ['null', 'null', invalid],
@@ -52,7 +52,7 @@ const bodies: [string, string | Buffer, { status: number; code: string }][] = [
   ['constructor', '{"constructor":{"prototype":{}}}', invalid],
   ['wrong types', '{"email":1,"salt":[],"verifier":{}}', invalid],
   ['null fields', '{"email":null,"salt":null,"verifier":null}', invalid],
-  ['one field twice', '{"email":"a","email":1,"salt":"","verifier":""}', invalid],
+  ['a repeated field', '{"email":"a","email":1,"salt":"","verifier":""}', invalid],
   ['a huge number', '{"email":1e999}', invalid],
   [
     'an unknown field',
@@ -75,14 +75,14 @@ for (const [what, bytes, refusal] of bodies) {
   });
 }
 
-/** JSON all the same, and why it is refused. */
+/** Valid JSON that is refused, with the reason that the refusal states. */
 const unusable: [string, RegExp][] = [
   ['{"email":"a\\u0000@example.org"}', /NUL/],
   ['{"\\udc00":1}', /surrogate/],
   ['{"email":{"__proto__":1}}', /__proto__/],
   [nested(65), /64/],
 ];
-test('JSON that is refused is told what is in it', async (t) => {
+test('a refusal of valid JSON states its reason', async (t) => {
   const headers = { 'Content-Type': 'application/json' };
   for (const [text, why] of unusable) {
     const answer = await toRegister({ bytes: Buffer.from(text), headers });
@@ -92,7 +92,7 @@ test('JSON that is refused is told what is in it', async (t) => {
   t.is(assertError(t, none, invalidJson).details, undefined);
 });
 
-/** The same in every field of a request whose other fields are right. */
+/** Values that are invalid in every field, sent while all other fields are valid. */
 const badStrings = ['', ' ', 'zz', '0x10', '-1', '1.5', '\u0661', 'a'.repeat(100_000), '\n', '%00'];
 for (const field of ['email', 'salt', 'verifier']) {
   for (const bad of [...badStrings, 7, true, null, [], {}, [salt]]) {
@@ -104,7 +104,7 @@ for (const field of ['email', 'salt', 'verifier']) {
   }
 }
 
-test('a field is said to be missing only where it is', async (t) => {
+test('a field is called missing only if it is absent', async (t) => {
   const toOpen = async (json: object) => {
     const answer = await send('POST', `${vault.baseUrl}/v1/uploads`, { token, json });
     return assertError(t, answer, invalid).details?.find(({ path }) => path === 'fileSize')
@@ -124,7 +124,7 @@ const types: Record<string, Record<string, string>> = {
   'plain text': { 'Content-Type': 'text/plain' },
   'a form': { 'Content-Type': 'application/x-www-form-urlencoded' },
   multipart: { 'Content-Type': 'multipart/form-data; boundary=x' },
-  'a kind of JSON that is another type': { 'Content-Type': 'application/jsonp' },
+  'a JSON-like media type': { 'Content-Type': 'application/jsonp' },
   'another charset': { 'Content-Type': 'application/json; charset=utf-16' },
   gzip: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
   'an unknown encoding': { 'Content-Type': 'application/json', 'Content-Encoding': 'x' },
@@ -136,7 +136,7 @@ for (const [what, headers] of Object.entries(types)) {
   });
 }
 
-test('application/json is taken in any case and with charset=utf-8', async (t) => {
+test('application/json is accepted in any case and with charset=utf-8', async (t) => {
   for (const type of ['Application/JSON', 'application/json;charset="UTF-8"']) {
     const headers = { 'Content-Type': type };
     const answer = await send('POST', `${vault.baseUrl}/v1/auth/validate-email`, {
@@ -223,14 +223,14 @@ const fileNames = [
   'ä'.repeat(128),
 ];
 for (const fileName of fileNames) {
-  test(`no file is named ${JSON.stringify(fileName).slice(0, 20)}`, async (t) => {
+  test(`a file name is refused: ${JSON.stringify(fileName).slice(0, 20)}`, async (t) => {
     const json = { fileName, fileSize: 1, mimeType: 'application/octet-stream', totalParts: 1 };
     const answer = await send('POST', `${vault.baseUrl}/v1/uploads`, { token, json });
     t.is(assertError(t, answer, invalid).details?.[0]?.path, 'fileName');
   });
 }
 
-test('a refusal names the fields that are wrong, and no value of theirs', async (t) => {
+test('a refusal names the invalid fields and repeats no value', async (t) => {
   const json = { email: 'marmalade', salt: 'jam', verifier: 'honey', 'b\u0001d <field>': 1 };
   const answer = await toRegister({ json });
   const { details } = assertError(t, answer, invalid);
@@ -245,7 +245,7 @@ const secretNames = [
   '7'.repeat(7),
 ];
 for (const name of secretNames) {
-  test(`a name that may be a secret is not said again: ${name}`, async (t) => {
+  test(`a field name that may be a secret is not repeated: ${name}`, async (t) => {
     const answer = await toRegister({ json: { [name]: 1 } });
     const { details } = assertError(t, answer, invalid);
     t.true(details?.some(({ path, message }) => path === '?' && message === 'unknown field'));

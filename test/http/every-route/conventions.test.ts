@@ -57,7 +57,7 @@ const wrongMethods: [string, string, string[]][] = [
   ['POST', '/.well-known/jwks.json', ['GET', 'HEAD']],
 ];
 for (const [method, path, allowed] of wrongMethods) {
-  test(`${method} ${path} says which methods there are`, async (t) => {
+  test(`${method} ${path} lists the allowed methods`, async (t) => {
     const request = `${method} ${path} HTTP/1.1\r\nHost: vault.test\r\n\r\n`;
     const answer = await exchange(vault.baseUrl, request);
     assertError(t, answer, { status: 405, code: 'method_not_allowed' });
@@ -65,13 +65,13 @@ for (const [method, path, allowed] of wrongMethods) {
   });
 }
 
-test('a method that the vault never has is not found where nothing is', async (t) => {
+test('an unknown method on an unknown path is not found', async (t) => {
   const answer = await exchange(vault.baseUrl, 'PROPFIND /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
   assertError(t, answer, { status: 404, code: 'not_found' });
   t.is(answer.headers.get('allow'), null);
 });
 
-test('HEAD answers like GET without the body', async (t) => {
+test('HEAD responds like GET without the body', async (t) => {
   for (const path of ['/', '/v1/auth/srp-params', '/v1/documents', '/nowhere']) {
     const [head, get] = await Promise.all(
       ['HEAD', 'GET'].map((method) => send(method, `${vault.baseUrl}${path}`)),
@@ -83,7 +83,7 @@ test('HEAD answers like GET without the body', async (t) => {
   }
 });
 
-test('OPTIONS says which methods there are, and nothing of other origins', async (t) => {
+test('OPTIONS lists the allowed methods and grants nothing to other origins', async (t) => {
   const headers = { Origin: 'https://elsewhere.test', 'Access-Control-Request-Method': 'POST' };
   const answer = await send('OPTIONS', `${vault.baseUrl}/v1/documents`, { headers });
   t.true([200, 204].includes(answer.status));
@@ -92,7 +92,7 @@ test('OPTIONS says which methods there are, and nothing of other origins', async
   assertSecurityHeaders(t, answer.headers);
 });
 
-test('X-Request-Id comes back when it is well formed, and is replaced when not', async (t) => {
+test('a well-formed X-Request-Id is returned, any other is replaced', async (t) => {
   const sent = async (id: string | undefined, path = '/health/live') => {
     const options = id === undefined ? {} : { headers: { 'X-Request-Id': id } };
     const answer = await send('GET', `${vault.baseUrl}${path}`, options);
@@ -108,7 +108,7 @@ test('X-Request-Id comes back when it is well formed, and is replaced when not',
   }
 });
 
-test('answers and errors carry the security headers, and no cookie', async (t) => {
+test('responses and errors carry the security headers and no cookie', async (t) => {
   const paths = ['/', '/health', '/v1/auth/srp-params', '/v1/documents', '/nowhere', '/?a=1'];
   for (const path of paths) {
     const { headers } = await send('GET', `${vault.baseUrl}${path}`, { token });
@@ -120,7 +120,7 @@ test('answers and errors carry the security headers, and no cookie', async (t) =
   }
 });
 
-test('Strict-Transport-Security is said behind https, if a trusted proxy says that it is', async (t) => {
+test('HSTS is sent behind https, if a trusted proxy forwards the scheme', async (t) => {
   const proxied = await startReadyVault({ HTTP_TRUSTED_PROXIES: '127.0.0.0/8, ::1/128' });
   t.teardown(() => proxied.stop());
   const hsts = async (baseUrl: string, proto: string) => {
@@ -130,5 +130,5 @@ test('Strict-Transport-Security is said behind https, if a trusted proxy says th
   };
   t.regex((await hsts(proxied.baseUrl, 'https')) ?? '', /^max-age=[0-9]+/);
   t.is(await hsts(proxied.baseUrl, 'http'), null);
-  t.is(await hsts(vault.baseUrl, 'https'), null, 'a stranger is not believed');
+  t.is(await hsts(vault.baseUrl, 'https'), null, 'an untrusted peer is ignored');
 });

@@ -57,11 +57,11 @@ const cases: Malformed[] = [
   },
   { what: 'no Host', bytes: 'GET / HTTP/1.1\r\n\r\n', code: 'invalid_request' },
   { what: 'two Hosts', bytes: `GET / HTTP/1.1\r\n${host}${host}\r\n`, code: 'invalid_request' },
-  { what: 'no HTTP', bytes: 'hello\r\n\r\n', code: 'invalid_request' },
+  { what: 'bytes that are not HTTP', bytes: 'hello\r\n\r\n', code: 'invalid_request' },
   { what: 'HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', code: 'invalid_request' },
   { what: 'TLS', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01', code: 'invalid_request' },
   {
-    what: 'a target that is no URL',
+    what: 'a target that is not a URL',
     bytes: `GET http://[/ HTTP/1.1\r\n${host}\r\n`,
     code: 'invalid_request',
   },
@@ -101,36 +101,39 @@ const cases: Malformed[] = [
 ];
 
 for (const { what, bytes, code, status = 400, end = false } of cases) {
-  test(`a malformed request has the contract's error: ${what}`, async (t) => {
+  test(`a malformed request gets the documented error: ${what}`, async (t) => {
     const answer = await exchange(vault.baseUrl, Buffer.from(bytes, 'latin1'), { end });
     assertError(t, answer, { status, code });
-    t.is((await fetch(`${vault.baseUrl}/health/live`)).status, 200, 'the process lives');
+    t.is((await fetch(`${vault.baseUrl}/health/live`)).status, 200, 'the process is alive');
   });
 }
 
+const chunked = 'Transfer-Encoding: chunked\r\n';
+const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+const continued = 'Expect: 100-continue\r\nContent-Length: 13\r\n';
 const lenient = {
   'a target with scheme and host': `GET http://elsewhere.test/health/live HTTP/1.1\r\n${host}\r\n`,
   'HTTP/1.0 without a Host': 'GET /health/live HTTP/1.0\r\n\r\n',
-  'an upgrade to a WebSocket': `GET /health/live HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+  'an upgrade to a WebSocket': `GET /health/live HTTP/1.1\r\n${host}${upgrade}\r\n`,
   'an unknown expectation': `GET /health/live HTTP/1.1\r\n${host}Expect: jam\r\n\r\n`,
-  'a chunked body': `${toValidate}Transfer-Encoding: chunked\r\n\r\nd\r\n{"token":"x"}\r\n0\r\n\r\n`,
-  'a body announced with 100-continue': `${toValidate}Expect: 100-continue\r\nContent-Length: 13\r\n\r\n{"token":"x"}`,
+  'a chunked body': `${toValidate}${chunked}\r\nd\r\n{"token":"x"}\r\n0\r\n\r\n`,
+  'a body announced with 100-continue': `${toValidate}${continued}\r\n{"token":"x"}`,
 };
 for (const [what, bytes] of Object.entries(lenient)) {
-  test(`unusual but right HTTP is served: ${what}`, async (t) => {
+  test(`unusual but valid HTTP is served: ${what}`, async (t) => {
     const answer = await exchange(vault.baseUrl, bytes);
     t.is(answer.status, 200);
     assertSecurityHeaders(t, answer.headers);
   });
 }
 
-test('a refused body that is still being sent does not keep the answer back', async (t) => {
+test('a refusal is sent although the body is still being received', async (t) => {
   const head = `POST /v1/auth/register HTTP/1.1\r\n${json}Content-Length: 1000000000\r\n\r\n`;
   const answer = await exchange(vault.baseUrl, head + ' '.repeat(3 * 2 ** 20));
   assertError(t, answer, { status: 413, code: 'body_too_large' });
 });
 
-test('two requests in one packet are answered one after the other', async (t) => {
+test('pipelined requests are answered in order', async (t) => {
   const one = `GET /health/live HTTP/1.1\r\n${host}\r\n`;
   const last = `GET /nowhere HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
   const { text } = await exchange(vault.baseUrl, one + last, { untilClosed: true });

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { listRoutes } from '../../../app/app.ts';
+import { listRoutes } from '../../../app/wiring/routes.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { trustKey, type TrustedKey } from '../../support/accounts/trusted-key.ts';
 import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
@@ -42,7 +42,7 @@ function withHeader(header: Record<string, unknown>, from: string): string {
   return `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}`;
 }
 
-/** Signed with the public key as HMAC secret: the classic confusion of algorithms. */
+/** Signs with the public key as HMAC secret, the classic algorithm confusion. */
 async function confused(): Promise<string> {
   const pem = key.publicKey.export({ type: 'spki', format: 'pem' });
   const input = withHeader({ alg: 'HS256', typ: 'at+jwt', kid: key.keyId }, await key.sign());
@@ -55,9 +55,9 @@ async function tampered(): Promise<string> {
   return `${header}.${payload}.${signature}`;
 }
 
-/** [what is wrong with the token, the token, the code] */
+/** [the fault of the token, the token, the code] */
 const refusedTokens: [string, () => Promise<string>, string][] = [
-  ['no JWT', async () => 'jam', 'invalid_token'],
+  ['not a JWT', async () => 'jam', 'invalid_token'],
   ['two dots', async () => '..', 'invalid_token'],
   ['five parts', async () => 'a.b.c.d.e', 'invalid_token'],
   ['no signature', async () => (await key.sign()).replace(/\.[^.]*$/, '.'), 'invalid_token'],
@@ -83,17 +83,17 @@ const refusedTokens: [string, () => Promise<string>, string][] = [
   ['expired', () => key.sign({ iat: now() - hour, exp: now() - 31 }), 'token_expired'],
   ['not yet valid', () => key.sign({ nbf: now() + hour }), 'invalid_token'],
   ['no exp', () => key.sign({ exp: undefined }), 'invalid_token'],
-  ['an exp that is no number', () => key.sign({ exp: 'never' }), 'invalid_token'],
+  ['an exp that is not a number', () => key.sign({ exp: 'never' }), 'invalid_token'],
   ['another issuer', () => key.sign({ iss: 'https://elsewhere.test' }), 'invalid_issuer'],
   ['no issuer', () => key.sign({ iss: undefined }), 'invalid_issuer'],
   ['another audience', () => key.sign({ aud: 'elsewhere' }), 'invalid_audience'],
   ['no audience', () => key.sign({ aud: undefined }), 'invalid_audience'],
   ['no sub', () => key.sign({ sub: undefined }), 'invalid_token'],
-  ['a sub that is no id', () => key.sign({ sub: "x' or 1=1" }), 'invalid_token'],
+  ['a sub that is not an id', () => key.sign({ sub: "x' or 1=1" }), 'invalid_token'],
   ['no sid', () => key.sign({ sid: undefined }), 'invalid_token'],
   ['no authz', () => key.sign({ authz: undefined }), 'invalid_token'],
   [
-    'scopes that are no list',
+    'scopes that are not a list',
     () => key.sign({ authz: { roles: [], scopes: '*' } }),
     'invalid_token',
   ],
@@ -122,13 +122,13 @@ async function auditKeyId(): Promise<string> {
   return keys.find(({ purpose }) => purpose === 'audit')?.keyId ?? '';
 }
 
-test('the key that these tests sign with is one that the vault takes', async (t) => {
+test('the key that these tests sign with is accepted by the vault', async (t) => {
   const answer = await send('GET', `${vault.baseUrl}/v1/documents`, { token: await key.sign() });
   t.is(answer.status, 200, answer.text);
 });
 
 for (const { method, name, path, access } of protectedRoutes) {
-  test(`${method} ${name} refuses every token that is not good`, async (t) => {
+  test(`${method} ${name} refuses every invalid token`, async (t) => {
     const url = `${vault.baseUrl}${path}`;
     for (const [what, make, code] of refusedTokens) {
       const answer = await send(method, url, { token: await make() });
@@ -168,8 +168,8 @@ for (const { method, name, path, access } of protectedRoutes) {
     }
   });
 
-  test(`${method} ${name} lets a good token through`, async (t) => {
-    // Of a session that no route can end.
+  test(`${method} ${name} accepts a valid token`, async (t) => {
+    // The token names a login session that no route can end.
     const authz = { roles: access.roles ?? ['user'], scopes: access.scopes ?? [] };
     const good = { token: await key.sign({ authz }) };
     const answer = await send(method, `${vault.baseUrl}${path}`, good);
@@ -188,7 +188,7 @@ for (const { method, name, path, access } of protectedRoutes) {
 }
 
 for (const { method, name, path } of internalRoutes) {
-  test(`${method} ${name} takes no token in place of an internal key`, async (t) => {
+  test(`${method} ${name} refuses an access token in place of an internal key`, async (t) => {
     const authz = { roles: ['user', 'operator', 'probatio_admin'], scopes: [] };
     for (const options of [{}, { token: await key.sign({ authz }) }]) {
       const answer = await send(method, `${vault.baseUrl}${path}`, options);
@@ -198,7 +198,7 @@ for (const { method, name, path } of internalRoutes) {
 }
 
 for (const { method, name, path } of publicRoutes) {
-  test(`${method} ${name} answers without a token, and does not look at one`, async (t) => {
+  test(`${method} ${name} responds without a token and ignores one`, async (t) => {
     for (const authorization of ['', 'Bearer jam']) {
       const headers = { Authorization: authorization };
       const answer = await send(method, `${vault.baseUrl}${path}`, { headers });
@@ -208,18 +208,18 @@ for (const { method, name, path } of publicRoutes) {
   });
 }
 
-// Before the hundreds of tests beside which a request may wait for seconds.
-test.serial('a token is taken for 30 seconds after its end, since clocks differ', async (t) => {
+// This test runs before the hundreds of others, which may delay a request for seconds.
+test.serial('a token is accepted for 30 seconds after its end, since clocks differ', async (t) => {
   const late = await key.sign({ iat: now() - 900, exp: now() - 10 });
   t.is((await send('GET', `${vault.baseUrl}/v1/documents`, { token: late })).status, 200);
 });
 
-test('the scheme may be written in any case', async (t) => {
+test('the authorization scheme is accepted in any case', async (t) => {
   const headers = { Authorization: `bEARER ${token}` };
   t.is((await send('GET', `${vault.baseUrl}/v1/documents`, { headers })).status, 200);
 });
 
-test('an access token in the body or in a cookie is none', async (t) => {
+test('an access token in a cookie is ignored', async (t) => {
   const headers = { Cookie: `access_token=${token}` };
   const answer = await send('GET', `${vault.baseUrl}/v1/documents`, { headers });
   assertError(t, answer, { status: 401, code: 'invalid_token' });

@@ -19,13 +19,13 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { startVault, type TestVault, startReadyVault } from '../../support/vault/vault.ts';
 import { send, type JsonAnswer, type SendOptions } from '../../support/http/send.ts';
 
-/** Everything that anyone but the caller might get to see. */
+/** The responses so far, and the secrets by name that must not leak. */
 interface Traces {
   readonly answers: JsonAnswer[];
   readonly secrets: Map<string, string>;
 }
 
-test('no secret is in a log line, an error body or a header, whatever happens', async (t) => {
+test('no secret is in a log line, an error body or a header, whatever fails', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());
   const database = await startProxiedDatabase();
@@ -88,7 +88,7 @@ function ask({ baseUrl }: TestVault, { answers }: Traces) {
   };
 }
 
-/** A whole life without a mistake. */
+/** Runs a user's life from registration to logout without an error. */
 async function liveWell(vault: TestVault, account: TestAccount, traces: Traces): Promise<void> {
   const { secrets } = traces;
   const request = ask(vault, traces);
@@ -132,7 +132,7 @@ async function liveWell(vault: TestVault, account: TestAccount, traces: Traces):
   await endSession(vault, account, traces);
 }
 
-/** By a used refresh token, the way that leaves most traces. */
+/** Ends a session by replaying a used refresh token, which leaves the most traces. */
 async function endSession(vault: TestVault, account: TestAccount, traces: Traces): Promise<void> {
   const request = ask(vault, traces);
   const { refreshToken } = await openSession(vault, account);
@@ -145,7 +145,7 @@ async function endSession(vault: TestVault, account: TestAccount, traces: Traces
   await request('POST', '/v1/auth/logout', { token: next.accessToken });
 }
 
-/** With the refresh token where it belongs and where not. */
+/** Sends the refresh token where it belongs and where it does not. */
 async function refreshInEveryWay(vault: TestVault, traces: Traces): Promise<void> {
   const request = ask(vault, traces);
   const { secrets } = traces;
@@ -161,7 +161,7 @@ async function refreshInEveryWay(vault: TestVault, traces: Traces): Promise<void
   secrets.set('refresh token', renewed);
 }
 
-/** Refused requests that carry every secret where it does not belong. */
+/** Sends requests that are refused and carry every secret where it does not belong. */
 async function failInEveryWay(
   vault: TestVault,
   account: TestAccount,
@@ -212,7 +212,7 @@ async function failInEveryWay(
   });
 }
 
-/** What Postgres says of a row that it refuses quotes the whole row. */
+/** Makes Postgres refuse rows, since its error quotes the whole row. */
 async function breakTheTables(vault: TestVault, ownerUrl: string, traces: Traces): Promise<void> {
   const request = ask(vault, traces);
   const owner = await connectAs(ownerUrl);
@@ -247,12 +247,13 @@ async function breakTheTables(vault: TestVault, ownerUrl: string, traces: Traces
   await owner.end();
 }
 
-/** What the processes are configured with. */
+/** Adds the secrets that the processes are configured with. */
 async function addConfiguredSecrets({ config }: TestVault, secrets: Map<string, string>) {
   const { SIGNER_PIN_FILE: pinFile = '' } = testStack().signerEnvironment;
   secrets.set('PIN', (await readFile(pinFile, 'utf8')).trim());
   for (const url of [config.database.url, config.database.serviceUrl, config.redis.url]) {
-    secrets.set(`the password of ${new URL(url).username || 'redis'}`, new URL(url).password);
+    const { username, password } = new URL(url);
+    secrets.set(`the password of ${username === '' ? 'redis' : username}`, password);
   }
 }
 
@@ -263,7 +264,7 @@ test('a password that Redis refuses is not logged', async (t) => {
   const log = await until(
     () => vault.logLines.some((line) => line.includes('WRONGPASS')) && vault.logLines.join(''),
     {
-      what: 'the log to tell of the refusal',
+      what: 'the log line of the refusal',
       timeoutMs: 20_000,
     },
   );

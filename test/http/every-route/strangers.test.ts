@@ -5,7 +5,7 @@ import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { Scope } from '../../../app/accounts/rights.ts';
-import { listRoutes } from '../../../app/app.ts';
+import { listRoutes } from '../../../app/wiring/routes.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
 import { startKeyServer } from '../../support/issuers/key-server.ts';
 import { createSigningKey } from '../../support/issuers/signing-key.ts';
@@ -19,7 +19,7 @@ interface Scene {
   readonly vault: TestVault;
   readonly stop: () => Promise<void>;
   readonly ids: Readonly<Record<string, string>>;
-  /** Who else carries the owner's id: in another tenant, and as another issuer's subject. */
+  /** Tokens with the owner's id in another tenant, and as a subject of another issuer. */
   readonly strangers: Readonly<Record<string, string>>;
 }
 
@@ -67,12 +67,12 @@ test.before(async (t) => {
 
 test.after.always((t) => t.context.stop());
 
-/** One of each of what has an id. */
+/** Stores one of each resource that has an id. */
 async function storeEverything({ baseUrl }: TestVault, token: string) {
   const bytes = new Uint8Array(randomBytes(64));
   const post = async (target: string, json?: unknown) => {
     const { status, body, text } = await postJson(`${baseUrl}${target}`, json, token);
-    if (status >= 300) throw new Error(`${target} was answered ${status}: ${text}`);
+    if (status >= 300) throw new Error(`${target} returned ${status}: ${text}`);
     return body as Record<string, string>;
   };
   const mimeType = 'application/octet-stream';
@@ -90,7 +90,7 @@ async function storeEverything({ baseUrl }: TestVault, token: string) {
   return { document, proof, upload };
 }
 
-/** What an id in a path names. */
+/** Fills the parameters of a path with the ids of the owner's resources. */
 function pathOf(name: string, ids: Scene['ids']): string {
   const kinds = { documents: 'document', uploads: 'upload', audit: 'proof' };
   const [, feature = ''] = /^\/(?:api\/)?v1\/(\w+)/.exec(name) ?? [];
@@ -102,8 +102,8 @@ function pathOf(name: string, ids: Scene['ids']): string {
 }
 
 /**
- * Routes of users; what operators may do is nobody's own. Those of synchronisation ask for a device
- * first (test/sync/refusals).
+ * Routes for users. The routes for operators are left out, since nobody owns what they show; those
+ * of synchronisation check the device first (test/sync/refusals.test.ts).
  */
 const routes = listRoutes()
   .filter(({ path }) => !path.startsWith('/v1/sync'))
@@ -114,7 +114,7 @@ const routes = listRoutes()
   );
 
 for (const { method, name, body } of routes.filter(({ name }) => name.includes('/:'))) {
-  test(`${method} ${name} shows and does nothing to who only has the owner’s id`, async (t) => {
+  test(`${method} ${name} is 404 for a stranger with the owner’s id`, async (t) => {
     const { vault, ids, strangers } = t.context;
     for (const [who, token] of Object.entries(strangers)) {
       const json = body === undefined ? {} : { json: {} };
@@ -126,10 +126,12 @@ for (const { method, name, body } of routes.filter(({ name }) => name.includes('
   });
 }
 
-for (const { name } of routes.filter((route) => route.method === 'GET' && route.query)) {
-  // The status of the log is no list.
+for (const { name } of routes.filter(
+  (route) => route.method === 'GET' && route.query !== undefined,
+)) {
+  // The status of the audit log is an object rather than a list.
   if (name.includes('/:') || name === '/v1/audit/proof/status') continue;
-  test(`GET ${name} is empty for who only has the owner’s id`, async (t) => {
+  test(`GET ${name} is empty for a stranger with the owner’s id`, async (t) => {
     const { vault, strangers } = t.context;
     for (const [who, token] of Object.entries(strangers)) {
       const { status, body } = await send('GET', vault.baseUrl + name, { token });

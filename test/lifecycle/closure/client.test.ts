@@ -4,7 +4,7 @@ import { pathOf } from '../../support/client/recording-fetch.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 
-test('the client re-authenticates and closes an account without ever sending the password', async (t) => {
+test('the client reauthenticates and closes an account without sending the password', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const bodies: string[] = [];
@@ -39,7 +39,7 @@ test('the client re-authenticates and closes an account without ever sending the
   t.true(keys.some(({ keyId }) => keyId === proof.hsmKeyId));
 });
 
-test('a closure whose answer was lost is found out to have happened', async (t) => {
+test('a closure whose response was lost is recognised as done', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   let lost = 0;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { until } from '../../../app/dev/processes/until.ts';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 import { refresh, tryToken } from '../../support/accounts/sessions.ts';
 import {
   certify,
@@ -35,6 +35,7 @@ import {
   register,
   validate,
 } from '../../support/accounts/test-account.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -47,7 +48,7 @@ test.after.always((t) => t.context.vault.stop());
 const invalidToken = { status: 401, code: 'invalid_token' };
 const patience = { timeoutMs: 20_000 };
 
-test('a closed account leaves its sealed documents and their proofs, and nothing else', async (t) => {
+test('a closed account leaves only its sealed documents and their proofs', async (t) => {
   const { vault, sql } = t.context;
   const member = await createMember(vault);
   const { userId, api } = member;
@@ -76,11 +77,11 @@ test('a closed account leaves its sealed documents and their proofs, and nothing
   t.true(account?.['closed_at'] instanceof Date);
   for (const { fileKey } of [pending, expired, unused]) {
     await until(async () => !(await hasObject(vault, fileKey)), {
-      what: 'the object to go',
+      what: 'the object to be deleted',
       ...patience,
     });
   }
-  await until(() => !existsSync(parts), { what: 'the parts to go', ...patience });
+  await until(() => !existsSync(parts), { what: 'the parts to be deleted', ...patience });
   t.true(await hasObject(vault, sealed.fileKey));
   const auditor = await createApi(vault, { roles: ['auditor'] });
   t.is((await auditor.send('GET', `/v1/audit/proof/${String(proofId)}`)).status, 200);
@@ -97,7 +98,7 @@ test('a closed account leaves its sealed documents and their proofs, and nothing
   });
 });
 
-test('a document keeps its sealed versions through a closure, and no others', async (t) => {
+test('a closure keeps the sealed versions of a document, and no others', async (t) => {
   const { vault, sql } = t.context;
   const member = await createMember(vault);
   const { api, userId } = member;
@@ -112,14 +113,14 @@ test('a document keeps its sealed versions through a closure, and no others', as
   t.deepEqual(document, { version: 2 });
   for (const { fileKey } of [first, third]) {
     await until(async () => !(await hasObject(vault, fileKey)), {
-      what: 'the object to go',
+      what: 'the object to be deleted',
       ...patience,
     });
   }
   t.true(await hasObject(vault, second.fileKey));
 });
 
-test('a closed account lets nobody in', async (t) => {
+test('a closed account cannot be used to log in or refresh', async (t) => {
   const { vault } = t.context;
   const member = await createMember(vault);
   const elsewhere = await logIn(vault, member.account);
@@ -141,7 +142,7 @@ test('a closed account lets nobody in', async (t) => {
   });
 });
 
-test('closing twice closes once', async (t) => {
+test('an account that is closed twice is closed and recorded once', async (t) => {
   const { vault, sql } = t.context;
   const { userId, api } = await createMember(vault);
   const caller = {
@@ -167,7 +168,7 @@ test('closing twice closes once', async (t) => {
   t.is(closed.length, 1);
 });
 
-test('the address is told of it, and is free for another user', async (t) => {
+test('the owner is notified by mail, and the e-mail address can be registered again', async (t) => {
   const { vault } = t.context;
   const member = await createMember(vault);
   const { email } = member.account;
@@ -187,7 +188,7 @@ test('the address is told of it, and is free for another user', async (t) => {
   assertError(t, document, { status: 404, code: 'not_found' });
 });
 
-test('mails to the address that are not sent yet are not sent any more', async (t) => {
+test('unsent mails to the e-mail address are discarded', async (t) => {
   const { vault, sql } = t.context;
   const member = await createMember(vault);
   const { email } = member.account;
@@ -211,7 +212,7 @@ test('mails to the address that are not sent yet are not sent any more', async (
   t.deepEqual(left, [{ id: toOther }]);
 });
 
-test('other accounts are not touched', async (t) => {
+test('a closure leaves other accounts untouched', async (t) => {
   const { vault } = t.context;
   const [member, neighbour] = [await createMember(vault), await createMember(vault)];
   const document = await storeDocument(t, neighbour.api);
@@ -244,7 +245,7 @@ test('a closure that fails changes nothing', async (t) => {
   t.is((await tryToken(vault, member.token)).status, 200, 'the session goes on');
 });
 
-test('users of other issuers have no account here to close', async (t) => {
+test('users of other issuers have no account to close', async (t) => {
   const { vault } = t.context;
   const { userId, api } = await createMember(vault);
   await createEnvelope(t, api);
@@ -253,7 +254,7 @@ test('users of other issuers have no account here to close', async (t) => {
     issuer: 'https://elsewhere.test',
     expiresAt: new Date(),
   };
-  const refused = vault.services.closure.close(stranger, randomUUID());
+  const refused = vault.services.closure.close(serviceRequest(stranger));
   t.is((await t.throwsAsync(refused, { instanceOf: AppError }))?.code, 'access_denied');
   t.is((await rowsOf(vault, userId)).envelopes, 1);
 });

@@ -35,7 +35,7 @@ test.after.always((t) => t.context.vault.stop());
 
 const rounds = 5;
 
-test.serial('whatever runs at the same time, what is left is sealed and whole', async (t) => {
+test.serial('concurrent requests leave only complete, sealed documents behind', async (t) => {
   const { vault, sql } = t.context;
   for (let round = 0; round < rounds; round += 1) {
     const member = await createMember(vault);
@@ -93,7 +93,7 @@ test.serial('whatever runs at the same time, what is left is sealed and whole', 
     );
     t.is(kept.length, sealed);
     await until(async () => (await sql('select 1 from outbox')).length === 0, {
-      what: 'all that was promised to be done',
+      what: 'the outbox to be empty',
       timeoutMs: 20_000,
     });
     for (const { key } of kept) t.true(await hasObject(vault, String(key)));
@@ -101,7 +101,7 @@ test.serial('whatever runs at the same time, what is left is sealed and whole', 
 });
 
 test.serial(
-  'a document that is being created as its owner’s account is closed goes too',
+  'a document that is being created while its owner’s account is closed is deleted',
   async (t) => {
     const { vault } = t.context;
     const member = await createMember(vault);
@@ -118,38 +118,41 @@ test.serial(
     t.is((await closing).status, 204);
     t.deepEqual(await rowsOf(vault, member.userId), {});
     await until(async () => !(await hasObject(vault, fileKey)), {
-      what: 'the object to go',
+      what: 'the object to be deleted',
       timeoutMs: 20_000,
     });
   },
 );
 
-test.serial('a document that is being sealed as its owner’s account is closed stays', async (t) => {
-  const { vault, sql } = t.context;
-  const member = await createMember(vault);
-  const { id, fileKey } = await storeDocument(t, member.api);
-  const closeAccount = await prepareToClose(vault, member);
-  const pause = await pauseAt(vault, 'update on documents');
-  const sealing = certify(member.api, id);
-  await untilWaiting(vault, 1);
-  const closing = closeAccount();
-  await untilWaiting(vault, 2);
-  await pause.end();
+test.serial(
+  'a document that is being sealed while its owner’s account is closed is kept',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const member = await createMember(vault);
+    const { id, fileKey } = await storeDocument(t, member.api);
+    const closeAccount = await prepareToClose(vault, member);
+    const pause = await pauseAt(vault, 'update on documents');
+    const sealing = certify(member.api, id);
+    await untilWaiting(vault, 1);
+    const closing = closeAccount();
+    await untilWaiting(vault, 2);
+    await pause.end();
 
-  t.is((await sealing).status, 200);
-  t.is((await closing).status, 204);
-  t.deepEqual(await rowsOf(vault, member.userId), { sealed: 1, uploads: 1, parts: 1 });
-  await until(
-    async () => (await sql(`select 1 from outbox where kind = 'object.delete'`)).length === 0,
-    {
-      what: 'what is to be deleted to be',
-      timeoutMs: 20_000,
-    },
-  );
-  t.true(await hasObject(vault, fileKey));
-});
+    t.is((await sealing).status, 200);
+    t.is((await closing).status, 204);
+    t.deepEqual(await rowsOf(vault, member.userId), { sealed: 1, uploads: 1, parts: 1 });
+    await until(
+      async () => (await sql(`select 1 from outbox where kind = 'object.delete'`)).length === 0,
+      {
+        what: 'every deletion to be done',
+        timeoutMs: 20_000,
+      },
+    );
+    t.true(await hasObject(vault, fileKey));
+  },
+);
 
-test.serial('what a request let in before adds after the closure is swept away', async (t) => {
+test.serial('rows added after a closure by an earlier request are swept away', async (t) => {
   const { vault, sql } = t.context;
   const member = await createMember(vault);
   const { api, userId } = member;
@@ -170,7 +173,7 @@ test.serial('what a request let in before adds after the closure is swept away',
   await sweepNow(vault);
   t.deepEqual(await rowsOf(vault, userId), {});
   t.is((await abort(api, late)).status, 404);
-  t.true(await isPromised(), 'where there was something, there may be more');
+  t.true(await isPromised(), 'a sweep that found rows repeats');
   const swept = await sql(
     `select canonical::json -> 'data' as data from audit_entries
      where user_id = $1 and action = 'account.swept'`,
@@ -191,10 +194,10 @@ test.serial('what a request let in before adds after the closure is swept away',
     },
   ]);
   await sweepNow(vault);
-  t.false(await isPromised(), 'it ends');
+  t.false(await isPromised(), 'a sweep that finds nothing ends');
 });
 
-test.serial('a sweep leaves open accounts alone', async (t) => {
+test.serial('a sweep leaves open accounts untouched', async (t) => {
   const { vault } = t.context;
   const { api, userId } = await createMember(vault);
   await storeDocument(t, api);
@@ -205,7 +208,7 @@ test.serial('a sweep leaves open accounts alone', async (t) => {
   t.deepEqual(await rowsOf(vault, userId), before);
 });
 
-test.serial('an account of a thousand documents is closed in one go', async (t) => {
+test.serial('an account of a thousand documents is closed in one transaction', async (t) => {
   const { vault, sql } = t.context;
   const member = await createMember(vault);
   const count = 1000;
@@ -235,7 +238,8 @@ test.serial('an account of a thousand documents is closed in one go', async (t) 
   t.log(`${Math.round(performance.now() - startedAt)} ms`);
   t.deepEqual(await rowsOf(vault, member.userId), {});
   const [noted] = await sql(
-    'select count(*)::int as objects, count(distinct created_at)::int as transactions from deletions',
+    `select count(*)::int as objects, count(distinct created_at)::int as transactions
+     from deletions`,
   );
   t.deepEqual(noted, { objects: count, transactions: 1 });
 });

@@ -20,7 +20,7 @@ const mebibyte = 2 ** 20;
 const accounts = 10_000;
 const slackBytes = 128 * mebibyte;
 
-/** The app as a process of its own: this one's memory is that of other tests as well. */
+/** Starts the app as a process of its own, since the memory of this one includes other tests. */
 async function startProcess(t: ExecutionContext) {
   const keys = await createKeyFile();
   t.teardown(() => keys.remove());
@@ -82,30 +82,27 @@ function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
-test.serial(
-  'the few expired accounts are found without a scan of the many active ones',
-  async (t) => {
-    const { vault, sql, stop } = await startPurgeVault();
-    t.teardown(stop);
-    await insertExpired(sql, 100);
-    await sql(
-      `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)
+test.serial('a few expired accounts are found without a scan of many active ones', async (t) => {
+  const { vault, sql, stop } = await startPurgeVault();
+  t.teardown(stop);
+  await insertExpired(sql, 100);
+  await sql(
+    `insert into accounts (id, tenant_id, email, status, plan, roles, scopes)
      select gen_random_uuid(), 'default', n || '@example.org', 'ACTIVE', 'standard', '{user}', '{}'
      from generate_series(1, 50000) n`,
-    );
-    await sql('analyze');
-    const db = await openDatabase({ ...vault.config.database, poolSize: 1 });
-    t.teardown(() => db.close());
-    const [row] = await db.asService((tx) =>
-      selectExpired(tx, start, new Date()).forUpdate().skipLocked().explain('json'),
-    );
-    const [plan] = z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) }).parse(row)['QUERY PLAN'];
-    if (plan === undefined) throw new Error('there is a plan');
-    const onAccounts = nodesOf(plan.Plan).filter((node) => node['Relation Name'] === 'accounts');
-    t.deepEqual(
-      onAccounts.map((node) => node['Index Name']),
-      ['accounts_unvalidated'],
-      JSON.stringify(plan, undefined, 1),
-    );
-  },
-);
+  );
+  await sql('analyze');
+  const db = await openDatabase({ ...vault.config.database, poolSize: 1 });
+  t.teardown(() => db.close());
+  const [row] = await db.asService((tx) =>
+    selectExpired(tx, start, new Date()).forUpdate().skipLocked().explain('json'),
+  );
+  const [plan] = z.object({ 'QUERY PLAN': z.array(z.object({ Plan })) }).parse(row)['QUERY PLAN'];
+  if (plan === undefined) throw new Error('no plan');
+  const onAccounts = nodesOf(plan.Plan).filter((node) => node['Relation Name'] === 'accounts');
+  t.deepEqual(
+    onAccounts.map((node) => node['Index Name']),
+    ['accounts_unvalidated'],
+    JSON.stringify(plan, undefined, 1),
+  );
+});

@@ -27,7 +27,7 @@ test.after.always((t) => t.context.stop());
 const nothing = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
 
 test.serial(
-  'what is kept of an account that was not validated in time is removed, and of nobody else',
+  'all data of an account that was not validated in time is removed, and no other',
   async (t) => {
     const { vault, sql, purge } = t.context;
     const active = await createAccount(vault);
@@ -73,36 +73,34 @@ test.serial(
   },
 );
 
-test.serial(
-  'mails of the account that were not sent are removed, and no other message',
-  async (t) => {
-    const { sql, purge } = t.context;
-    await insertExpired(sql, 3);
-    await sql(
-      `insert into outbox (id, kind, payload, user_id, available_at)
+test.serial('unsent mails of the account are removed, and no other message', async (t) => {
+  const { sql, purge } = t.context;
+  await insertExpired(sql, 3);
+  await sql(
+    `insert into outbox (id, kind, payload, user_id, available_at)
      select gen_random_uuid(), kind, '{}', id, now() + interval '1 day' from accounts,
        unnest(array['email', 'object.delete']) kind
      union all
      select gen_random_uuid(), 'email', '{}', id, now() + interval '1 day'
      from unnest(array[gen_random_uuid(), null]) id`,
-    );
-    t.like(countsOf(await purge()), { purgedAccounts: 3, removedEmails: 6 });
-    const left = await sql('select kind from outbox order by kind');
-    t.deepEqual(
-      left.map(({ kind }) => kind),
-      ['email', 'email', 'object.delete', 'object.delete', 'object.delete'],
-    );
-  },
-);
+  );
+  t.like(countsOf(await purge()), { purgedAccounts: 3, removedEmails: 6 });
+  const left = await sql('select kind from outbox order by kind');
+  t.deepEqual(
+    left.map(({ kind }) => kind),
+    ['email', 'email', 'object.delete', 'object.delete', 'object.delete'],
+  );
+});
 
-test.serial('a dry run counts the same, and changes nothing but the record of runs', async (t) => {
+test.serial('a dry run counts alike, and changes nothing but the record of runs', async (t) => {
   const { sql, purge, status } = t.context;
   await insertExpired(sql, 450);
   const { userId } = await registerOnly(t.context);
   await expire(t.context, userId);
   const [row] = await sql('select id from accounts limit 1');
   await sql(
-    "update audit_entries set state = 'DEAD', hash = null, signature = null, key_id = null, sealed_at = null where user_id = $1",
+    `update audit_entries set state = 'DEAD', hash = null, signature = null, key_id = null,
+       sealed_at = null where user_id = $1`,
     [row?.['id']],
   );
   const before = await dump(sql);
@@ -110,14 +108,14 @@ test.serial('a dry run counts the same, and changes nothing but the record of ru
   t.is(preview.status, 200, preview.text);
   t.like(preview.body, { dryRun: true, purgedAccounts: 450 });
   const after = await dump(sql);
-  // Marks of the log are written whenever it is their time.
+  // Checkpoints of the log are written on their own schedule.
   const others = [...after].filter(([table]) => !['purge_runs', 'audit_marks'].includes(table));
   for (const [table, text] of others) t.is(text, before.get(table) ?? '', table);
   t.like((await status()).body, { expiredAccounts: 451, lastRun: { dryRun: true } });
   t.deepEqual(countsOf(await purge('?dryRun=false')), countsOf(preview));
 });
 
-test.serial('an account with an entry that is not sealed waits for a later run', async (t) => {
+test.serial('an account with an unsealed entry waits for a later run', async (t) => {
   const { sql, purge } = t.context;
   await insertExpired(sql, 3);
   const [pending, dead] = await sql('select user_id from audit_entries order by id');
@@ -137,13 +135,14 @@ test.serial('an account with an entry that is not sealed waits for a later run',
   t.deepEqual(countsOf(await purge()), nothing);
   t.is((await sql('select 1 from registrations')).length, 2);
   await sql(
-    "update audit_entries set state = 'SEALED', hash = 'h', signature = 's', key_id = 'k', sealed_at = now() where user_id = any($1)",
+    `update audit_entries set state = 'SEALED', hash = 'h', signature = 's', key_id = 'k',
+       sealed_at = now() where user_id = any($1)`,
     [[pending?.['user_id'], dead?.['user_id']]],
   );
   t.like(countsOf(await purge()), { purgedAccounts: 2, removedAuditTraces: 2 });
 });
 
-test.serial('each batch leaves one entry that counts and names nobody', async (t) => {
+test.serial('each batch leaves one entry with counts and without names', async (t) => {
   const { vault, sql, purge } = t.context;
   await insertExpired(sql, 450);
   const emails = (await sql('select email from accounts')).map(({ email }) => String(email));
@@ -179,7 +178,7 @@ test.serial('each batch leaves one entry that counts and names nobody', async (t
   t.is((await (await createApi(vault)).send('GET', path)).status, 404);
 });
 
-test.serial('the status tells what a purge would find, and what the last one did', async (t) => {
+test.serial('the status tells what a purge would remove, and what the last one did', async (t) => {
   const { sql, purge, status } = t.context;
   t.deepEqual((await status()).body, {
     pendingAccounts: 0,
@@ -190,7 +189,8 @@ test.serial('the status tells what a purge would find, and what the last one did
   const { account } = await registerOnly(t.context);
   await insertExpired(sql, 2);
   await sql(
-    "update registrations set expires_at = '2020-01-02T03:04:05.678Z' where token_hash = (select max(token_hash) from registrations where salt = 'aa')",
+    `update registrations set expires_at = '2020-01-02T03:04:05.678Z'
+     where token_hash = (select max(token_hash) from registrations where salt = 'aa')`,
   );
   t.deepEqual((await status()).body, {
     pendingAccounts: 3,
@@ -208,7 +208,7 @@ test.serial('the status tells what a purge would find, and what the last one did
   t.is((await sql('select email from accounts'))[0]?.['email'], account.email);
 });
 
-test.serial('login sessions that ended long ago are removed, others not', async (t) => {
+test.serial('login sessions that ended long ago are removed, and no others', async (t) => {
   const { sql, purge } = t.context;
   await sql(
     `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
@@ -255,7 +255,7 @@ test.serial('only an internal key with the admin right opens the routes', async 
   }
 });
 
-test.serial('the query is dryRun, true or false', async (t) => {
+test.serial('dryRun is true or false, and no other query is accepted', async (t) => {
   const { sql, purge } = t.context;
   await insertExpired(sql, 1);
   for (const query of [

@@ -27,7 +27,7 @@ test.after.always((t) => t.context.stop());
 
 const nothing = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
 
-/** A connection in whose transaction the tests hold rows. */
+/** Opens a connection in whose transaction the tests lock rows. */
 async function openHolder(t: ExecutionContext<PurgeVault>) {
   const holder = await connectAs(t.context.vault.databases.admin);
   t.teardown(() => holder.end());
@@ -35,19 +35,20 @@ async function openHolder(t: ExecutionContext<PurgeVault>) {
   return holder;
 }
 
-/** Waits until so many statements of the app wait for somebody else's rows. */
+/** Resolves once this many statements of the app wait for a lock. */
 const untilBlocked = (sql: Sql, count: number) =>
   until(
     async () => {
       const waiting = await sql(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        `select 1 from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
       );
       return waiting.length >= count;
     },
     { what: `${count} statements to wait`, timeoutMs: 20_000 },
   );
 
-test.serial('two callers at once share the work, and each account is removed once', async (t) => {
+test.serial('concurrent purges share the work, and each account is removed once', async (t) => {
   const { sql, purge } = t.context;
   await insertExpired(sql, 2_000);
   const answers = await Promise.all([purge(), purge(), purge()]);
@@ -65,52 +66,51 @@ test.serial('two callers at once share the work, and each account is removed onc
   t.is(entries?.['accounts'], 2_000);
 });
 
-test.serial(
-  'a validation that comes in between wins or loses, and is never half of either',
-  async (t) => {
-    const { vault, sql, purge } = t.context;
-    const accounts = await Promise.all(Array.from({ length: 12 }, () => registerOnly(t.context)));
-    await sql(
-      "update registrations set expires_at = now() + (20 + random() * 200) * interval '1 millisecond'",
-    );
-    const validateAll = async () => {
-      const statuses: number[] = [];
-      for (const { token } of accounts) statuses.push((await validate(vault, token)).status);
-      return statuses;
-    };
-    const validating = validateAll();
-    const purged = until(
-      async () => {
-        const { status, text } = await purge();
-        if (status !== 200) throw new Error(text);
-        const left = await sql("select 1 from accounts where status = 'PENDING_VALIDATION'");
-        return left.length === 0;
-      },
-      { what: 'every account to be validated or purged', timeoutMs: 30_000 },
-    );
-    const statuses = await validating;
-    await purged;
-    t.deepEqual(new Set(statuses), new Set([200]));
-    for (const { userId } of accounts) {
-      const [row] = await sql(
-        `select (select status from accounts where id = $1) as status,
+test.serial('a validation during a purge either wins or loses completely', async (t) => {
+  const { vault, sql, purge } = t.context;
+  const accounts = await Promise.all(Array.from({ length: 12 }, () => registerOnly(t.context)));
+  await sql(
+    `update registrations
+       set expires_at = now() + (20 + random() * 200) * interval '1 millisecond'`,
+  );
+  const validateAll = async () => {
+    const statuses: number[] = [];
+    for (const { token } of accounts) statuses.push((await validate(vault, token)).status);
+    return statuses;
+  };
+  const validating = validateAll();
+  const purged = until(
+    async () => {
+      const { status, text } = await purge();
+      if (status !== 200) throw new Error(text);
+      const left = await sql("select 1 from accounts where status = 'PENDING_VALIDATION'");
+      return left.length === 0;
+    },
+    { what: 'every account to be validated or purged', timeoutMs: 30_000 },
+  );
+  const statuses = await validating;
+  await purged;
+  t.deepEqual(new Set(statuses), new Set([200]));
+  for (const { userId } of accounts) {
+    const [row] = await sql(
+      `select (select status from accounts where id = $1) as status,
          (select count(*)::int from credentials where account_id = $1) as credentials,
          (select count(*)::int from registrations where account_id = $1) as registrations,
-         (select count(*)::int from audit_entries where user_id = $1 and canonical is null) as erased`,
-        [userId],
-      );
-      const isActive = row?.['status'] === 'ACTIVE';
-      t.deepEqual(row, {
-        status: isActive ? 'ACTIVE' : null,
-        credentials: isActive ? 1 : 0,
-        registrations: 0,
-        erased: isActive ? 0 : 1,
-      });
-    }
-  },
-);
+         (select count(*)::int from audit_entries
+          where user_id = $1 and canonical is null) as erased`,
+      [userId],
+    );
+    const isActive = row?.['status'] === 'ACTIVE';
+    t.deepEqual(row, {
+      status: isActive ? 'ACTIVE' : null,
+      credentials: isActive ? 1 : 0,
+      registrations: 0,
+      erased: isActive ? 0 : 1,
+    });
+  }
+});
 
-test.serial('an account that somebody holds is passed over, and the rest is removed', async (t) => {
+test.serial('a locked account is skipped, and the others are removed', async (t) => {
   const { sql, purge } = t.context;
   await insertExpired(sql, 3);
   const holder = await openHolder(t);
@@ -121,7 +121,7 @@ test.serial('an account that somebody holds is passed over, and the rest is remo
 });
 
 test.serial(
-  'who comes while a purge has the account is too late, and may register anew',
+  'a validation during the purge of its account is too late; registering anew works',
   async (t) => {
     const { vault, sql, purge } = t.context;
     const { account, userId, token } = await registerOnly(t.context);
@@ -130,7 +130,7 @@ test.serial(
     await holder.query('select from audit_entries where user_id = $1 for update', [userId]);
     const purged = purge();
     await untilBlocked(sql, 1);
-    // As a clock that is late would see it.
+    // A process whose clock is behind would still take the registrations for valid.
     await sql("update registrations set expires_at = now() + interval '1 hour'");
     const validated = validate(vault, token);
     await untilBlocked(sql, 2);
@@ -148,25 +148,29 @@ test.serial(
   },
 );
 
-test.serial('an account that was registered again before the purge had it stays', async (t) => {
-  const { vault, sql } = t.context;
-  const { account, userId } = await registerOnly(t.context);
-  await expire(t.context, userId);
-  const db = await openDatabase({ ...vault.config.database, poolSize: 1 });
-  t.teardown(() => db.close());
-  const look = () => db.asService((tx) => findRemovable(tx, [userId], new Date()));
-  t.deepEqual(await look(), [userId]);
-  await register(vault, account);
-  await validationMails(vault, account.email, 2);
-  await untilSealed(sql);
-  t.deepEqual(await look(), []);
-});
+test.serial(
+  'an account that was registered again before the purge locked it is kept',
+  async (t) => {
+    const { vault, sql } = t.context;
+    const { account, userId } = await registerOnly(t.context);
+    await expire(t.context, userId);
+    const db = await openDatabase({ ...vault.config.database, poolSize: 1 });
+    t.teardown(() => db.close());
+    const look = () => db.asService((tx) => findRemovable(tx, [userId], new Date()));
+    t.deepEqual(await look(), [userId]);
+    await register(vault, account);
+    await validationMails(vault, account.email, 2);
+    await untilSealed(sql);
+    t.deepEqual(await look(), []);
+  },
+);
 
-test.serial('a batch that fails leaves nothing half done, and the next run ends it', async (t) => {
+test.serial('a batch that fails changes nothing, and the next run completes it', async (t) => {
   const { sql, purge, status } = t.context;
   await insertExpired(sql, 500);
   await sql(
-    "create function refuse() returns trigger language plpgsql as $$ begin raise 'on purpose'; end $$",
+    `create function refuse() returns trigger language plpgsql as
+     $$ begin raise 'on purpose'; end $$`,
   );
   const [victim] = await sql('select id from accounts order by created_at offset 250 limit 1');
   await sql(

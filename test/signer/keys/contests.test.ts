@@ -6,7 +6,7 @@ function keyOf(id: string): StoredKey {
   return { purpose: 'audit', generation: 2, id: Buffer.from(id), handle: Buffer.alloc(8) };
 }
 
-test('a contest is over once the same keys have stood in it for long', (t) => {
+test('a contest is over once it has had the same keys for five seconds', (t) => {
   let now = 0;
   const isLive = watchContests(() => now);
   const [first, second, third] = [keyOf('a'), keyOf('b'), keyOf('c')];
@@ -18,7 +18,7 @@ test('a contest is over once the same keys have stood in it for long', (t) => {
   t.true(isLive([first, second, third]));
 });
 
-test('a key that has its number alone is in no contest', (t) => {
+test('a key that is the only one of its generation is in no contest', (t) => {
   const isLive = watchContests(() => 0);
   t.false(isLive([keyOf('a')]));
   t.false(isLive([]));

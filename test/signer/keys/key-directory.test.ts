@@ -1,26 +1,26 @@
 import test from 'ava';
 import { createKeyDirectory } from '../../../signer/hsm/key-directory.ts';
-import type { KeyInToken } from '../../../signer/hsm/messages.ts';
+import type { KeyInToken } from '../../../signer/ipc/messages.ts';
 import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 
-test('the token is looked at for an unknown key once a second, and after a clock was set back', async (t) => {
+test('an unknown key refreshes the list once a second, and after a clock set back', async (t) => {
   let now = Date.now();
-  let looks = 0;
+  let refreshes = 0;
   const refresh = async () => {
-    looks += 1;
+    refreshes += 1;
   };
   const keys: readonly KeyInToken[] = [];
   const hsm = { keys, refresh, createKey: async () => '' };
   const directory = createKeyDirectory({ hsm, clock: () => new Date(now) });
-  const look = () =>
+  const load = () =>
     t.throwsAsync(directory.load('0'.repeat(32), 'audit'), { instanceOf: SignerUnavailable });
-  await look();
-  await look();
-  t.is(looks, 1);
+  await load();
+  await load();
+  t.is(refreshes, 1);
   now += 1_000;
-  await look();
-  t.is(looks, 2);
+  await load();
+  t.is(refreshes, 2);
   now -= 3_600_000;
-  await look();
-  t.is(looks, 3);
+  await load();
+  t.is(refreshes, 3);
 });

@@ -12,7 +12,7 @@ import {
 } from '../../support/audit/token-fixture.ts';
 
 let fixture: TokenFixture;
-/** Two signers on one token, as two pods have. */
+/** Two signers on one token, as in a deployment with two pods. */
 let signer: RunningSigner;
 let other: RunningSigner;
 
@@ -21,7 +21,7 @@ test.before(async () => {
   await fixture.tool('init');
   const SIGNER_SOCKET_PATH = `${fixture.directory}/other.sock`;
   [signer, other] = await Promise.all([
-    // Its idle sessions are not probed: `watchLooks` counts probes.
+    // Without keep-alive, since it probes sessions and `countRefreshes` counts the probes.
     startSigner(fixture, { SIGNER_KEEP_ALIVE_MS: '3600000' }),
     startSigner(fixture, { SIGNER_SOCKET_PATH }),
   ]);
@@ -37,8 +37,8 @@ function sampleClaims(): Record<string, unknown> {
   return { iss: 'a', sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
 }
 
-/** How often the token was looked at meanwhile: each look probes a session once. */
-async function watchLooks(work: () => Promise<void>) {
+/** Counts how often `work` refreshes the keys: each refresh probes a session once. */
+async function countRefreshes(work: () => Promise<void>) {
   const keyId = await signer.keyId('audit');
   await untilReported(keyId);
   const before = countOf(await signer.metrics(), 'C_GetSessionInfo');
@@ -46,10 +46,10 @@ async function watchLooks(work: () => Promise<void>) {
   await work();
   const seconds = (performance.now() - startedAt) / 1000;
   await untilReported(keyId);
-  return { seconds, looks: countOf(await signer.metrics(), 'C_GetSessionInfo') - before };
+  return { seconds, refreshes: countOf(await signer.metrics(), 'C_GetSessionInfo') - before };
 }
 
-/** Of the calls so far: they are reported in their order, and a moment later. */
+/** Waits until the metrics show all calls so far, which they do in order and with a delay. */
 async function untilReported(keyId: string): Promise<void> {
   const signed = countOf(await signer.metrics(), 'C_Sign');
   await signWith.audit(signer, keyId);
@@ -71,7 +71,7 @@ const signWith = {
 
 for (const purpose of ['audit', 'token'] as const) {
   test.serial(
-    `a new ${purpose} key is the next generation, and old and new both sign`,
+    `a new ${purpose} key is the next generation, and both the old and the new key sign`,
     async (t) => {
       const old = await signer.keyId(purpose);
       const key = await signer.client.createKey(purpose);
@@ -86,24 +86,24 @@ for (const purpose of ['audit', 'token'] as const) {
     },
   );
 
-  test.serial(`a ${purpose} key that another signer made signs too`, async (t) => {
+  test.serial(`a ${purpose} key that another signer created can sign`, async (t) => {
     const { keyId } = await signer.client.createKey(purpose);
     await until(() => succeeds(() => signWith[purpose](other, keyId)));
     t.true((await other.client.listKeys()).some((key) => key.keyId === keyId));
   });
 
-  test.serial(`a missing ${purpose} key is looked for once a second at most`, async (t) => {
-    const { seconds, looks } = await watchLooks(async () => {
+  test.serial(`a missing ${purpose} key refreshes the keys at most once a second`, async (t) => {
+    const { seconds, refreshes } = await countRefreshes(async () => {
       const calls = Array.from({ length: 20 }, () => signWith[purpose](signer, '0'.repeat(32)));
       for (const call of calls) {
         const error = await t.throwsAsync(call, { instanceOf: SignerUnavailable });
         t.is(error?.code, 'key_missing');
       }
     });
-    t.true(looks <= 1 + seconds, `${looks} looks in ${seconds} s`);
+    t.true(refreshes <= 1 + seconds, `${refreshes} refreshes in ${seconds} s`);
   });
 
-  test.serial(`the ${purpose} key signs nothing of another purpose`, async (t) => {
+  test.serial(`the ${purpose} key does not sign for another purpose`, async (t) => {
     const wrong = purpose === 'audit' ? 'token' : 'audit';
     const call = signWith[wrong](signer, await signer.keyId(purpose));
     const error = await t.throwsAsync(call, { instanceOf: SignerRefused });
@@ -111,20 +111,23 @@ for (const purpose of ['audit', 'token'] as const) {
   });
 }
 
-test.serial('keys made by several signers at once each have a number of their own', async (t) => {
-  const before = (await fixture.keys()).filter(({ purpose }) => purpose === 'audit').length;
-  const made = await Promise.all(
-    [signer, other, signer, other, signer].map(({ client }) => client.createKey('audit')),
-  );
-  const generations = made.map(({ generation }) => generation).sort((a, b) => a - b);
-  t.deepEqual(
-    generations,
-    made.map((_, index) => before + 1 + index),
-  );
-  for (const { keyId } of made) await until(() => succeeds(() => signWith.audit(signer, keyId)));
-});
+test.serial(
+  'keys that signers create concurrently each have a generation of their own',
+  async (t) => {
+    const before = (await fixture.keys()).filter(({ purpose }) => purpose === 'audit').length;
+    const made = await Promise.all(
+      [signer, other, signer, other, signer].map(({ client }) => client.createKey('audit')),
+    );
+    const generations = made.map(({ generation }) => generation).sort((a, b) => a - b);
+    t.deepEqual(
+      generations,
+      made.map((_, index) => before + 1 + index),
+    );
+    for (const { keyId } of made) await until(() => succeeds(() => signWith.audit(signer, keyId)));
+  },
+);
 
-test.serial('MACs stay those of the oldest key', async (t) => {
+test.serial('a MAC is always computed with the oldest MAC key', async (t) => {
   const before = await signer.client.mac('decoy');
   await fixture.operate('make', 'mac', '2');
   const SIGNER_SOCKET_PATH = `${fixture.directory}/third.sock`;

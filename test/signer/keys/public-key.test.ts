@@ -2,14 +2,14 @@ import { generateKeyPairSync, hash } from 'node:crypto';
 import test from 'ava';
 import { createPublicKeyParser } from '../../../signer/pkcs11/keys/public-key.ts';
 
-/** The DER of a fresh public key, and its uncompressed point. */
+/** Generates a key and returns the DER of its public key, and its uncompressed point. */
 function makeKey(namedCurve: string, pointBytes: number) {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   return { spki, point: spki.subarray(-pointBytes) };
 }
 
-test('a P-256 point is the key it stands for, in its OCTET STRING or without', (t) => {
+test('a P-256 point is parsed with or without its OCTET STRING', (t) => {
   const parse = createPublicKeyParser();
   const { spki, point } = makeKey('P-256', 65);
   for (const attribute of [Buffer.concat([Buffer.from([4, 65]), point]), point]) {
@@ -19,7 +19,7 @@ test('a P-256 point is the key it stands for, in its OCTET STRING or without', (
   }
 });
 
-test('a point of another curve or form is no audit key', (t) => {
+test('a point of another curve or encoding is not parsed', (t) => {
   const parse = createPublicKeyParser();
   const { point } = makeKey('P-256', 65);
   const { point: larger } = makeKey('P-384', 97);

@@ -9,7 +9,9 @@ import {
   type TokenFixture,
 } from '../../support/audit/token-fixture.ts';
 
-/** What signers that were killed at the worst moment leave in a token, and what grows with its age. */
+// These tests cover what signers that were killed at the worst moment leave behind in a token, and
+// the cost of a token with many keys.
+
 async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();
   try {
@@ -37,7 +39,7 @@ async function seals({ client }: RunningSigner, keyId: string): Promise<boolean>
 }
 
 for (const purpose of ['audit', 'token'] as const) {
-  test.serial(`half a pair of ${purpose} keys is not listed and holds up no other`, (t) =>
+  test.serial(`half a pair of ${purpose} keys is not listed and blocks no other key`, (t) =>
     withFixture(async (fixture) => {
       await fixture.operate('make', purpose, '2', '4');
       await fixture.operate('destroy', 'public', `${purpose}-3`);
@@ -48,7 +50,7 @@ for (const purpose of ['audit', 'token'] as const) {
             .filter((key) => key.purpose === purpose)
             .map(({ generation }) => generation);
         t.deepEqual(await generations(), [1, 2]);
-        // A public half alone was never a key, so its number is free.
+        // A public half alone was never a usable key, so its generation is free.
         t.is((await client.createKey(purpose)).generation, 4);
         t.is((await client.createKey(purpose)).generation, 5);
         t.deepEqual(await generations(), [1, 2, 4, 5]);
@@ -57,7 +59,7 @@ for (const purpose of ['audit', 'token'] as const) {
   );
 }
 
-test.serial('a number that two dead signers left to two keys is passed over, once for all', (t) =>
+test.serial('a generation that two killed signers both used is skipped and stays contested', (t) =>
   withFixture(async (fixture) => {
     await fixture.operate('make', 'audit', '2');
     await fixture.operate('make', 'audit', '2');
@@ -77,7 +79,7 @@ test.serial('a number that two dead signers left to two keys is passed over, onc
   }),
 );
 
-test.serial('a number that is used up is not given again, though the token lost its key', (t) =>
+test.serial('a generation is not used again, even if the token has lost its key', (t) =>
   withFixture(async (fixture) => {
     t.regex(await fixture.tool('keygen audit 4'), /"generation":5/);
     await withSigner(fixture, async ({ client }) => {
@@ -87,7 +89,7 @@ test.serial('a number that is used up is not given again, though the token lost 
   }),
 );
 
-test.serial('a key that is destroyed under a signer is listed no more once it was asked for', (t) =>
+test.serial('a key destroyed while a signer runs is no longer listed after a request for it', (t) =>
   withFixture(async (fixture) => {
     await fixture.operate('make', 'audit', '2');
     await withSigner(fixture, async (signer) => {
@@ -102,7 +104,7 @@ test.serial('a key that is destroyed under a signer is listed no more once it wa
   }),
 );
 
-test.serial('the keys of a token are read in a few searches and one call a half', (t) =>
+test.serial('the keys of a token are read by a few searches and one call per half', (t) =>
   withFixture(async (fixture) => {
     const generations = 40;
     await fixture.operate('make', 'audit', '2', String(generations));

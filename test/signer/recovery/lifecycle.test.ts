@@ -22,7 +22,7 @@ async function withFixture(use: (fixture: TokenFixture) => Promise<void>): Promi
   }
 }
 
-test.serial('init makes the token and its keys once', (t) =>
+test.serial('init creates the token and its keys once', (t) =>
   withFixture(async (fixture) => {
     const first = await fixture.tool('init');
     t.regex(first, /initialised token[^]*audit-1[^]*token-1[^]*mac-1/);
@@ -37,24 +37,22 @@ test.serial('init makes the token and its keys once', (t) =>
   }),
 );
 
-test.serial(
-  'a signer started before its token answers 503, and serves once the token is there',
-  (t) =>
-    withFixture(async (fixture) => {
-      const signer = await startSigner(fixture);
-      const error = await t.throwsAsync(signer.seal([sampleText()]), {
-        instanceOf: SignerUnavailable,
-      });
-      t.deepEqual(await signer.client.health(), { status: 'error', token: 'unavailable' });
-      t.is(error?.code, 'hsm_unavailable');
-      await fixture.tool('init');
-      await until(async () => (await signer.client.health()).token === 'ready');
-      t.true('hash' in ((await signer.seal([sampleText()]))[0] ?? {}));
-      t.is(await signer.stop(), 0);
-    }),
+test.serial('a signer without its token responds 503, and serves once the token exists', (t) =>
+  withFixture(async (fixture) => {
+    const signer = await startSigner(fixture);
+    const error = await t.throwsAsync(signer.seal([sampleText()]), {
+      instanceOf: SignerUnavailable,
+    });
+    t.deepEqual(await signer.client.health(), { status: 'error', token: 'unavailable' });
+    t.is(error?.code, 'hsm_unavailable');
+    await fixture.tool('init');
+    await until(async () => (await signer.client.health()).token === 'ready');
+    t.true('hash' in ((await signer.seal([sampleText()]))[0] ?? {}));
+    t.is(await signer.stop(), 0);
+  }),
 );
 
-test.serial('a wrong PIN is tried once and never again, and appears in no output', (t) =>
+test.serial('a wrong PIN is tried only once and appears in no output', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     await writeFile(fixture.environment.SIGNER_PIN_FILE, 'not-the-right-pin');
@@ -76,7 +74,7 @@ test.serial('a wrong PIN is tried once and never again, and appears in no output
   }),
 );
 
-test.serial('the right PIN appears in no output, not even at the most talkative level', (t) =>
+test.serial('the correct PIN appears in no output, not even at log level trace', (t) =>
   withFixture(async (fixture) => {
     const outputs = [await fixture.tool('init'), await fixture.tool('list')];
     const signer = await startSigner(fixture);
@@ -88,7 +86,7 @@ test.serial('the right PIN appears in no output, not even at the most talkative 
   }),
 );
 
-test.serial('every problem of the configuration is printed at once, without its value', (t) =>
+test.serial('all problems of the configuration are reported together, without values', (t) =>
   withFixture(async (fixture) => {
     const bad = { SIGNER_SESSIONS: 'umpteen', SIGNER_TOKEN_LABEL: '', SIGNER_PIN_FILE: '/missing' };
     const error = await t.throwsAsync(startSigner(fixture, bad));
@@ -97,7 +95,7 @@ test.serial('every problem of the configuration is printed at once, without its 
   }),
 );
 
-test.serial('after kill -9 and a restart the same client works again', (t) =>
+test.serial('a client works again after SIGKILL and a restart of the signer', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     const first = await startSigner(fixture);
@@ -114,7 +112,7 @@ test.serial('after kill -9 and a restart the same client works again', (t) =>
   }),
 );
 
-test.serial('SIGTERM lets a batch in flight end, and the process ends by itself', (t) =>
+test.serial('after SIGTERM a signer finishes a batch in flight and exits by itself', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     const signer = await startSigner(fixture);
@@ -130,7 +128,7 @@ test.serial('SIGTERM lets a batch in flight end, and the process ends by itself'
   }),
 );
 
-test.serial('SIGTERM waits for nobody who sends no whole request', (t) =>
+test.serial('after SIGTERM a signer does not wait for incomplete requests', (t) =>
   withFixture(async (fixture) => {
     await fixture.tool('init');
     const timeout = { SIGNER_OPERATION_TIMEOUT_MS: '1000' };
@@ -151,21 +149,19 @@ test.serial('SIGTERM waits for nobody who sends no whole request', (t) =>
   }),
 );
 
-test.serial(
-  'a socket that answers is left to its owner, and is open to owner and group only',
-  (t) =>
-    withFixture(async (fixture) => {
-      await fixture.tool('init');
-      const owner = await startSigner(fixture);
-      const { mode } = await stat(fixture.environment.SIGNER_SOCKET_PATH);
-      t.is(mode & 0o777, 0o660);
-      const rival = await startSigner(fixture);
-      if (rival.process.exitCode === null) await once(rival.process, 'exit');
-      t.is(rival.process.exitCode, 1);
-      t.is((await owner.client.health()).token, 'ready');
-      rival.client.close();
-      await owner.stop();
-    }),
+test.serial('a socket in use is not replaced, and only its owner and group can connect', (t) =>
+  withFixture(async (fixture) => {
+    await fixture.tool('init');
+    const owner = await startSigner(fixture);
+    const { mode } = await stat(fixture.environment.SIGNER_SOCKET_PATH);
+    t.is(mode & 0o777, 0o660);
+    const rival = await startSigner(fixture);
+    if (rival.process.exitCode === null) await once(rival.process, 'exit');
+    t.is(rival.process.exitCode, 1);
+    t.is((await owner.client.health()).token, 'ready');
+    rival.client.close();
+    await owner.stop();
+  }),
 );
 
 test.serial('the thread pool has room for every session', (t) =>

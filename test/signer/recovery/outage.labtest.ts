@@ -13,12 +13,16 @@ import {
   type TokenFixture,
 } from '../../support/audit/token-fixture.ts';
 
-/** Short, so that a hanging token is given up soon, and long enough for a machine at work. */
+/** Short, so that a hanging token times out soon, yet long enough for a busy machine. */
 const operationTimeoutMs = 3_000;
 
-type Stage = { fixture: TokenFixture; server: TokenServer; start(): Promise<RunningSigner> };
+interface Stage {
+  readonly fixture: TokenFixture;
+  readonly server: TokenServer;
+  start(): Promise<RunningSigner>;
+}
 
-/** A token behind a socket, which the use of it starts. */
+/** Runs `use` with a token behind a socket, whose server is started, and cleans up. */
 async function withServer(use: (stage: Stage) => Promise<void>): Promise<void> {
   const fixture = await createTokenFixture();
   const signers: RunningSigner[] = [];
@@ -50,7 +54,7 @@ async function seals(signer: RunningSigner, keyId: string): Promise<boolean> {
   return results.some((result) => 'hash' in result);
 }
 
-/** A process that has ended but that nobody has asked after yet does not run. */
+/** Tells whether a process runs; a zombie, which its parent has not reaped yet, does not. */
 async function isRunning(pid: number | undefined): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State: Z');
   return !/^State:\s+Z/m.test(status);
@@ -61,7 +65,7 @@ async function assertUnavailable(t: ExecutionContext, call: Promise<unknown>): P
   t.is(error?.code, 'hsm_unavailable');
 }
 
-test.serial('entries, tokens and MACs come through a token behind a socket', (t) =>
+test.serial('a token behind a socket seals, signs tokens, computes MACs and creates keys', (t) =>
   withServer(async ({ start }) => {
     const signer = await start();
     const results = await signer.seal(Array.from({ length: 40 }, () => sampleText()));
@@ -78,7 +82,7 @@ test.serial('entries, tokens and MACs come through a token behind a socket', (t)
   }),
 );
 
-test.serial('a server that was killed and started again is found again', (t) =>
+test.serial('a signer reconnects to a token server that was killed and restarted', (t) =>
   withServer(async ({ server, start }) => {
     const signer = await start();
     const keyId = await signer.keyId('audit');
@@ -91,7 +95,7 @@ test.serial('a server that was killed and started again is found again', (t) =>
   }),
 );
 
-test.serial('a connection that died while idle is renewed before anyone asks for it', (t) =>
+test.serial('a connection that died while idle is renewed before the next request', (t) =>
   withServer(async ({ fixture, server }) => {
     const environment = { ...server.environment, SIGNER_KEEP_ALIVE_MS: '50' };
     const signer = await startSigner(fixture, environment);
@@ -108,26 +112,28 @@ test.serial('a connection that died while idle is renewed before anyone asks for
   }),
 );
 
-test.serial('a token that hangs while it signs leaves the socket be, and is left behind', (t) =>
-  withServer(async ({ server, start }) => {
-    const signer = await start();
-    const keyId = await signer.keyId('audit');
-    const first = await hsmProcess(signer);
-    server.hang();
-    const hanging = assertUnavailable(t, signer.client.seal(keyId, [sampleText(), sampleText()]));
-    t.is((await signer.client.health()).token, 'ready');
-    await hanging;
-    await until(async () => (await hsmProcess(signer)) !== first);
-    t.is((await signer.client.health()).token, 'unavailable');
-    await assertUnavailable(t, signer.client.seal(keyId, [sampleText()]));
-    await assertUnavailable(t, signer.client.mac('decoy'));
-    server.resume();
-    await until(() => seals(signer, keyId));
-    t.is((await signer.client.health()).token, 'ready');
-  }),
+test.serial(
+  'while a token hangs in a signature the signer responds, then replaces its process',
+  (t) =>
+    withServer(async ({ server, start }) => {
+      const signer = await start();
+      const keyId = await signer.keyId('audit');
+      const first = await hsmProcess(signer);
+      server.hang();
+      const hanging = assertUnavailable(t, signer.client.seal(keyId, [sampleText(), sampleText()]));
+      t.is((await signer.client.health()).token, 'ready');
+      await hanging;
+      await until(async () => (await hsmProcess(signer)) !== first);
+      t.is((await signer.client.health()).token, 'unavailable');
+      await assertUnavailable(t, signer.client.seal(keyId, [sampleText()]));
+      await assertUnavailable(t, signer.client.mac('decoy'));
+      server.resume();
+      await until(() => seals(signer, keyId));
+      t.is((await signer.client.health()).token, 'ready');
+    }),
 );
 
-test.serial('a token that hangs while it is logged in to is left behind, again and again', (t) =>
+test.serial('a token that hangs in a login is retried by new processes until it responds', (t) =>
   withServer(async ({ server, start }) => {
     server.hang();
     const signer = await start();
@@ -143,7 +149,7 @@ test.serial('a token that hangs while it is logged in to is left behind, again a
   }),
 );
 
-test.serial('no hanging process outlives the signer', (t) =>
+test.serial('a hanging HSM process ends when the signer is killed', (t) =>
   withServer(async ({ server, start }) => {
     server.hang();
     const signer = await start();
@@ -155,7 +161,7 @@ test.serial('no hanging process outlives the signer', (t) =>
   }),
 );
 
-test.serial('behind a socket too a wrong PIN is tried once', (t) =>
+test.serial('a wrong PIN is tried only once on a token behind a socket', (t) =>
   withServer(async ({ fixture, server, start }) => {
     await writeFile(fixture.environment.SIGNER_PIN_FILE, 'not-the-right-pin');
     const signer = await start();

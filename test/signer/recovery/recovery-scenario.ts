@@ -1,4 +1,4 @@
-// A PKCS#11 library is one for the whole process, so each fault has a process of its own.
+// A PKCS#11 library has one state per process, so each fault runs in a process of its own.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
@@ -27,7 +27,7 @@ const token = new Token({
 });
 const sign = (session: Session, { signingKeys }: Keyring) => {
   const audit = signingKeys.find((key) => key.purpose === 'audit');
-  if (!audit) throw new Error('there is no audit key');
+  if (audit === undefined) throw new Error('the token holds no audit key');
   return signWith(session, audit, randomBytes(32));
 };
 const signMany = () => Promise.all(Array.from({ length: 40 }, () => token.run(sign)));
@@ -48,7 +48,7 @@ const faults: Record<string, () => Promise<void> | void> = {
   'logged out'() {
     const library = new Library(SIGNER_LIBRARY);
     const token = library.findToken(SIGNER_TOKEN_LABEL);
-    if (token) library.openSession(token).logout();
+    if (token !== undefined) library.openSession(token).logout();
   },
   'library finalised'() {
     new Library(SIGNER_LIBRARY).finalize();
@@ -56,7 +56,7 @@ const faults: Record<string, () => Promise<void> | void> = {
 };
 
 token.start();
-// Others make keys on the same token, and SoftHSM may answer a moment late for it.
+// Other processes create keys in the same token, which may delay SoftHSM for a moment.
 await until(() => token.state === 'ready', { what: 'the token', timeoutMs: 20_000 });
 await signMany();
 await faults[fault]?.();

@@ -13,7 +13,12 @@ test.before(async () => {
 
 test.after.always(() => fixture?.remove());
 
-type Outcome = { state: string; signatures: number; errors: string[]; foundAtWork: number };
+interface Outcome {
+  readonly state: string;
+  readonly signatures: number;
+  readonly errors: string[];
+  readonly foundAtWork: number;
+}
 
 async function runScenario(fault: string): Promise<Outcome> {
   const scenario = fileURLToPath(new URL('./recovery-scenario.ts', import.meta.url));
@@ -25,12 +30,12 @@ async function runScenario(fault: string): Promise<Outcome> {
 
 const faults = {
   'session closed': 'CKR_SESSION_HANDLE_INVALID',
-  // SoftHSM hides private objects from who is not logged in; others say CKR_USER_NOT_LOGGED_IN.
+  // Without a login SoftHSM hides private objects; other tokens return CKR_USER_NOT_LOGGED_IN.
   'logged out': 'CKR_OBJECT_HANDLE_INVALID',
   'library finalised': 'CKR_CRYPTOKI_NOT_INITIALIZED',
 };
 for (const [fault, returnValue] of Object.entries(faults)) {
-  test(`${fault}: every operation is carried out all the same`, async (t) => {
+  test(`every operation succeeds after the fault "${fault}"`, async (t) => {
     const { state, signatures, errors } = await runScenario(fault);
     t.is(state, 'ready');
     t.is(signatures, 40);
@@ -38,7 +43,7 @@ for (const [fault, returnValue] of Object.entries(faults)) {
   });
 }
 
-test('a session that died while idle is replaced before anyone asks for it', async (t) => {
+test('a session that died while idle is replaced before it is needed', async (t) => {
   const { signatures, errors, foundAtWork } = await runScenario('session died while idle');
   t.deepEqual([...new Set(errors)], ['CKR_SESSION_HANDLE_INVALID']);
   t.is(foundAtWork, 0);

@@ -19,7 +19,7 @@ function createPool({ size = 2, queueLimit = 10 } = {}) {
   return { pool, closed };
 }
 
-test('no more sessions are at work than the pool has, and callers are served in order', async (t) => {
+test('callers are served in order, with at most as many sessions as the pool has', async (t) => {
   const { pool } = createPool();
   const order: number[] = [];
   let most = 0;
@@ -37,7 +37,7 @@ test('no more sessions are at work than the pool has, and callers are served in 
   t.is(pool.inUse, 0);
 });
 
-test('a caller over the queue limit is told busy at once', async (t) => {
+test('a caller over the queue limit fails with busy at once', async (t) => {
   const { pool } = createPool({ size: 1, queueLimit: 1 });
   const gate = Promise.withResolvers<void>();
   const served = [pool.use(() => gate.promise), pool.use(() => gate.promise)];
@@ -61,7 +61,7 @@ test('a session that its operation broke is closed and replaced', async (t) => {
   t.deepEqual(closed, [1]);
 });
 
-test("an error of the caller's own leaves the session in the pool", async (t) => {
+test('a session stays in the pool after an error that did not break it', async (t) => {
   const { pool, closed } = createPool({ size: 1 });
   await t.throwsAsync(
     pool.use(() => {
@@ -72,7 +72,7 @@ test("an error of the caller's own leaves the session in the pool", async (t) =>
   t.deepEqual(closed, []);
 });
 
-test('when no session can be opened every waiting caller learns of it', async (t) => {
+test('every waiting caller fails if no session can be opened', async (t) => {
   const pool = new SessionPool({
     size: 1,
     queueLimit: 10,
@@ -86,7 +86,7 @@ test('when no session can be opened every waiting caller learns of it', async (t
   t.is(pool.inUse, 0);
 });
 
-test('draining waits for work in hand, turns the rest away and closes every session', async (t) => {
+test('draining waits for running work, rejects waiting callers and closes sessions', async (t) => {
   const { pool, closed } = createPool({ size: 1 });
   const gate = Promise.withResolvers<string>();
   const working = pool.use(() => gate.promise);
@@ -104,7 +104,7 @@ test('draining waits for work in hand, turns the rest away and closes every sess
   );
 });
 
-test('a batch and single operations that wait are served by turns', async (t) => {
+test('waiting single operations and those of a batch are served alternately', async (t) => {
   const { pool } = createPool({ size: 1 });
   const served: string[] = [];
   const wait = (name: string, queue: 'single' | 'batch') =>

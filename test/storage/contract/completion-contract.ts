@@ -8,23 +8,20 @@ import {
   type Guarantee,
 } from '../../support/documents/stored.ts';
 
-/** How an upload ends: completion and abortion. */
+/** Defines the guarantees of how an upload ends: completion and abortion. */
 export function completionContract(guarantee: Guarantee): void {
-  guarantee(
-    'completing with a part that is missing or was replaced fails and can be mended',
-    async (t, store) => {
-      const upload = await openUpload(store);
-      const part = await putBytes(store, upload, 1, testBytes(partBytes, 1));
-      const complete = (parts: StoredPart[]) =>
-        store.completeMultipart(upload.key, upload.uploadId, parts);
-      await throwsCode(t, complete([part, { ...part, partNumber: 2 }]), 'part_mismatch');
-      await throwsCode(t, complete([]), 'part_mismatch');
-      await throwsCode(t, complete([{ ...part, etag: '0'.repeat(32) }]), 'part_mismatch');
-      await throwsCode(t, complete([{ ...part, etag: '../../upload.json' }]), 'part_mismatch');
-      t.is(await store.stat(upload.key), undefined);
-      await t.notThrowsAsync(complete([part]));
-    },
-  );
+  guarantee('completing with a missing or replaced part can be repaired', async (t, store) => {
+    const upload = await openUpload(store);
+    const part = await putBytes(store, upload, 1, testBytes(partBytes, 1));
+    const complete = (parts: StoredPart[]) =>
+      store.completeMultipart(upload.key, upload.uploadId, parts);
+    await throwsCode(t, complete([part, { ...part, partNumber: 2 }]), 'part_mismatch');
+    await throwsCode(t, complete([]), 'part_mismatch');
+    await throwsCode(t, complete([{ ...part, etag: '0'.repeat(32) }]), 'part_mismatch');
+    await throwsCode(t, complete([{ ...part, etag: '../../upload.json' }]), 'part_mismatch');
+    t.is(await store.stat(upload.key), undefined);
+    await t.notThrowsAsync(complete([part]));
+  });
 
   guarantee('a lost part is found and can be sent again', async (t, store) => {
     const { key, uploadId } = await openUpload(store);
@@ -42,7 +39,7 @@ export function completionContract(guarantee: Guarantee): void {
     await throwsCode(t, findLost([first, second]), 'upload_not_found');
   });
 
-  guarantee('a part that another has replaced is lost, or still the one sent', async (t, store) => {
+  guarantee('a part replaced by a concurrent one is found lost, or kept', async (t, store) => {
     const { key, uploadId } = await openUpload(store);
     const recorded = await putBytes(store, { key, uploadId }, 1, testBytes(1_000, 1));
     await putBytes(store, { key, uploadId }, 1, testBytes(1_000, 2));
@@ -59,7 +56,7 @@ export function completionContract(guarantee: Guarantee): void {
     t.true(testBytes(1_000, 1).equals(await readObject(store, key)));
   });
 
-  guarantee('completing again gives the same version', async (t, store) => {
+  guarantee('completing again returns the same version', async (t, store) => {
     const upload = await openUpload(store);
     const parts = [await putBytes(store, upload, 1, testBytes(1_000, 1))];
     const first = await store.completeMultipart(upload.key, upload.uploadId, parts);
@@ -67,24 +64,21 @@ export function completionContract(guarantee: Guarantee): void {
     t.is((await store.stat(upload.key))?.version, first.version);
   });
 
-  guarantee(
-    'aborting twice is no error, and nothing can be added or completed after it',
-    async (t, store) => {
-      const upload = await openUpload(store);
-      const parts = [await putBytes(store, upload, 1, testBytes(1_000, 1))];
-      await store.abortMultipart(upload.key, upload.uploadId);
-      await store.abortMultipart(upload.key, upload.uploadId);
-      await throwsCode(
-        t,
-        store.completeMultipart(upload.key, upload.uploadId, parts),
-        'upload_not_found',
-      );
-      await throwsCode(t, putBytes(store, upload, 2, testBytes(1_000, 1)), 'upload_not_found');
-      t.is(await store.stat(upload.key), undefined);
-    },
-  );
+  guarantee('aborting is idempotent, and final for parts and completion', async (t, store) => {
+    const upload = await openUpload(store);
+    const parts = [await putBytes(store, upload, 1, testBytes(1_000, 1))];
+    await store.abortMultipart(upload.key, upload.uploadId);
+    await store.abortMultipart(upload.key, upload.uploadId);
+    await throwsCode(
+      t,
+      store.completeMultipart(upload.key, upload.uploadId, parts),
+      'upload_not_found',
+    );
+    await throwsCode(t, putBytes(store, upload, 2, testBytes(1_000, 1)), 'upload_not_found');
+    t.is(await store.stat(upload.key), undefined);
+  });
 
-  guarantee('aborting a completed upload leaves the object', async (t, store) => {
+  guarantee('aborting a completed upload keeps the object', async (t, store) => {
     const upload = await openUpload(store);
     const parts = [await putBytes(store, upload, 1, testBytes(1_000, 1))];
     await store.completeMultipart(upload.key, upload.uploadId, parts);

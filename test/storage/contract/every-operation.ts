@@ -13,11 +13,11 @@ import {
   storeObject,
 } from '../../support/documents/stored.ts';
 
-/** What a test has in a store: an upload with a part, and an object. */
+/** The contents of a test's store: an upload with a part, and an object. */
 export interface Contents {
-  upload: { key: string; uploadId: string };
-  part: StoredPart;
-  object: { key: string; version: string };
+  readonly upload: { readonly key: string; readonly uploadId: string };
+  readonly part: StoredPart;
+  readonly object: { readonly key: string; readonly version: string };
 }
 
 export async function fillStore(store: ObjectStore): Promise<Contents> {

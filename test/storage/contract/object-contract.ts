@@ -9,9 +9,9 @@ import {
   type Guarantee,
 } from '../../support/documents/stored.ts';
 
-/** Keys, deletion and lists. */
+/** Defines the guarantees of keys, deletion and lists. */
 export function objectContract(guarantee: Guarantee): void {
-  guarantee('a deleted object is gone, and deleting again is no error', async (t, store) => {
+  guarantee('a deleted object is gone, and deletion is idempotent', async (t, store) => {
     const { key, version } = await storeObject(store, [testBytes(1_000, 1)]);
     await store.delete(key, version);
     await store.delete(key, version);
@@ -33,7 +33,7 @@ export function objectContract(guarantee: Guarantee): void {
     '255 bytes': `${'é'.repeat(125)}.tiff`,
   };
   for (const [title, fileName] of Object.entries(names)) {
-    guarantee(`a file name may hold ${title}`, async (t, store) => {
+    guarantee(`a file name may have ${title}`, async (t, store) => {
       const { key, version } = await storeObject(store, [testBytes(1_000, 1)], newKey(fileName));
       t.deepEqual(await store.stat(key), { size: 1_000, version });
       t.true(testBytes(1_000, 1).equals(await readObject(store, key, { ifVersion: version })));
@@ -60,23 +60,22 @@ export function objectContract(guarantee: Guarantee): void {
     for (const key of keys) await throwsCode(t, store.createMultipart(key), 'invalid_key');
   });
 
-  guarantee(
-    'open uploads and stored objects are listed, each in its list alone',
-    async (t, store) => {
-      const upload = await openUpload(store, newKey('open & <listed>'));
-      const object = await storeObject(store, [testBytes(1_000, 1)], newKey('stored & <listed>'));
-      const uploads = await collect(store.listUploads());
-      const objects = await collect(store.listObjects());
-      const listed = uploads.find(({ uploadId }) => uploadId === upload.uploadId);
-      t.is(listed?.key, upload.key);
-      t.true(listed && Math.abs(Date.now() - listed.createdAt.getTime()) < 60 * 60 * 1000);
-      t.is(objects.find(({ key }) => key === object.key)?.size, 1_000);
-      t.false(uploads.some(({ key }) => key === object.key));
-      t.false(objects.some(({ key }) => key === upload.key));
-    },
-  );
+  guarantee('uploads and objects are listed, each in its own list only', async (t, store) => {
+    const upload = await openUpload(store, newKey('open & <listed>'));
+    const object = await storeObject(store, [testBytes(1_000, 1)], newKey('stored & <listed>'));
+    const uploads = await collect(store.listUploads());
+    const objects = await collect(store.listObjects());
+    const listed = uploads.find(({ uploadId }) => uploadId === upload.uploadId);
+    t.is(listed?.key, upload.key);
+    t.true(
+      listed !== undefined && Math.abs(Date.now() - listed.createdAt.getTime()) < 60 * 60 * 1000,
+    );
+    t.is(objects.find(({ key }) => key === object.key)?.size, 1_000);
+    t.false(uploads.some(({ key }) => key === object.key));
+    t.false(objects.some(({ key }) => key === upload.key));
+  });
 
-  guarantee('objects are listed by how their keys begin', async (t, store) => {
+  guarantee('objects can be listed by a prefix of their keys', async (t, store) => {
     const { key } = await storeObject(store, [testBytes(1_000, 1)], newKey('a.bin'));
     await storeObject(store, [testBytes(1_000, 1)], newKey('a.bin'));
     const listed = await collect(store.listObjects(key.slice(0, -'a.bin'.length)));

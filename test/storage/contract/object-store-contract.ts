@@ -6,7 +6,7 @@ import { partContract } from './part-contract.ts';
 import { readContract } from './read-contract.ts';
 import type { Guarantee } from '../../support/documents/stored.ts';
 
-/** What every object store guarantees. `openStore` is called once. */
+/** Defines the tests of what every object store guarantees. `openStore` is called once. */
 export function objectStoreContract(name: string, openStore: () => Promise<ObjectStore>): void {
   let store: ObjectStore;
   test.before(async () => {

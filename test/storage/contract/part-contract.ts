@@ -11,23 +11,20 @@ import {
   type Guarantee,
 } from '../../support/documents/stored.ts';
 
-/** Parts as they arrive. */
+/** Defines the guarantees of parts while they arrive. */
 export function partContract(guarantee: Guarantee): void {
-  guarantee(
-    'parts sent in any order and in parallel make the object in the order of numbers',
-    async (t, store) => {
-      const contents = [testBytes(partBytes, 1), testBytes(partBytes, 2), testBytes(12_345, 3)];
-      const upload = await openUpload(store);
-      const parts = await Promise.all(
-        [2, 0, 1].map((i) => putBytes(store, upload, i + 1, contents[i] as Buffer)),
-      );
-      t.is(await store.stat(upload.key), undefined);
-      const { version } = await store.completeMultipart(upload.key, upload.uploadId, parts);
-      const expected = Buffer.concat(contents);
-      t.deepEqual(await store.stat(upload.key), { size: expected.length, version });
-      t.true(expected.equals(await readObject(store, upload.key, { ifVersion: version })));
-    },
-  );
+  guarantee('concurrent parts form the object in the order of numbers', async (t, store) => {
+    const contents = [testBytes(partBytes, 1), testBytes(partBytes, 2), testBytes(12_345, 3)];
+    const upload = await openUpload(store);
+    const parts = await Promise.all(
+      [2, 0, 1].map((i) => putBytes(store, upload, i + 1, contents[i] as Buffer)),
+    );
+    t.is(await store.stat(upload.key), undefined);
+    const { version } = await store.completeMultipart(upload.key, upload.uploadId, parts);
+    const expected = Buffer.concat(contents);
+    t.deepEqual(await store.stat(upload.key), { size: expected.length, version });
+    t.true(expected.equals(await readObject(store, upload.key, { ifVersion: version })));
+  });
 
   guarantee('a part sent again replaces the part', async (t, store) => {
     const upload = await openUpload(store);
@@ -37,7 +34,7 @@ export function partContract(guarantee: Guarantee): void {
     t.true(testBytes(2_000, 2).equals(await readObject(store, upload.key)));
   });
 
-  guarantee('a part sent twice at the same time is one of the two, whole', async (t, store) => {
+  guarantee('of two concurrent copies of a part one is stored whole', async (t, store) => {
     const contents = [testBytes(partBytes, 1), testBytes(partBytes, 2)];
     const upload = await openUpload(store);
     const sent = await Promise.all(contents.map((bytes) => putBytes(store, upload, 1, bytes)));
@@ -51,7 +48,7 @@ export function partContract(guarantee: Guarantee): void {
         t.is((error as StorageError).code, 'part_mismatch');
       }
     }
-    t.fail('neither part was there');
+    t.fail('neither of the two parts is stored');
   });
 
   guarantee('a body that ends early leaves no part', async (t, store) => {
@@ -72,21 +69,18 @@ export function partContract(guarantee: Guarantee): void {
     t.is(await store.stat(upload.key), undefined);
   });
 
-  guarantee(
-    'the SHA-256 of a part is told before its last bytes leave, and answered',
-    async (t, store) => {
-      const upload = await openUpload(store);
-      const bytes = testBytes(partBytes, 3);
-      const sha256 = createHash('sha256').update(bytes).digest('base64');
-      const told: string[] = [];
-      const part = { ...upload, partNumber: 1, size: partBytes };
-      const beforeEnd = (hash: string) => void told.push(hash);
-      t.is((await store.putPart(part, bodyOf(bytes), { beforeEnd })).sha256, sha256);
-      t.deepEqual(told, [sha256]);
-    },
-  );
+  guarantee('the SHA-256 of a part is known before its last bytes are sent', async (t, store) => {
+    const upload = await openUpload(store);
+    const bytes = testBytes(partBytes, 3);
+    const sha256 = createHash('sha256').update(bytes).digest('base64');
+    const told: string[] = [];
+    const part = { ...upload, partNumber: 1, size: partBytes };
+    const beforeEnd = (hash: string) => void told.push(hash);
+    t.is((await store.putPart(part, bodyOf(bytes), { beforeEnd })).sha256, sha256);
+    t.deepEqual(told, [sha256]);
+  });
 
-  guarantee('a body that goes on leaves no part', async (t, store) => {
+  guarantee('a body longer than announced leaves no part', async (t, store) => {
     const upload = await openUpload(store);
     const kept = await putBytes(store, upload, 1, testBytes(1_000, 1));
     const part = { ...upload, partNumber: 1, size: 100_000 };
@@ -106,29 +100,23 @@ export function partContract(guarantee: Guarantee): void {
     t.true(testBytes(1_000, 1).equals(await readObject(store, upload.key)));
   });
 
-  guarantee(
-    'an aborted signal ends a stalled part and leaves the body to its owner',
-    async (t, store) => {
-      const upload = await openUpload(store);
-      const body = new PassThrough();
-      const abort = new AbortController();
-      const part = { ...upload, partNumber: 1, size: partBytes };
-      const stalled = store.putPart(part, body, { signal: abort.signal });
-      const reason = new Error('gone');
-      body.write(testBytes(100_000, 2), () => abort.abort(reason));
-      t.is(await t.throwsAsync(stalled), reason);
-      t.false(body.destroyed);
-      t.is(await t.throwsAsync(store.putPart(part, body, { signal: abort.signal })), reason);
-    },
-  );
+  guarantee('an aborted signal ends a stalled part and spares its body', async (t, store) => {
+    const upload = await openUpload(store);
+    const body = new PassThrough();
+    const abort = new AbortController();
+    const part = { ...upload, partNumber: 1, size: partBytes };
+    const stalled = store.putPart(part, body, { signal: abort.signal });
+    const reason = new Error('gone');
+    body.write(testBytes(100_000, 2), () => abort.abort(reason));
+    t.is(await t.throwsAsync(stalled), reason);
+    t.false(body.destroyed);
+    t.is(await t.throwsAsync(store.putPart(part, body, { signal: abort.signal })), reason);
+  });
 
-  guarantee(
-    'a part for an unknown upload is refused and leaves the body to its owner',
-    async (t, store) => {
-      const body = bodyOf(testBytes(partBytes, 1));
-      const part = { key: newKey(), uploadId: randomUUID(), partNumber: 1, size: partBytes };
-      await throwsCode(t, store.putPart(part, body), 'upload_not_found');
-      t.is(body.errored, null);
-    },
-  );
+  guarantee('a part for an unknown upload is refused and spares its body', async (t, store) => {
+    const body = bodyOf(testBytes(partBytes, 1));
+    const part = { key: newKey(), uploadId: randomUUID(), partNumber: 1, size: partBytes };
+    await throwsCode(t, store.putPart(part, body), 'upload_not_found');
+    t.is(body.errored, null);
+  });
 }

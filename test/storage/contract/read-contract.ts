@@ -11,9 +11,9 @@ import {
 
 const contents = () => [testBytes(partBytes, 1), testBytes(partBytes, 2), testBytes(1_000, 3)];
 
-/** Reading objects, whole and in ranges. */
+/** Defines the guarantees of reading objects, whole and in ranges. */
 export function readContract(guarantee: Guarantee): void {
-  guarantee('size and version are known before the bytes', async (t, store) => {
+  guarantee('size and version are known before the first byte', async (t, store) => {
     const { key, version } = await storeObject(store, contents());
     const size = 2 * partBytes + 1_000;
     for (const range of [undefined, { first: 7, last: 8 }]) {
@@ -24,7 +24,7 @@ export function readContract(guarantee: Guarantee): void {
     await throwsCode(t, store.get(newKey()), 'object_not_found');
   });
 
-  guarantee('ranges are exact, over the borders of parts too', async (t, store) => {
+  guarantee('ranges are exact, even across parts', async (t, store) => {
     const whole = Buffer.concat(contents());
     const { key, version } = await storeObject(store, contents());
     const end = whole.length - 1;
@@ -54,7 +54,7 @@ export function readContract(guarantee: Guarantee): void {
     for (const range of ranges) await throwsCode(t, store.get(key, { range }), 'invalid_range');
   });
 
-  guarantee('of an object with other bytes the old version is not read', async (t, store) => {
+  guarantee('the old version of a replaced object cannot be read', async (t, store) => {
     const first = await storeObject(store, [testBytes(1_000, 1)]);
     await store.delete(first.key, first.version);
     const second = await storeObject(store, [testBytes(1_000, 2)], first.key);
@@ -66,7 +66,7 @@ export function readContract(guarantee: Guarantee): void {
     }
   });
 
-  guarantee('an object replaced in the middle of a read is never mixed', async (t, store) => {
+  guarantee('a read never mixes bytes of two versions of an object', async (t, store) => {
     const old = Buffer.concat(contents());
     const { key, version } = await storeObject(store, contents());
     const { body } = await store.get(key, { ifVersion: version });
@@ -77,7 +77,7 @@ export function readContract(guarantee: Guarantee): void {
     await storeObject(store, [two, one, three], key);
     const read = [first.value as Buffer];
     try {
-      for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
         read.push(next.value);
       }
       t.true(old.equals(Buffer.concat(read)));
@@ -87,7 +87,7 @@ export function readContract(guarantee: Guarantee): void {
     }
   });
 
-  guarantee('a signal ends a read before and while bytes flow', async (t, store) => {
+  guarantee('a signal ends a read before it starts and during it', async (t, store) => {
     const { key } = await storeObject(store, contents());
     const reason = new Error('gone');
     t.is(await t.throwsAsync(store.get(key, { signal: AbortSignal.abort(reason) })), reason);

@@ -21,7 +21,7 @@ import { mayMount, mountTmpfs } from '../../support/documents/tmpfs.ts';
 
 const run = promisify(execFile);
 
-/** A directory that may be moved away, and is removed wherever it is. */
+/** Returns a path that a test may move away; it is removed with its parent directory. */
 async function newDirectory(t: ExecutionContext): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), 'store-absence-'));
   t.teardown(() => rm(parent, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ const losses: Record<string, (directory: string) => Promise<void>> = {
   },
 };
 for (const [what, lose] of Object.entries(losses)) {
-  test(`a store that ${what} is unavailable, and as it was when it is back`, async (t) => {
+  test(`a store that ${what} is unavailable, and unchanged once it is back`, async (t) => {
     const directory = await newDirectory(t);
     const store = await open(directory);
     const contents = await fillStore(store);
@@ -64,7 +64,7 @@ for (const [what, lose] of Object.entries(losses)) {
   });
 }
 
-test('a store that has a file where a directory was is unavailable', async (t) => {
+test('a store with a file in place of a directory is unavailable', async (t) => {
   for (const name of ['uploads', 'objects', 'scratch']) {
     const directory = await newDirectory(t);
     const store = await open(directory);
@@ -74,15 +74,15 @@ test('a store that has a file where a directory was is unavailable', async (t) =
   }
 });
 
-test('a store is made with its parents, and where none can be made it is unavailable', async (t) => {
+test('a store is created with its parents, or unavailable if it cannot be', async (t) => {
   const directory = join(await newDirectory(t), 'of', 'evidence');
   const store = await open(directory);
   await store.ping();
-  // Says ENOENT of whatever is to be made.
+  // Every creation below /proc fails with ENOENT.
   await throwsCode(t, (await open('/proc/store')).ping(), 'storage_unavailable');
 });
 
-test('an upload that is away for a moment has not ended', async (t) => {
+test('an upload that is missing for a moment has not ended', async (t) => {
   const directory = await newDirectory(t);
   const store = await open(directory);
   const upload = await openUpload(store);
@@ -90,13 +90,13 @@ test('an upload that is away for a moment has not ended', async (t) => {
   await rename(uploads, `${uploads}-aside`);
   const body = new Readable({ read: () => undefined });
   const sent = store.putPart({ ...upload, partNumber: 1, size: 1_000 }, body);
-  // The body is let go once the part's file could not be opened.
+  // The body is released once the part's file could not be opened.
   body.once('pause', () => renameSync(`${uploads}-aside`, uploads));
   await throwsCode(t, sent, 'storage_unavailable');
   await putBytes(store, upload, 1, testBytes(1_000, 1));
 });
 
-test('a read whose store goes away fails as unavailable', async (t) => {
+test('a read whose store disappears fails as unavailable', async (t) => {
   const directory = await newDirectory(t);
   const store = await open(directory);
   const parts = [testBytes(partBytes, 1), testBytes(partBytes, 2)];
@@ -106,7 +106,7 @@ test('a read whose store goes away fails as unavailable', async (t) => {
   await throwsCode(t, body.toArray(), 'storage_unavailable');
 });
 
-test('what may not be created is unavailable until it is there', async (t) => {
+test('a store that may not be created is unavailable until it exists', async (t) => {
   const directory = await newDirectory(t);
   const contents = await fillStore(await open(directory));
   await rename(directory, `${directory}-aside`);
@@ -120,9 +120,9 @@ test('what may not be created is unavailable until it is there', async (t) => {
   t.deepEqual(await readObject(store, contents.object.key), testBytes(1_000, 2));
 });
 
-test('a store is made as soon as it may be, and never a second time', async (t) => {
+test('a store is created as soon as it may be, and only once', async (t) => {
   const directory = await newDirectory(t);
-  let answer = async () => Promise.reject<boolean>(new Error('the database is away'));
+  let answer = async () => Promise.reject<boolean>(new Error('the database cannot be reached'));
   const store = await open(directory, () => answer());
   await throwsCode(t, store.ping(), 'storage_unavailable');
   answer = async () => true;
@@ -133,7 +133,7 @@ test('a store is made as soon as it may be, and never a second time', async (t) 
   t.deepEqual(await readdir(directory), []);
 });
 
-test('of processes that start at once one makes the store', async (t) => {
+test('one of several processes that start concurrently creates the store', async (t) => {
   const directory = await newDirectory(t);
   const stores = await Promise.all(Array.from({ length: 20 }, () => open(directory)));
   const [first] = stores;
@@ -141,7 +141,7 @@ test('of processes that start at once one makes the store', async (t) => {
   for (const store of stores) t.is((await store.stat(key))?.size, 1_000);
 });
 
-test('a directory from before stores had an identity is a store', async (t) => {
+test('a directory from before stores had an identity is accepted as a store', async (t) => {
   const directory = await newDirectory(t);
   const { object } = await fillStore(await open(directory));
   await rm(join(directory, 'store'), { recursive: true });
@@ -149,7 +149,7 @@ test('a directory from before stores had an identity is a store', async (t) => {
   t.deepEqual(await readObject(store, object.key), testBytes(1_000, 2));
 });
 
-test('a thread that hashes makes no store', async (t) => {
+test('a hashing thread creates no store', async (t) => {
   const directory = await newDirectory(t);
   const hasher = createObjectHasher({ driver: 'filesystem', directory }, { concurrency: 1 });
   t.teardown(() => hasher.close());
@@ -161,7 +161,7 @@ test('a thread that hashes makes no store', async (t) => {
   );
 });
 
-(mayMount ? test : test.skip)('an unmounted volume is no empty store', async (t) => {
+(mayMount ? test : test.skip)('an unmounted volume is not taken for an empty store', async (t) => {
   const mountPoint = await newDirectory(t);
   await mkdir(mountPoint);
   const unmount = () => run('umount', [mountPoint]);

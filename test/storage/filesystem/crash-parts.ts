@@ -1,13 +1,13 @@
 import type { StoredPart } from '../../../app/storage/interface/object-store.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 
-export type CrashEvent = { key: string; uploadId: string } & (
+export type CrashEvent = { readonly key: string; readonly uploadId: string } & (
   | { type: 'opened' | 'aborting' | 'aborted' | 'deleting' | 'deleted' }
-  | { type: 'sent'; parts: StoredPart[] }
-  | { type: 'completed'; version: string }
+  | { readonly type: 'sent'; readonly parts: StoredPart[] }
+  | { readonly type: 'completed'; readonly version: string }
 );
 
-/** What the crash test stores under a key. */
+/** Returns the parts that the crash test stores under a key. */
 export function crashParts(key: string): Buffer[] {
   const seed = Number.parseInt(key.slice(0, 8), 16);
   return [300_000, 200_000, 1 + (seed % 100_000)].map((size, i) => testBytes(size, seed + i));

@@ -3,7 +3,7 @@ import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { crashParts, type CrashEvent } from './crash-parts.ts';
 import { putBytes } from '../../support/documents/stored.ts';
 
-// Works on the store in argv[2] until it is killed, and tells what the store has acknowledged.
+// Works on the store in argv[2] until it is killed, and prints what the store has acknowledged.
 const store = await createObjectStore({
   driver: 'filesystem',
   directory: process.argv[2] as string,

@@ -14,7 +14,7 @@ import { collect, putBytes, readObject } from '../../support/documents/stored.ts
 const rounds = Number(process.env['ROUNDS'] ?? 5);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
-/** The events of a writer that was killed as soon as it had told `count` of them. */
+/** Returns the events of a writer that was killed as soon as it had printed `count` of them. */
 async function killWriter(directory: string, count: number): Promise<CrashEvent[]> {
   const script = join(import.meta.dirname, 'crash-writer.ts');
   const writer = spawn(process.execPath, [script, directory], {
@@ -53,7 +53,7 @@ async function verifyUpload(
   if (last.type === 'aborted' || last.type === 'deleted') t.is(await store.stat(key), undefined);
 }
 
-test(`a process killed at any moment leaves nothing half (SEED=${seed} ROUNDS=${rounds})`, async (t) => {
+test(`a killed process leaves nothing half done (SEED=${seed} ROUNDS=${rounds})`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-crash-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   for (let round = 0; round < rounds; round++) {
@@ -69,7 +69,7 @@ test(`a process killed at any moment leaves nothing half (SEED=${seed} ROUNDS=${
   }
 });
 
-test('what a killed process left in the scratch directory is removed after an hour', async (t) => {
+test('files that a killed process left in the scratch directory go after an hour', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-scratch-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const leftover = join(directory, 'scratch', 'leftover');
@@ -82,7 +82,7 @@ test('what a killed process left in the scratch directory is removed after an ho
   t.deepEqual(await readdir(join(directory, 'scratch')), []);
 });
 
-test('a removal that was cut off is finished by who asks for it again', async (t) => {
+test('an interrupted removal is completed by the next request for it', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-removal-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const layout = createLayout(directory);

@@ -13,7 +13,7 @@ async function newDirectory(t: ExecutionContext): Promise<string> {
   return directory;
 }
 
-test('whatever is acknowledged has been synced: bytes before they get a name, and names', async (t) => {
+test('everything acknowledged is synced: bytes before they get a name, then names', async (t) => {
   const directory = await newDirectory(t);
   const program = join(import.meta.dirname, 'durable-writer.ts');
   const calls = await traceFileCalls(directory, [program, join(directory, 'store')]);
@@ -23,7 +23,7 @@ test('whatever is acknowledged has been synced: bytes before they get a name, an
   });
 });
 
-/** What changes when a file is copied, written or renamed. */
+/** Returns values that change when a file is copied, written or renamed. */
 async function identities(directory: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of await readdir(directory)) {
@@ -33,7 +33,7 @@ async function identities(directory: string): Promise<Record<string, string>> {
   return found;
 }
 
-test('a completion copies no byte: the files of the parts stay as they were written', async (t) => {
+test('a completion copies no bytes: the parts’ files stay as they were written', async (t) => {
   const directory = await newDirectory(t);
   const store = await createObjectStore({ driver: 'filesystem', directory });
   const upload = await openUpload(store);

@@ -3,7 +3,8 @@ import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 import { openUpload, putBytes } from '../../support/documents/stored.ts';
 
-// Uses the store in argv[2] and touches `/<step>` after each step, so that a trace of the file system shows the steps.
+// Uses the store in argv[2] and accesses `/acknowledged/<step>` after each step, so that a trace of
+// the file system shows the steps.
 const acknowledge = (step: string) => access(`/acknowledged/${step}`).catch(() => undefined);
 
 const store = await createObjectStore({

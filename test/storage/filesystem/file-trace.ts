@@ -21,7 +21,7 @@ const Trace = z.object({
 });
 type FileCall = z.output<typeof Trace>['traceEvents'][number];
 
-/** The calls that a program makes to the file system, one after the other, by Node's own trace. */
+/** Returns the calls that a program makes to the file system, in order, from Node's own trace. */
 export async function traceFileCalls(
   directory: string,
   [file, ...args]: [file: string, ...args: string[]],
@@ -34,17 +34,17 @@ export async function traceFileCalls(
 }
 
 export interface Durability {
-  /** Names under `/acknowledged` that were asked for. */
-  steps: string[];
-  /** What a power cut after that step could undo. */
-  losses: string[];
+  /** Names under `/acknowledged` that the program accessed. */
+  readonly steps: string[];
+  /** Changes that a power failure could undo although a later step relied on them. */
+  readonly losses: string[];
 }
 
-/** Of a program that does one thing after the other: what was not on disk when it was relied on. */
+/** Returns what was not on disk when a sequential program relied on it. */
 export function judgeDurability(calls: FileCall[]): Durability {
   const steps: string[] = [];
   const losses: string[] = [];
-  /** Files with bytes, and directories with names, that are not known to be on disk. */
+  /** Written files, and directories with new names, that are not known to be on disk. */
   const unsynced = new Set<string>();
   let opened = '';
   for (const { name, args } of calls) {

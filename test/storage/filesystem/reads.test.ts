@@ -12,7 +12,7 @@ const directory = await mkdtemp(join(tmpdir(), 'store-reads-'));
 const store = await createObjectStore({ driver: 'filesystem', directory });
 test.after.always(() => rm(directory, { recursive: true, force: true }));
 
-/** How many descriptors this process has of files of the object. */
+/** Returns how many descriptors this process has open on files of the object. */
 async function countDescriptors(key: string): Promise<number> {
   const path = createLayout(directory).objectDirectory(key);
   const links = (await readdir('/proc/self/fd')).map((fd) =>
@@ -23,7 +23,7 @@ async function countDescriptors(key: string): Promise<number> {
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('a read that is given up frees its descriptor, begun or not', async (t) => {
+onLinux('an abandoned read frees its descriptor, started or not', async (t) => {
   const { key } = await storeObject(store, [testBytes(partBytes, 1), testBytes(partBytes, 2)]);
   const abort = new AbortController();
   const reads = Array.from({ length: 40 }, () => store.get(key, { signal: abort.signal }));
@@ -45,7 +45,7 @@ onLinux('a read that is given up frees its descriptor, begun or not', async (t) 
   t.pass();
 });
 
-test('an object of which a part has become shorter is not read to an early end', async (t) => {
+test('an object with a truncated part is not read to an early end', async (t) => {
   const { key } = await storeObject(store, [testBytes(1_000, 1), testBytes(1_000, 2)]);
   const path = createLayout(directory).objectDirectory(key);
   const first = (await readdir(path)).find((name) => name.startsWith('1-'));

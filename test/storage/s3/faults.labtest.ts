@@ -14,7 +14,7 @@ import { startLine } from './servers/line.ts';
 const config = labConfig(`faults-${randomUUID()}`, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));
 
-/** Changes one bit of everything long. */
+/** Flips one bit in every long chunk. */
 function flipBits(): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -24,7 +24,7 @@ function flipBits(): Transform {
   });
 }
 
-test('a part that was changed on its way is not stored', async (t) => {
+test('a part changed in transit is not stored', async (t) => {
   await using line = await startLine(config.endpoint as string, { filter: flipBits });
   const store = createS3Store(config);
   const behindLine = createS3Store({ ...config, endpoint: `http://${line.host}` });
@@ -39,7 +39,7 @@ test('a part that was changed on its way is not stored', async (t) => {
   await t.notThrowsAsync(store.completeMultipart(upload.key, upload.uploadId, [kept]));
 });
 
-test('a part is given up at once, also when all of it was sent and no answer comes', async (t) => {
+test('a part can be aborted at once, even if all is sent and no response comes', async (t) => {
   await using line = await startHoldingLine(config.endpoint as string);
   const store = createS3Store({ ...config, endpoint: line.url });
   t.teardown(() => store.close());
@@ -50,7 +50,7 @@ test('a part is given up at once, also when all of it was sent and no answer com
   const part = { ...upload, partNumber: 1, size: bytes.length };
   const sent = store.putPart(part, bodyOf(bytes), { signal: abort.signal });
   await until(() => line.held().includes('x-amz-checksum-sha256:'), {
-    what: 'the end of the part on the line',
+    what: 'the proxy to hold the end of the part',
     timeoutMs: 10_000,
   });
   const reason = new Error('gone');
@@ -58,7 +58,7 @@ test('a part is given up at once, also when all of it was sent and no answer com
   t.is(await t.throwsAsync(sent), reason);
 });
 
-test('a server that is away, a refused key and a missing bucket are storage_unavailable', async (t) => {
+test('an unavailable server, a wrong key, a missing bucket: storage_unavailable', async (t) => {
   const contents = await fillStore(createS3Store(config));
   const line = await startLine(config.endpoint as string);
   await line[Symbol.asyncDispose]();
@@ -78,7 +78,7 @@ test('a server that is away, a refused key and a missing bucket are storage_unav
   }
 });
 
-test('a hash of an object whose server is away fails', async (t) => {
+test('hashing an object of an unavailable server fails', async (t) => {
   const hasher = createObjectHasher(
     { driver: 's3', ...config, secretAccessKey: 'wrong' },
     { concurrency: 1 },

@@ -8,14 +8,14 @@ import { createTaskPool } from '../../../client/http/task-pool.ts';
 import { collect, newKey } from '../../support/documents/stored.ts';
 import { createLabBucket, labConfig } from './servers/lab-bucket.ts';
 
-/** More than a page. */
+/** More objects than one page of a list holds. */
 const count = 1_005;
 
 const Bucket = `lists-${randomUUID()}`;
 const config = labConfig(Bucket, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));
 
-test('uploads and objects of all pages are listed, and may go meanwhile', async (t) => {
+test('uploads and objects of all pages are listed, even if some disappear meanwhile', async (t) => {
   t.timeout(120_000);
   const store = createS3Store(config);
   const client = createS3Client(config);
@@ -30,7 +30,7 @@ test('uploads and objects of all pages are listed, and may go meanwhile', async 
   for (const key of keys) {
     await pool.start(async () => {
       await store.createMultipart(key);
-      // In one request and not three: a list does not tell them apart.
+      // Stores the object in one request instead of three, which makes no difference to a list.
       await client.send(new PutObjectCommand({ Bucket, Key: toServerKey(key), Body: 'x' }));
     });
   }

@@ -26,7 +26,7 @@ async function startSilent(t: ExecutionContext, serve: RequestListener) {
 const upload = { key: newKey(), uploadId: 'upload' };
 const part = { partNumber: 1, etag: 'etag' };
 
-test('a server that takes a request and says nothing is given up', async (t) => {
+test('a request to a silent server is given up after a timeout', async (t) => {
   t.timeout(30_000);
   const store = await startSilent(t, () => undefined);
   const operations = {
@@ -44,7 +44,7 @@ test('a server that takes a request and says nothing is given up', async (t) => 
   );
 });
 
-test('a completion, and a part on its way, may take longer than that to be answered', async (t) => {
+test('completions and parts may take longer than the response timeout', async (t) => {
   const store = await startSilent(t, (request, response) => {
     const answer = {
       PUT: '',
@@ -62,7 +62,7 @@ test('a completion, and a part on its way, may take longer than that to be answe
   });
 });
 
-test('a body that comes slowly is not cut off', async (t) => {
+test('a body that arrives slowly is not truncated', async (t) => {
   const store = await startSilent(t, (_request, response) => {
     response.writeHead(200, { etag: '"e"', 'content-length': 2 });
     response.write('a');

@@ -8,7 +8,10 @@ import { startLine } from './servers/line.ts';
 const config = labConfig(`tls-${randomUUID()}`, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));
 
-/** What a process says that has this in its environment and uses the server behind a line with a certificate. */
+/**
+ * Returns the output of a process with these environment variables that uses the S3 server through
+ * a proxy with TLS.
+ */
 async function storeOverTls(
   t: ExecutionContext,
   host: string,
@@ -25,7 +28,7 @@ async function storeOverTls(
   return program.lines;
 }
 
-test('a server with a certificate of an own authority is used with NODE_EXTRA_CA_CERTS alone', async (t) => {
+test('a private authority’s certificate is accepted with NODE_EXTRA_CA_CERTS only', async (t) => {
   const authority = await createAuthority(await temporaryDirectory(t));
   const tls = await authority.issue('IP:127.0.0.1');
   await using line = await startLine(config.endpoint as string, { tls });

@@ -12,7 +12,7 @@ objectStoreContract('S3 virtual host', async () =>
   createObjectStore(await createLabBucket(config, { versioned: false })),
 );
 
-test('the bucket is named by the host', async (t) => {
+test('the host names the bucket', async (t) => {
   const store = await createObjectStore({ driver: 's3', ...config });
   await store.ping();
   await store.close();

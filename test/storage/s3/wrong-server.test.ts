@@ -7,7 +7,10 @@ import { testBytes } from '../../support/documents/bytes.ts';
 import { everythingThrows, type Contents } from '../contract/every-operation.ts';
 import { collect, newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
 
-/** What stands where the store was, as a proxy does whose server is gone: it answers all alike. */
+/**
+ * Starts a server that stands in the place of the store and gives one response to everything, as a
+ * proxy does whose server is gone.
+ */
 async function startWrongServer(t: ExecutionContext, status: number, type: string, text: string) {
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -38,7 +41,7 @@ const contents: Contents = {
   object: { key: newKey(), version: 'etag:etag' },
 };
 
-test('where nothing is found, not even the bucket, no upload is taken for ended', async (t) => {
+test('a 404 to everything, even the bucket, does not count as an ended upload', async (t) => {
   const store = await startWrongServer(t, 404, 'text/html', '<html>nothing here</html>');
   await everythingThrows(t, store, contents, 'storage_unavailable');
 });
@@ -47,7 +50,7 @@ for (const [type, text] of [
   ['text/html', '<html>welcome</html>'],
   ['application/xml', '<?xml version="1.0"?><Welcome><To/></Welcome>'],
 ] as const) {
-  test(`what tells no version is no object, though it comes with 200 and ${type}`, async (t) => {
+  test(`a 200 of type ${type} without a version is no object`, async (t) => {
     const store = await startWrongServer(t, 200, type, text);
     const { upload, part, object } = contents;
     const operations = {

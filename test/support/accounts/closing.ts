@@ -9,13 +9,16 @@ import { createSql } from '../vault/sql.ts';
 import type { TestVault } from '../vault/vault.ts';
 import { createAccount, openSession, type TestAccount } from './test-account.ts';
 
-/** Someone with an account who may close it. */
+/** A user with an account, which they may close. */
 export interface Member {
   readonly account: TestAccount;
   readonly userId: string;
   readonly token: string;
   readonly refreshToken: string;
-  /** The same user by a token that no closure revokes, as one that was let in just before. */
+  /**
+   * Requests of this user with a token that no closure revokes, like one checked just before the
+   * closure.
+   */
   readonly api: Api;
 }
 
@@ -26,7 +29,7 @@ export async function createMember(vault: TestVault): Promise<Member> {
   return { account, userId, token, refreshToken, api: await createApi(vault, { userId }) };
 }
 
-/** Proves who one is; what it answers closes the account. */
+/** Reauthenticates the user. Resolves with a function that closes the account. */
 export async function prepareToClose(
   vault: TestVault,
   { account, token }: Member,
@@ -46,7 +49,7 @@ export async function createEnvelope(t: ExecutionContext, api: Api): Promise<voi
   t.is(status, 201);
 }
 
-/** How many rows of a user there are in each table that a closure empties, but for empty ones. */
+/** Counts a user's rows in each table that a closure empties; leaves zero counts out. */
 export async function rowsOf(
   vault: TestVault,
   userId: string,
@@ -54,7 +57,8 @@ export async function rowsOf(
   const [counts = {}] = await createSql(vault)(
     `select
       (select count(*) from document_versions where user_id = $1 and status = 'SEALED') as sealed,
-      (select count(*) from document_versions where user_id = $1 and status <> 'SEALED') as unsealed,
+      (select count(*) from document_versions
+         where user_id = $1 and status <> 'SEALED') as unsealed,
       (select count(*) from documents d where user_id = $1 and not exists (
         select from document_versions v where v.document_id = d.id and v.version = d.version
       )) as without_current_version,
@@ -72,7 +76,7 @@ export async function rowsOf(
   return Object.fromEntries(numbers.filter(([, count]) => count > 0));
 }
 
-/** Lets the sweep of a closed account happen now, and waits for its end. */
+/** Runs the sweep of a closed account now, and waits until it is done. */
 export async function sweepNow(vault: TestVault): Promise<void> {
   const sql = createSql(vault);
   const promised = await sql(

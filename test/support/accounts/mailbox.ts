@@ -5,11 +5,11 @@ import { until } from '../../../app/dev/processes/until.ts';
 export interface ValidationMail {
   readonly to: string;
   readonly token: string;
-  /** 8 hex digits. */
+  /** The fingerprint as 8 hex digits. */
   readonly fingerprint: string;
 }
 
-/** Every validation mail that was delivered. */
+/** Returns all validation e-mails delivered so far. */
 export async function readMails(directory: string): Promise<ValidationMail[]> {
   const names = await readdir(directory);
   const texts = await Promise.all(
@@ -26,10 +26,10 @@ export async function readMails(directory: string): Promise<ValidationMail[]> {
   }));
 }
 
-/** Waits for the mail to this address. */
+/** Waits for the e-mail to this recipient. */
 export function untilMail(directory: string, to: string): Promise<ValidationMail> {
   return until(async () => (await readMails(directory)).find((mail) => mail.to === to), {
-    what: `a mail to ${to}`,
+    what: `an e-mail to ${to}`,
     timeoutMs: 20_000,
     intervalMs: 50,
   });

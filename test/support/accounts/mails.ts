@@ -8,12 +8,12 @@ type Mailing = Pick<TestVault, 'mailDirectory'>;
 export interface Mail {
   readonly subject: string;
   readonly text: string;
-  /** Of a validation mail. */
+  /** The token of a validation e-mail; undefined in other e-mails. */
   readonly token: string | undefined;
   readonly fingerprint: string | undefined;
 }
 
-/** The mails sent to an address so far, oldest first. */
+/** Returns the e-mails sent to a recipient so far, oldest first. */
 export async function mailsTo({ mailDirectory }: Mailing, email: string): Promise<Mail[]> {
   const names = (await readdir(mailDirectory)).filter((name) => name.endsWith('.eml')).sort();
   const texts = await Promise.all(
@@ -29,13 +29,13 @@ export async function mailsTo({ mailDirectory }: Mailing, email: string): Promis
     }));
 }
 
-/** The address's validation mails, once there are at least `count`. */
+/** Resolves with the recipient's validation e-mails once there are at least `count`. */
 export function validationMails(vault: Mailing, email: string, count: number): Promise<Mail[]> {
   return until(
     async () => {
       const mails = (await mailsTo(vault, email)).filter(({ token }) => token !== undefined);
       return mails.length >= count && mails;
     },
-    { what: `${count} validation mails`, timeoutMs: 30_000 },
+    { what: `${count} validation e-mails`, timeoutMs: 30_000 },
   );
 }

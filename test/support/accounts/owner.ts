@@ -7,7 +7,7 @@ import type { TestVault } from '../vault/vault.ts';
 
 const keys = '/v1/crypto/keys';
 
-/** Someone with an account, in one session of theirs. */
+/** A user with an account and a login session. */
 export interface Owner {
   readonly account: TestAccount;
   readonly userId: string;
@@ -24,7 +24,7 @@ export async function logInAgain(vault: TestVault, account: TestAccount): Promis
   return { account, userId: decodeJwt(token).sub ?? '', token, refreshToken };
 }
 
-/** A path below that of keys. */
+/** Sends a request to a path below that of keys. */
 export function ask(
   { baseUrl }: Pick<TestVault, 'baseUrl'>,
   token: string,
@@ -35,12 +35,12 @@ export function ask(
   return send(method, `${baseUrl}${keys}${path}`, { token, ...options });
 }
 
-/** An envelope as clients make it, without a key in it. */
+/** Returns an envelope in the format of clients, without a key in it. */
 export function anyEnvelope(): string {
   return randomBytes(40).toString('base64');
 }
 
-/** Registers a device and answers its id. */
+/** Registers a device and resolves with its id. */
 export async function createDevice(
   vault: Pick<TestVault, 'baseUrl'>,
   token: string,
@@ -48,18 +48,18 @@ export async function createDevice(
 ): Promise<string> {
   const json = { deviceId, encryptedEnvelope: anyEnvelope() };
   const { status, text } = await ask(vault, token, 'POST', '/device-envelope', { json });
-  if (status !== 201) throw new Error(`the device was answered ${status}: ${text}`);
+  if (status !== 201) throw new Error(`the device got ${status}: ${text}`);
   return deviceId;
 }
 
 export async function createMaster(vault: TestVault, token: string): Promise<string> {
   const json = { encryptedEnvelope: anyEnvelope() };
   const { status, text } = await ask(vault, token, 'POST', '/master-envelope', { json });
-  if (status !== 201) throw new Error(`the envelope was answered ${status}: ${text}`);
+  if (status !== 201) throw new Error(`the envelope got ${status}: ${text}`);
   return json.encryptedEnvelope;
 }
 
-/** The second step of a login that names a device. */
+/** Logs in at a device: sends the second step of a login with a device id. */
 export async function logInAt(
   vault: TestVault,
   account: TestAccount,
@@ -74,7 +74,10 @@ export async function reauthHeader(vault: TestVault, { account, token }: Owner) 
   return { 'X-Reauth-Token': await reauthToken(vault, account, token) };
 }
 
-/** The code with which synchronisation refuses a device; undefined where it lets it in. */
+/**
+ * Resolves with the code of the error by which synchronisation refuses a device; undefined if it
+ * accepts the device.
+ */
 export async function guardCode(
   { baseUrl }: TestVault,
   token: string,
@@ -82,5 +85,5 @@ export async function guardCode(
 ): Promise<string | undefined> {
   const headers: Record<string, string> = deviceId === undefined ? {} : { 'X-Device-Id': deviceId };
   const { body } = await send('GET', `${baseUrl}/v1/sync`, { token, headers });
-  return (body as { code?: string }).code;
+  return (body as { readonly code?: string }).code;
 }

@@ -5,7 +5,9 @@ import type { TestVault } from '../vault/vault.ts';
 
 const lockKey = 4_711;
 
-/** Lets every transaction wait at a statement such as `insert on documents`, until `end`. */
+/**
+ * Makes every transaction wait at a statement such as `insert on documents` until `end` is called.
+ */
 export async function pauseAt(
   vault: TestVault,
   statement: string,
@@ -28,7 +30,7 @@ export async function pauseAt(
 /** Resolves once `count` of the vault's transactions wait for a lock. */
 export async function untilWaiting(vault: TestVault, count: number): Promise<void> {
   const sql = createSql(vault);
-  // Workers of the vault wait for each other as well, but for a moment.
+  // Ignores short waits, as the vault's workers also wait for each other.
   const waiting = `
     select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
       and query_start < clock_timestamp() - interval '50 milliseconds'`;

@@ -8,7 +8,7 @@ import { startReadyVault, type TestVault } from '../vault/vault.ts';
 import { validationMails } from './mails.ts';
 import { inventAccount, register, type TestAccount } from './test-account.ts';
 
-/** A vault with an internal API key, and what a CronJob and time do to it. */
+/** A vault with an internal API key, and the operations of a CronJob on it. */
 export interface PurgeVault {
   readonly vault: TestVault;
   readonly sql: Sql;
@@ -20,7 +20,7 @@ export interface PurgeVault {
   stop(): Promise<void>;
 }
 
-/** What both answers of a purge say. */
+/** The counts that both responses of a purge have. */
 export interface PurgeCounts {
   readonly purgedAccounts: number;
   readonly removedAuditTraces: number;
@@ -57,7 +57,10 @@ export function countsOf({ body }: JsonAnswer): PurgeCounts {
   return { purgedAccounts, removedAuditTraces, removedEmails };
 }
 
-/** Somebody who has registered and not validated; nothing of it is under way any more. */
+/**
+ * A user who has registered and not validated. All outbox messages and signatures of the
+ * registration are done.
+ */
 export interface PendingAccount {
   readonly account: TestAccount;
   readonly userId: string;
@@ -85,17 +88,20 @@ export async function findUserId(sql: Sql, email: string): Promise<string> {
   return String(row?.['id']);
 }
 
-/** A mail that has arrived is a message of the outbox for a moment more. */
+/**
+ * Waits until the outbox has no message about the e-mail address: a delivered message stays a
+ * moment longer.
+ */
 function untilDelivered(sql: Sql, email: string): Promise<boolean> {
   const promised =
     "select 1 from outbox where $1 in (payload::json ->> 'email', payload::json ->> 'to')";
   return until(async () => (await sql(promised, [email])).length === 0, {
-    what: 'every message about the address to be done',
+    what: 'every message about the e-mail address to be done',
     timeoutMs: 30_000,
   });
 }
 
-/** Those that the sealer has in hand are not sealed yet. */
+/** Waits until no entry is pending. */
 export function untilSealed(sql: Sql): Promise<boolean> {
   const unsealed = "select 1 from audit_entries where state = 'PENDING'";
   return until(async () => (await sql(`${unsealed} limit 1`)).length === 0, {
@@ -104,7 +110,7 @@ export function untilSealed(sql: Sql): Promise<boolean> {
   });
 }
 
-/** Lets the tokens of an account end, a moment ago. */
+/** Makes the registration tokens of an account expire a second ago. */
 export async function expire({ sql }: Pick<PurgeVault, 'sql'>, userId: string): Promise<void> {
   await sql(
     "update registrations set expires_at = now() - interval '1 second' where account_id = $1",
@@ -112,15 +118,15 @@ export async function expire({ sql }: Pick<PurgeVault, 'sql'>, userId: string): 
   );
 }
 
-/** Statements on a connection that is open. */
+/** Returns a function that runs statements on an open connection. */
 export function sqlOn(client: Client): Sql {
   return async (text, values = []) =>
     (await client.query<Record<string, unknown>>(text, [...values])).rows;
 }
 
 /**
- * Accounts that have expired, oldest first, as the app leaves them: a registration, an entry that
- * looks sealed and a mail that waits.
+ * Inserts expired accounts, oldest first, as the app leaves them: with a registration, an entry
+ * that looks sealed, and an unsent e-mail.
  */
 export async function insertExpired(sql: Sql, count: number): Promise<void> {
   await sql(
@@ -148,15 +154,17 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
   );
 }
 
-/** Every row of every table as text, by table. */
+/** Returns every row of every table as text, by table. */
 export async function dump(sql: Sql): Promise<Map<string, string>> {
   const tables = await sql(
-    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
+    `select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
   );
   const texts = new Map<string, string>();
   for (const { name } of tables) {
     const [row] = await sql(
-      `select coalesce(string_agg(x::text, E'\\n' order by x::text), '') as text from ${String(name)} x`,
+      `select coalesce(string_agg(x::text, E'\\n' order by x::text), '') as text
+      from ${String(name)} x`,
     );
     texts.set(String(name), String(row?.['text']));
   }

@@ -14,7 +14,7 @@ import {
 import { postJson, type JsonAnswer } from '../http/send.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** Someone who is logged in and knows a password, as other test accounts do not. */
+/** A logged-in user with a known password, which other test accounts do not have. */
 export interface PasswordUser extends TestAccount {
   readonly password: string;
   readonly userId: string;
@@ -46,19 +46,19 @@ export function reauth(
   return postJson(`${baseUrl}${path}`, body, token);
 }
 
-/** What proves by a fresh challenge that one is the account. */
+/** Returns a login proof over a fresh challenge, which shows that the caller owns the account. */
 export async function freshProof(vault: TestVault, account: TestAccount) {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   return { sessionId, A, M1 };
 }
 
-/** A reauth token by the SRP form. */
+/** Returns a reauthentication token obtained with a login proof (SRP). */
 export async function reauthToken(
   vault: TestVault,
   account: TestAccount,
   token: string,
 ): Promise<string> {
   const answer = await reauth(vault, token, await freshProof(vault, account));
-  if (answer.status !== 200) throw new Error(`reauth was answered ${answer.status}`);
-  return (answer.body as { reauthToken: string }).reauthToken;
+  if (answer.status !== 200) throw new Error(`the reauthentication got ${answer.status}`);
+  return (answer.body as { readonly reauthToken: string }).reauthToken;
 }

@@ -5,9 +5,9 @@ import { anyEnvelope, ask, createMaster, createOwner, reauthHeader, type Owner }
 import { postJson, type JsonAnswer } from '../http/send.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** Someone with a recovery envelope and words that log in. */
+/** A user with a recovery envelope, and recovery words that log in. */
 export interface Recoverable extends Owner {
-  /** Salt and key that come of the words; the address says nothing. */
+  /** Salt and key derived from the words. Its e-mail address has no meaning. */
   readonly words: TestAccount;
   readonly masterEnvelope: string;
   readonly encryptedEnvelope: string;
@@ -22,7 +22,7 @@ export async function createRecoverable(vault: TestVault): Promise<Recoverable> 
   const headers = await reauthHeader(vault, owner);
   const recovery = { json, headers };
   const { status, text } = await ask(vault, owner.token, 'POST', '/recovery-envelope', recovery);
-  if (status !== 201) throw new Error(`the recovery envelope was answered ${status}: ${text}`);
+  if (status !== 201) throw new Error(`the recovery envelope got ${status}: ${text}`);
   return { ...owner, words, masterEnvelope, encryptedEnvelope };
 }
 
@@ -30,7 +30,7 @@ export function recoveryFields({ saltHex, verifierHex }: TestAccount) {
   return { recoverySalt: saltHex, recoveryVerifier: verifierHex };
 }
 
-/** A recovery login's first step, and the proof for its second. */
+/** Sends the first step of a recovery login, and returns the login proof for the second step. */
 export async function beginRecovery(
   { baseUrl }: TestVault,
   email: string,
@@ -46,7 +46,7 @@ export async function beginRecovery(
   return { challenge, sessionId, A: srp.A, M1 };
 }
 
-/** @param path of the second step; the first is beside it. */
+/** @param path Path of the second step; that of the first is derived from it. */
 export async function recover(
   vault: TestVault,
   email: string,
@@ -58,12 +58,12 @@ export async function recover(
   return postJson(`${vault.baseUrl}${path}`, { sessionId, A, M1 });
 }
 
-/** A token of a login by the words. */
+/** Returns the access token of a recovery login. */
 export async function recoveryToken(
   vault: TestVault,
   { account, words }: Recoverable,
 ): Promise<string> {
   const { status, body } = await recover(vault, account.email, words);
-  if (status !== 200) throw new Error(`the recovery login was answered ${status}`);
-  return (body as { accessToken: string }).accessToken;
+  if (status !== 200) throw new Error(`the recovery login got ${status}`);
+  return (body as { readonly accessToken: string }).accessToken;
 }

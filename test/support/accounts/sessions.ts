@@ -19,7 +19,7 @@ export function revoke({ baseUrl }: Reachable, id: string, token: string): Promi
   return send('DELETE', `${baseUrl}/v1/auth/sessions/${id}`, { token });
 }
 
-/** What an access token is answered where nothing but the token matters. */
+/** Returns the response to a request for which only the access token matters. */
 export function tryToken({ baseUrl }: Reachable, token: string): Promise<JsonAnswer> {
   return getJson(`${baseUrl}/v1/uploads/config`, token);
 }
@@ -28,7 +28,7 @@ export function sessionIdOf(accessToken: string): string {
   return String(decodeJwt(accessToken)['sid']);
 }
 
-/** The audit entries of a session, oldest first. */
+/** Returns the audit entries of a login session, oldest first. */
 export async function entriesOf(vault: TestVault, sessionId: string) {
   const rows = await createSql(vault)(
     `select canonical from audit_entries
@@ -39,7 +39,7 @@ export async function entriesOf(vault: TestVault, sessionId: string) {
     ({ canonical }) =>
       JSON.parse(String(canonical)) as {
         action: string;
-        actor: { type: string; id: string | null };
+        actor: { readonly type: string; readonly id: string | null };
         outcome: string;
         data: Record<string, unknown>;
       },

@@ -7,17 +7,19 @@ import type { TestVault } from '../vault/vault.ts';
 import { postJson } from '../http/send.ts';
 import { validationMails } from './mails.ts';
 
-/** What only the client of an account knows, and its public halves as the wire has them. */
+/**
+ * The secrets that only the client of an account knows, and their public values in the wire format.
+ */
 export interface TestAccount {
   readonly email: string;
   readonly salt: Bytes;
-  /** K_auth: any 32 bytes, since the service never sees the password they come from. */
+  /** K_auth: any 32 bytes, since the service never sees the password they are derived from. */
   readonly authKey: Bytes;
   readonly saltHex: string;
   readonly verifierHex: string;
 }
 
-/** Fresh credentials of a fresh address, unknown to any vault so far. */
+/** Returns fresh credentials, by default for a new e-mail address. No vault knows them yet. */
 export function inventAccount(email = `${randomUUID()}@example.org`): TestAccount {
   const salt = new Uint8Array(randomBytes(32));
   const authKey = new Uint8Array(randomBytes(32));
@@ -43,7 +45,7 @@ export function validate({ baseUrl }: TestVault, token: string) {
   return postJson(`${baseUrl}/v1/auth/validate-email`, { token });
 }
 
-/** An account that has been registered and validated. */
+/** Creates an account that is registered and validated. */
 export async function createAccount(vault: TestVault, email?: string): Promise<TestAccount> {
   const account = inventAccount(email);
   await register(vault, account);
@@ -52,7 +54,7 @@ export async function createAccount(vault: TestVault, email?: string): Promise<T
   return account;
 }
 
-/** A login's first step, and the proof for its second. */
+/** Sends the first step of a login, and returns the login proof for the second step. */
 export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
   const srp = startSrpLogin();
   const challenge = await postJson(`${baseUrl}/v1/auth/login/challenge`, {
@@ -64,22 +66,22 @@ export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
   return { sessionId, A: srp.A, B, M1: proof.M1, proof, challenge };
 }
 
-/** Logs in and answers the access token. */
+/** Logs in and resolves with the access token. */
 export async function logIn(vault: TestVault, account: TestAccount): Promise<string> {
   return (await openSession(vault, account)).accessToken;
 }
 
-/** Logs in and answers what the session goes on with. */
+/** Logs in and resolves with the tokens of the new login session. */
 export async function openSession(
   vault: TestVault,
   account: TestAccount,
-): Promise<{ accessToken: string; refreshToken: string }> {
+): Promise<{ readonly accessToken: string; readonly refreshToken: string }> {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const { status, body } = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, {
     sessionId,
     A,
     M1,
   });
-  if (status !== 200) throw new Error(`the login was answered ${status}`);
-  return body as { accessToken: string; refreshToken: string };
+  if (status !== 200) throw new Error(`the login got ${status}`);
+  return body as { readonly accessToken: string; readonly refreshToken: string };
 }

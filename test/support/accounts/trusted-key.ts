@@ -4,22 +4,22 @@ import { Client } from 'pg';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** A token key of the test's own: unlike the signer, it signs whatever it is given. */
+/** A token key of the test's own, which unlike the signer signs any claims. */
 export interface TrustedKey {
   readonly keyId: string;
   readonly publicKey: KeyObject;
-  /** A token that the vault takes, but for what the arguments change. */
+  /** Signs a token that the vault accepts, except for what the arguments change. */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
 }
 
-/** A vault whose database a key can be added to. */
+/** A vault with a database to which a key can be added. */
 interface TrustingVault extends Pick<TestVault, 'baseUrl' | 'databases'> {
   readonly config: { readonly auth: Pick<TestVault['config']['auth'], 'issuer' | 'audience'> };
 }
 
 const keySetPath = '/.well-known/jwks.json';
 
-/** Adds a key to the vault's registry, as if its HSM had made it. */
+/** Adds a key to the vault's registry as if its HSM had generated it. */
 export async function trustKey(vault: TrustingVault): Promise<TrustedKey> {
   const { baseUrl, config, databases } = vault;
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -50,7 +50,7 @@ export async function trustKey(vault: TrustingVault): Promise<TrustedKey> {
   };
 }
 
-/** Of a user with every scope, without times. */
+/** Returns the claims of a user with every scope, without times. */
 export function standardClaims({ issuer, audience }: TrustingVault['config']['auth']) {
   return {
     iss: issuer,

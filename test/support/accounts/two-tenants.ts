@@ -10,18 +10,18 @@ export interface Tenant {
   readonly tenantId: string;
 }
 
-/** A connection of one of the vault's logins; closed by whoever asked for it. */
+/** Opens a connection as one of the vault's database logins. The caller must close it. */
 export async function connectAs(connectionString: string): Promise<Client> {
   const client = new Client({ connectionString });
   await client.connect();
   return client;
 }
 
-/** A user of a tenant of their own with a row in every table that users have rows in. */
+/** Creates a user in their own tenant, with a row in every table that holds users' rows. */
 export async function createTenant(vault: TestVault, tenantId: string): Promise<Tenant> {
   const account = await createAccount(vault);
   const service = await connectAs(vault.databases.service);
-  const { rows } = await service.query<{ id: string }>(
+  const { rows } = await service.query<{ readonly id: string }>(
     'update accounts set tenant_id = $1 where email = $2 returning id',
     [tenantId, account.email],
   );
@@ -61,7 +61,7 @@ async function storeEverything({ baseUrl }: TestVault, token: string): Promise<v
   const upload = { fileName: 'a.bin', mimeType: 'application/octet-stream', totalParts: 1 };
   const post = async (path: string, json: unknown) => {
     const { status, body, text } = await postJson(`${baseUrl}${path}`, json, token);
-    if (status >= 300) throw new Error(`${path} was answered ${status}: ${text}`);
+    if (status >= 300) throw new Error(`${path} got ${status}: ${text}`);
     return body as Record<string, string>;
   };
   await post('/v1/crypto/keys/master-envelope', {

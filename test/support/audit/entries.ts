@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditEvent } from '../../../app/trail/event.ts';
+import type { AuditAction, AuditEvent } from '../../../app/trail/event.ts';
 import { createAuditTrail, type AuditTrail } from '../../../app/trail/trail.ts';
 import { openDatabase, type Database, type Owner } from '../../../app/db/database.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** A trail into the vault's database that wakes nobody: the sealers find its entries by polling. */
+/** A trail into the vault's database that wakes no sealer: sealers find its entries by polling. */
 export interface TestTrail {
   readonly db: Database;
   readonly trail: AuditTrail;
@@ -16,7 +16,7 @@ export async function openTrail(
   vault: TestVault,
   owner: Owner = { userId: randomUUID(), tenantId: 'default' },
 ): Promise<TestTrail> {
-  // Room for every parallel test transaction: none waits for a connection instead of a lock.
+  // Enough connections for all concurrent test transactions, so that they only wait for locks.
   const db = await openDatabase({ ...vault.config.database, poolSize: 50 });
   const trail = createAuditTrail({
     clock: () => new Date(),
@@ -26,18 +26,29 @@ export async function openTrail(
   return { db, trail, owner, close: () => db.close() };
 }
 
-export function eventOf(owner: Owner, resourceId: string): AuditEvent {
-  return {
+/** Returns an event of any action and resource, whether or not they belong together. */
+export function eventOf(
+  owner: Owner,
+  resourceId: string,
+  other: {
+    readonly action?: AuditAction;
+    readonly resource?: { readonly type: string; readonly id: string };
+    readonly entryId?: string;
+  } = {},
+): AuditEvent {
+  const event = {
     action: 'upload.created',
     actor: { type: 'user', id: owner.userId },
     owner,
     resource: { type: 'upload', id: resourceId },
     requestId: randomUUID(),
     data: { fileSize: 1, totalParts: 1 },
+    ...other,
   };
+  return event as AuditEvent;
 }
 
-/** Entries of resources of their own, in one transaction. Answers their ids. */
+/** Appends entries, each of a different resource, in one transaction. Resolves with their ids. */
 export function appendEntries({ db, trail, owner }: TestTrail, count: number): Promise<string[]> {
   return db.asUser(owner, async (tx) => {
     const ids: string[] = [];

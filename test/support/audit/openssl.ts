@@ -7,7 +7,10 @@ import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
 
 const run = promisify(execFile);
 
-/** What OpenSSL's own command says of a proof, word for word the one of the contract. */
+/**
+ * Returns what the openssl command prints when it verifies a proof, with the arguments that the
+ * contract gives.
+ */
 export async function askOpenssl(proof: AuditProof): Promise<string> {
   const cwd = await mkdtemp(path.join(tmpdir(), 'probatio-openssl-'));
   try {

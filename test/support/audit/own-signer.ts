@@ -5,18 +5,18 @@ import { startSigner } from '../../../app/dev/signer/signer.ts';
 import { testStack } from '../vault/stack.ts';
 import { startVault, type TestVault } from '../vault/vault.ts';
 
-/** A signer that goes away and comes back as its test wants, on the token of the whole run. */
+/** A signer on the token of the whole run, which a test starts and kills. */
 export interface OwnSigner {
   readonly socketPath: string;
   start(): Promise<void>;
-  /** Kills it, as a crash would. */
+  /** Kills the signer, as a crash would. */
   kill(): Promise<void>;
-  /** For the end of the test. */
+  /** Kills the signer and removes its directory, at the end of the test. */
   remove(): Promise<void>;
 }
 
 export async function createOwnSigner(): Promise<OwnSigner> {
-  // A socket's path must be short.
+  // The path of a Unix socket must be short.
   const directory = await mkdtemp('/tmp/probatio-signer-');
   const socketPath = path.join(directory, 'signer.sock');
   const environment = { ...testStack().signerEnvironment, SIGNER_SOCKET_PATH: socketPath };
@@ -45,7 +45,7 @@ export interface VaultWithSigner {
   readonly stop: () => Promise<void>;
 }
 
-/** A vault whose signer is running, and nobody else's. */
+/** Starts a vault with a running signer of its own. */
 export async function startVaultWithSigner(
   settings: NodeJS.ProcessEnv = {},
 ): Promise<VaultWithSigner> {

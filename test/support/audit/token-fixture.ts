@@ -28,30 +28,31 @@ const pollMs = 20;
 const pollLimitMs = 60_000;
 
 export type TokenFixture = {
-  directory: string;
-  pin: string;
-  environment: Record<string, string> &
+  readonly directory: string;
+  readonly pin: string;
+  readonly environment: Record<string, string> &
     Record<
       'SIGNER_LIBRARY' | 'SIGNER_PIN_FILE' | 'SIGNER_SOCKET_PATH' | 'SIGNER_TOKEN_LABEL',
       string
     >;
-  /** Runs `signer/cli.ts` with these arguments and gives what it printed. */
+  /** Runs `signer/cli.ts` with these arguments and resolves with its output. */
   tool(command: string, environment?: Record<string, string>): Promise<string>;
-  /** The keys that `list` prints. */
+  /** Resolves with the keys that `list` prints. */
   keys(): Promise<ListedKey[]>;
-  /** Changes the token's objects as no signer would: see token-surgery.ts. */
+  /** Changes the token's objects directly, as no signer would (see token-surgery.ts). */
   operate(...args: string[]): Promise<void>;
   remove(): Promise<void>;
 };
 
 type ListedKey = Pick<PublicKey, 'purpose' | 'generation' | 'keyId' | 'publicKey'> & {
-  fingerprint: string;
+  readonly fingerprint: string;
 };
 
-/** A SoftHSM of its own, in a temporary directory, that holds no token yet. */
+/** Creates a SoftHSM in a temporary directory, without a token yet. */
 export async function createTokenFixture(): Promise<TokenFixture> {
   const library = process.env.SIGNER_LIBRARY ?? libraries.find((path) => existsSync(path));
-  if (!library) throw new Error('SoftHSM2 is not installed, and SIGNER_LIBRARY names no other');
+  if (library === undefined || library === '')
+    throw new Error('SoftHSM2 is not installed: install it or set SIGNER_LIBRARY');
   const directory = await mkdtemp(join(tmpdir(), 'signer-'));
   const path = (name: string): string => join(directory, name);
   const pin = `pin-${randomUUID()}`;
@@ -92,20 +93,23 @@ export async function createTokenFixture(): Promise<TokenFixture> {
 }
 
 export type RunningSigner = {
-  process: ChildProcess;
-  client: SignerClient;
-  /** The id of a purpose's newest key, once the token is there. */
+  readonly process: ChildProcess;
+  readonly client: SignerClient;
+  /** Resolves with the id of a purpose's newest key. Rejects unless the token is ready. */
   keyId(purpose: SigningPurpose): Promise<string>;
-  /** Seals with the newest audit key. */
+  /** Seals entries with the newest audit key. */
   seal(entries: readonly EntryToSeal[]): Promise<SealResult[]>;
-  /** Everything it has written to stdout and stderr. */
+  /** Returns everything the signer has written to stdout and stderr. */
   output(): string;
   metrics(): Promise<string>;
-  /** Ends it by SIGTERM; the exit code. */
+  /** Stops the signer by SIGTERM and resolves with its exit code. */
   stop(): Promise<number | null>;
 };
 
-/** The signer as a process of its own, once it has connected to its token or failed to. */
+/**
+ * Starts the signer as a separate process; resolves once it has connected to its token or failed
+ * to.
+ */
 export async function startSigner(
   fixture: TokenFixture,
   environment: Record<string, string> = {},
@@ -122,7 +126,7 @@ export async function startSigner(
   const socketPath = env.SIGNER_SOCKET_PATH;
   const client = createSignerClient({ socketPath });
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`the signer ended at once:\n${output}`);
+    if (child.exitCode !== null) throw new Error(`the signer exited during its start:\n${output}`);
     return client.health().then(
       ({ token }) => token !== 'connecting',
       () => false,
@@ -131,7 +135,7 @@ export async function startSigner(
   const keyId = async (purpose: SigningPurpose): Promise<string> => {
     const keys = (await client.listKeys()).filter((key) => key.purpose === purpose);
     const newest = keys.toSorted((a, b) => b.generation - a.generation)[0];
-    if (!newest) throw new Error(`there is no ${purpose} key`);
+    if (newest === undefined) throw new Error(`the token has no ${purpose} key`);
     return newest.keyId;
   };
   return {
@@ -152,19 +156,23 @@ export async function startSigner(
   };
 }
 
-/** Polls until the condition holds; throws when it never does. */
+/** Polls until the condition holds. Throws after a minute. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = Date.now() + pollLimitMs;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition was never met');
+    if (Date.now() > deadline) throw new Error('the condition did not hold within a minute');
     await delay(pollMs);
   }
 }
 
-/** The process id of the child in which the signer keeps its HSM, if there is one now. */
+/**
+ * Returns the process id of the child in which the signer runs its HSM, or undefined if there is
+ * none.
+ */
 export async function hsmProcess({ process }: RunningSigner): Promise<number | undefined> {
   const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
-  return Number(children.trim().split(' ')[0]) || undefined;
+  const [first = ''] = children.trim().split(' ');
+  return first === '' ? undefined : Number(first);
 }
 
 async function readMetrics(socketPath: string): Promise<string> {

@@ -1,7 +1,8 @@
-// A PKCS#11 library is one for the whole process, so each operation has a process of its own:
-//   make <purpose> <from> [to]      a key of each of these generations, whatever there is
-//   contest <purpose>               the next key, while another makes one of the same number
-//   destroy <class> <label>         the public, private or secret half of a key
+// Runs one operation on a token. A PKCS#11 library can be loaded once per process, so each
+// operation runs in a process of its own:
+// make <purpose> <from> [to] generates a key of each of these generations, whatever exists;
+// contest <purpose> creates the next key while another of the same number is generated;
+// destroy <class> <label> destroys the public, private or secret half of a key.
 import { readFileSync } from 'node:fs';
 import { createNextKey, type Workplace } from '../../../signer/pkcs11/keys/key-creation.ts';
 import { generateKey } from '../../../signer/pkcs11/keys/key-templates.ts';
@@ -29,7 +30,7 @@ await (operation === 'contest'
 
 async function make(session: ck.Session): Promise<void> {
   const purpose = keyPurposes.find((known) => known === first);
-  if (!purpose) throw new Error(`no such purpose: ${first}`);
+  if (purpose === undefined) throw new Error(`unknown purpose: ${first}`);
   for (let generation = Number(second); generation <= Number(third); generation += 1)
     await generateKey[purpose](session, { generation, rsaBits: 2048 });
 }
@@ -53,6 +54,6 @@ function destroy(session: ck.Session): void {
     { type: ck.CKA_CLASS, value: classes.get(first) ?? -1 },
     { type: ck.CKA_LABEL, value: second },
   ]);
-  if (objects.length === 0) throw new Error(`there is no ${first} half of ${second}`);
+  if (objects.length === 0) throw new Error(`the token has no ${first} half of ${second}`);
   for (const object of objects) session.destroyObject(object);
 }

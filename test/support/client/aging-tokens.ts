@@ -1,18 +1,21 @@
 import { decodeJwt } from 'jose';
 import type { TrustedKey } from '../accounts/trusted-key.ts';
 
-/** Sends for real, but a token that the test lets grow old is sent as one that has expired. */
+/**
+ * A fetch that sends real requests, but replaces the tokens that a test expired by expired ones.
+ */
 export interface AgingTokens {
   readonly fetch: typeof globalThis.fetch;
-  /** Every token sent so far expires. */
+  /** Expires every token sent so far. */
   expireAll(): void;
-  /** So does every token to come. */
+  /** Expires every token, including all future ones. */
   expireForever(): void;
 }
 
 /**
- * What 15 minutes do: the vault itself refuses the same claims, 15 minutes older.
- * @param fetch sends the requests in place of the real one.
+ * Simulates the passing of 15 minutes: an expired token has the same claims with times 30 minutes
+ * earlier, and the vault itself refuses it.
+ * @param fetch Sends the requests in place of the global fetch.
  */
 export function agingTokens(key: TrustedKey, fetch = globalThis.fetch): AgingTokens {
   const sent = new Set<string>();

@@ -4,19 +4,21 @@ type Loss = 'request' | 'answer';
 
 export interface BreakingLine {
   readonly fetch: typeof globalThis.fetch;
-  /** What was sent since `mend` or the last break was set, such as `PUT /v1/auth/credentials`. */
+  /**
+   * Requests sent since `mend` or since the last break was set, such as `PUT /v1/auth/credentials`.
+   */
   readonly sent: readonly string[];
-  /** Every address, header and body that ever left, as one text. */
+  /** Returns every URL, header and body that was ever sent, as one text. */
   everythingSent(): string;
-  /** From now on loses the request that is sent as the nth, counted from 1, or its answer. */
+  /** Loses the nth request from now on (counted from 1), or its response. */
   breakAt(nth: number, loss: Loss): void;
-  /** From now on loses the first answer to each different request that the pattern names. */
+  /** Loses the first response to each different request that matches the pattern, from now on. */
   loseFirstAnswers(pattern: RegExp): void;
-  /** From now on loses nothing. */
+  /** Stops losing requests and responses. */
   mend(): void;
 }
 
-/** A way to the vault that breaks where a test says so. */
+/** Creates a fetch to the vault that loses requests and responses as a test decides. */
 export function createBreakingLine(): BreakingLine {
   const sent: string[] = [];
   const everything: string[] = [];
@@ -46,11 +48,11 @@ export function createBreakingLine(): BreakingLine {
       const body = typeof init?.body === 'string' ? init.body : '';
       everything.push(`${url} ${headers} ${body}`);
       const loss = lossOf(what);
-      if (loss === 'request') throw new TypeError('the request is lost');
+      if (loss === 'request') throw new TypeError('the request was lost');
       const response = await fetch(input, init);
       if (loss === undefined) return response;
       await response.arrayBuffer();
-      throw new TypeError('the answer is lost');
+      throw new TypeError('the response was lost');
     },
   };
 }

@@ -1,13 +1,16 @@
 export interface SentRequest {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** Undefined if no answer came. */
+  /** The status; undefined if no response came. */
   readonly status: number | undefined;
 }
 
-/** Sends for real and keeps what was sent, in the order of the answers. */
-export function recordingFetch(): { fetch: typeof globalThis.fetch; sent: SentRequest[] } {
+/** Creates a fetch that sends real requests and records them, in the order of the responses. */
+export function recordingFetch(): {
+  readonly fetch: typeof globalThis.fetch;
+  readonly sent: SentRequest[];
+} {
   const sent: SentRequest[] = [];
   return {
     sent,
@@ -25,12 +28,12 @@ export function recordingFetch(): { fetch: typeof globalThis.fetch; sent: SentRe
   };
 }
 
-/** Of a request's first argument to fetch, without the query. */
+/** Returns the path, without the query, from the first argument of fetch. */
 export function pathOf(input: Parameters<typeof globalThis.fetch>[0]): string {
   return new URL(input instanceof Request ? input.url : input).pathname;
 }
 
-/** Numbers of the parts that the vault took, in ascending order. */
+/** Returns the numbers of the parts that the vault stored, in ascending order. */
 export function storedParts(sent: readonly SentRequest[]): number[] {
   return sent
     .filter(({ method, status }) => method === 'PUT' && status === 200)

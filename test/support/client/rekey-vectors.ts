@@ -6,7 +6,7 @@ import { readVectors } from './vectors.ts';
 const Hex = z.string().transform(hexToBytes);
 const Base64 = z.string().transform(decodeBase64);
 
-/** The vectors of docs/formats.md for recovery words, devices and a new master key. */
+/** The test vectors of docs/formats.md for recovery words, devices and a new master key. */
 export const rekeyVectors = await readVectors(
   'rekey.json',
   z.object({

@@ -1,13 +1,16 @@
 import type { Bytes } from '../../../client/bytes/bytes.ts';
 
-/** The ways in which a key could show in what is sent. */
+/** Returns the encodings in which a key could appear in what is sent. */
 export function spellingsOfKey(key: Bytes): string[] {
   const bytes = Buffer.from(key);
   const base64 = bytes.toString('base64').replaceAll('=', '');
   return [bytes.toString('hex'), base64, bytes.toString('base64url')];
 }
 
-/** The same of recovery words: each two of them that follow each other. */
+/**
+ * Returns the texts that would reveal recovery words in what is sent: each pair of consecutive
+ * words.
+ */
 export function spellingsOfWords(words: string): string[] {
   const all = words.split(' ');
   return all.slice(1).map((word, index) => `${all[index]} ${word}`);

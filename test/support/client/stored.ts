@@ -11,7 +11,7 @@ import { createSql } from '../vault/sql.ts';
 import { partFile } from '../documents/stored-files.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** What storing, versions and downloads of a session take. */
+/** Returns what storing files, adding versions and downloading need from a session. */
 export function toolsOf({ http, uploads, documents }: VaultSession) {
   return { http, uploads, documents, createFileHash: createNodeFileHash };
 }
@@ -20,12 +20,12 @@ export function sourceOf(bytes: Bytes) {
   return blobSource(new Blob([bytes]));
 }
 
-/** Random bytes as a document of the user. */
+/** Stores random bytes as a document of the user. */
 export async function storeBytes(
   { session, masterKey }: OpenAccount,
   size: number,
   options: Partial<StoreDocumentOptions> = {},
-): Promise<{ document: Document; bytes: Bytes }> {
+): Promise<{ readonly document: Document; readonly bytes: Bytes }> {
   const bytes = randomBytes(size);
   const document = await session.storeDocument({
     name: 'evidence.bin',
@@ -37,7 +37,7 @@ export async function storeBytes(
   return { document, bytes };
 }
 
-/** Flips a bit of what the store has of a document's only version. */
+/** Flips a bit in the stored file of a document's only version. */
 export async function damageFile(vault: TestVault, id: string, offset: number): Promise<void> {
   const [row] = await createSql(vault)(
     'select storage_key from document_versions where document_id = $1',

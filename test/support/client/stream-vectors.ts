@@ -4,7 +4,7 @@ import { readVectors } from './vectors.ts';
 
 const Bytes = z.string().transform(hexToBytes);
 
-/** The vectors of docs/formats.md. */
+/** The test vectors of docs/formats.md for encrypted files, metadata and keywords. */
 export const streamVectors = await readVectors(
   'stream.json',
   z.object({

@@ -7,7 +7,7 @@ import {
 } from '../../../client/vault.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** @param fetch sends the requests in place of the real one. */
+/** @param fetch Sends the requests in place of the global fetch. */
 export function connect(
   { baseUrl }: TestVault,
   fetch = globalThis.fetch,
@@ -16,7 +16,7 @@ export function connect(
   return createVaultClient({ baseUrl, fetch, createFileHash: createNodeFileHash, ...options });
 }
 
-/** A new account with a master key, logged in. */
+/** Creates an account with a master key and logs it in. */
 export function createUser(vault: TestVault, client = connect(vault)): Promise<OpenAccount> {
   return createAccount(client, vault.mailDirectory, () => {});
 }

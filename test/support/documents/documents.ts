@@ -17,7 +17,7 @@ export interface Stored {
   readonly fileHash: string;
 }
 
-/** A PENDING document of random bytes. */
+/** Stores a PENDING document of random bytes. */
 export async function storeDocument(
   t: ExecutionContext,
   api: Api,
@@ -35,7 +35,7 @@ export const certify = (api: Api, id: string): Promise<Answer> =>
 export const getDocument = (api: Api, id: string): Promise<Answer> =>
   api.send('GET', `/v1/documents/${id}`);
 
-/** The current ETag of a document. */
+/** Returns the current ETag of a document. */
 export async function etagOf(api: Api, id: string): Promise<string> {
   return (await getDocument(api, id)).headers.get('etag') ?? '';
 }
@@ -47,24 +47,24 @@ export const addVersion = (
   api: Api,
   id: string,
   storagePath: string,
-  own: { encryptedMetadata?: string } = {},
+  own: { readonly encryptedMetadata?: string } = {},
 ): Promise<Answer> =>
   api.send('POST', `/v1/documents/${id}/versions`, { json: { storagePath, ...own } });
 
-/** Adds a version of random bytes. */
+/** Adds a version of random bytes to a document. */
 export async function storeVersion(
   t: ExecutionContext,
   api: Api,
   id: string,
   bytes = bytesOf(100),
-): Promise<{ fileKey: string; body: Answer['body'] }> {
+): Promise<{ readonly fileKey: string; readonly body: Answer['body'] }> {
   const { fileKey } = await upload(t, api, bytes);
   const { status, body } = await addVersion(api, id, fileKey);
   t.is(status, 201, JSON.stringify(body));
   return { fileKey, body };
 }
 
-/** A version as lists show it. */
+/** A version as lists return it. */
 export interface VersionItem {
   readonly documentId: string;
   readonly version: number;
@@ -73,7 +73,7 @@ export interface VersionItem {
   readonly createdAt: string;
 }
 
-/** All versions, newest first. */
+/** Returns all versions, newest first. */
 export async function listVersions(api: Api, id: string): Promise<VersionItem[]> {
   const { body } = await api.send('GET', `/v1/documents/${id}/versions?limit=1000`);
   return body as unknown as VersionItem[];
@@ -82,9 +82,9 @@ export async function listVersions(api: Api, id: string): Promise<VersionItem[]>
 export const replaceMetadata = (
   api: Api,
   id: string,
-  json: { encryptedMetadata: string; keywordDeterministic?: string[] },
+  json: { readonly encryptedMetadata: string; readonly keywordDeterministic?: string[] },
   headers: Record<string, string>,
 ): Promise<Answer> => api.send('PUT', `/v1/documents/${id}/metadata`, { json, headers });
 
-/** Base64 of a text, as if it were encrypted. */
+/** Returns a text as base64, in place of encrypted metadata. */
 export const metadataOf = (text: string): string => Buffer.from(text).toString('base64');

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { Answer, Api, SendOptions } from './uploads.ts';
 
 export const MiB = 2 ** 20;
-/** The smallest part that need not be the last. */
+/** The smallest size of a part that is not the last. */
 export const minPart = 5 * MiB;
 
 export interface FileToUpload {
@@ -24,7 +24,7 @@ export function bytesOf(length: number): Buffer<ArrayBuffer> {
 export const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64');
 export const sha3 = (bytes: Uint8Array) => createHash('sha3-256').update(bytes).digest('hex');
 
-/** The id of a session just opened. */
+/** Opens an upload session and returns its id. */
 export async function openSession(
   t: ExecutionContext,
   api: Api,
@@ -60,7 +60,7 @@ export interface Uploaded {
   readonly fileKey: string;
 }
 
-/** A completed upload of one part. */
+/** Completes an upload of one part. */
 export async function upload(
   t: ExecutionContext,
   api: Api,
@@ -74,7 +74,7 @@ export async function upload(
   return { sessionId, fileKey: String(body.fileKey) };
 }
 
-/** How many answers have each status, such as `{ 200: 1, 409: 49 }`. */
+/** Counts the responses by status, such as `{ 200: 1, 409: 49 }`. */
 export function countStatuses(
   answers: readonly { readonly status: number }[],
 ): Record<number, number> {

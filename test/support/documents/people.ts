@@ -5,14 +5,14 @@ import { createApi, type Answer, type Api } from './uploads.ts';
 import { createSql } from '../vault/sql.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** Someone with an account, whom documents can be shared with once they have a sharing key. */
+/** A user with an account. Documents can be shared with a user who has a sharing key. */
 export interface Person {
   readonly api: Api;
   readonly userId: string;
   readonly email: string;
 }
 
-/** An account without the cost of a registration and a login. */
+/** Creates an account directly in the database, without the cost of a registration and a login. */
 export async function createPerson(
   vault: TestVault,
   as: Partial<TokenSubject> = {},
@@ -29,7 +29,7 @@ export async function createPerson(
   return { api, userId, email };
 }
 
-/** The same, with a sharing key. */
+/** Creates an account with a sharing key. */
 export async function createRecipient(
   t: ExecutionContext,
   vault: TestVault,
@@ -69,12 +69,12 @@ export function share(api: Api, documentId: string, fields: object): Promise<Ans
   return api.send('POST', `/v1/documents/${documentId}/share`, { json: { ...aShare, ...fields } });
 }
 
-/** Lets a share end now. */
+/** Makes a share expire now. */
 export async function endShare(vault: TestVault, shareId: unknown): Promise<void> {
   await createSql(vault)('update document_shares set expires_at = now() where id = $1', [shareId]);
 }
 
-/** The entries of a resource, in order. */
+/** Returns the audit entries of a resource, in order. */
 export async function entriesOf(vault: TestVault, resourceId: string): Promise<unknown[]> {
   const rows = await createSql(vault)(
     'select canonical from audit_entries where resource_id = $1 order by seq',

@@ -13,8 +13,8 @@ export interface Replica {
 }
 
 /**
- * Another process of the same vault: same database, same objects, same tokens.
- * @param settings environment variables over its own.
+ * Starts another process of the same vault: with the same database, objects and access tokens.
+ * @param settings Environment variables that override the replica's own.
  */
 export async function startReplica(
   vault: TestVault,
@@ -33,7 +33,7 @@ export async function startReplica(
     REDIS_URL: redisUrl,
     STORAGE_DIRECTORY: storeDirectory(vault),
     SIGNER_SOCKET_PATH: signerSocketPath,
-    // Either may send what either promised.
+    // Either process may send e-mails that the other has put into the outbox.
     MAIL_DIRECTORY: vault.mailDirectory,
     ...withoutLimits,
     ...settings,

@@ -3,7 +3,10 @@ import { until } from '../../../app/dev/processes/until.ts';
 import type { Sql } from '../vault/sql.ts';
 import { metadata } from './documents.ts';
 
-/** PENDING documents without files, made some time ago. Answers the ids, newest first. */
+/**
+ * Inserts PENDING documents without files, created some time ago. Resolves with their ids, newest
+ * first.
+ */
 export async function insertDocuments(
   sql: Sql,
   { userId, tenantId }: Owner,
@@ -29,12 +32,12 @@ export async function insertDocuments(
   return rows.map(({ id }) => String(id));
 }
 
-/** As when it was not sealed in time. */
+/** Marks a document's versions as expired, as if they had not been sealed in time. */
 export async function expireDocument(sql: Sql, id: string): Promise<void> {
   await sql(`update document_versions set status = 'EXPIRED' where document_id = $1`, [id]);
 }
 
-/** How long ago all versions of a document were made. */
+/** Sets the age of all versions of a document. */
 export async function ageDocument(sql: Sql, id: string, age: string): Promise<void> {
   await sql(
     'update document_versions set created_at = now() - $2::interval where document_id = $1',
@@ -42,7 +45,7 @@ export async function ageDocument(sql: Sql, id: string, age: string): Promise<vo
   );
 }
 
-/** The actions that a document's entries tell of, oldest first. */
+/** Returns the actions of a document's audit entries, oldest first. */
 export async function actionsOn(sql: Sql, id: string): Promise<string[]> {
   const rows = await sql(
     `select action from audit_entries where resource_type = 'document' and resource_id = $1
@@ -52,11 +55,11 @@ export async function actionsOn(sql: Sql, id: string): Promise<string[]> {
   return rows.map(({ action }) => String(action));
 }
 
-/** Resolves once the hash of a completed upload is known. */
+/** Waits until the hash of a completed upload is known. */
 export async function untilHashed(sql: Sql, sessionId: string): Promise<void> {
   const known = 'select 1 from upload_sessions where id = $1 and file_hash is not null';
   await until(async () => (await sql(known, [sessionId])).length === 1, {
-    what: 'the hash',
+    what: 'the hash of the upload',
     timeoutMs: 20_000,
   });
 }

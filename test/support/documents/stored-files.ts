@@ -4,13 +4,13 @@ import { createLayout } from '../../../app/storage/filesystem/layout.ts';
 import type { TestVault } from '../vault/vault.ts';
 import { createSql } from '../vault/sql.ts';
 
-/** The directory in which the vault's filesystem store keeps everything. */
+/** Returns the root directory of the vault's filesystem store. */
 export function storeDirectory({ config: { storage } }: TestVault): string {
   if (storage.driver !== 'filesystem') throw new Error('the vault has no filesystem store');
   return storage.directory;
 }
 
-/** The directory in which the store keeps the parts of an open session. */
+/** Returns the directory in which the store keeps the parts of an open upload session. */
 export async function sessionDirectory(vault: TestVault, sessionId: string): Promise<string> {
   const [session] = await createSql(vault)(
     'select storage_upload_id from upload_sessions where id = $1',
@@ -18,14 +18,14 @@ export async function sessionDirectory(vault: TestVault, sessionId: string): Pro
   );
   const uploads = path.join(storeDirectory(vault), 'uploads');
   for (const name of await readdir(uploads)) {
-    // Others may be completed or aborted at this moment.
+    // Other uploads may be completed or aborted at this moment.
     const record = await readFile(path.join(uploads, name, 'upload.json'), 'utf8').catch(() => '');
     if (record.includes(String(session?.storage_upload_id))) return path.join(uploads, name);
   }
   throw new Error('the store has no such upload');
 }
 
-/** What lies there: inode and time of change of each file. */
+/** Returns the inode and the modification time of each stored file of an upload session. */
 export async function storedFiles(
   vault: TestVault,
   sessionId: string,
@@ -39,7 +39,7 @@ export async function storedFiles(
   return files;
 }
 
-/** The directory in which the store keeps a completed object. */
+/** Returns the directory in which the store keeps a completed object. */
 export function objectDirectory(vault: TestVault, key: string): string {
   return createLayout(storeDirectory(vault)).objectDirectory(key);
 }
@@ -48,7 +48,7 @@ export function hasObject(vault: TestVault, key: string): Promise<boolean> {
   return isThere(objectDirectory(vault, key));
 }
 
-/** Whether there is anything of this name. */
+/** Returns whether a file or directory of this name exists. */
 export function isThere(file: string): Promise<boolean> {
   return stat(file).then(
     () => true,
@@ -56,7 +56,7 @@ export function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** The file of the first part of a completed object. */
+/** Returns the path of the first part's file of a completed object. */
 export async function partFile(vault: TestVault, key: string): Promise<string> {
   const directory = objectDirectory(vault, key);
   const name = (await readdir(directory)).find((file) => file.startsWith('1-'));

@@ -11,7 +11,7 @@ import {
 } from '../../../app/storage/interface/storage-error.ts';
 import { bodyOf, readAll } from './bytes.ts';
 
-/** Declares a test of what every store guarantees. */
+/** Declares a test of a guarantee that every object store must give. */
 export type Guarantee = (
   title: string,
   body: (t: ExecutionContext, store: ObjectStore) => Promise<void>,
@@ -30,7 +30,7 @@ export async function throwsCode(
 
 export async function putBytes(
   store: ObjectStore,
-  upload: { key: string; uploadId: string },
+  upload: { readonly key: string; readonly uploadId: string },
   partNumber: number,
   bytes: Buffer,
 ): Promise<StoredPart> {
@@ -41,7 +41,7 @@ export async function putBytes(
 export async function openUpload(
   store: ObjectStore,
   key = newKey(),
-): Promise<{ key: string; uploadId: string }> {
+): Promise<{ readonly key: string; readonly uploadId: string }> {
   return { key, uploadId: await store.createMultipart(key) };
 }
 
@@ -49,7 +49,7 @@ export async function storeObject(
   store: ObjectStore,
   contents: Buffer[],
   key = newKey(),
-): Promise<{ key: string; version: string }> {
+): Promise<{ readonly key: string; readonly version: string }> {
   const upload = await openUpload(store, key);
   const parts = [];
   for (const [index, bytes] of contents.entries()) {

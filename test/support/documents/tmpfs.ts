@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Whether this process may mount file systems. */
+/** Whether this process has the right to mount file systems. */
 export const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 
-/** An empty file system of its own on a directory. `size` as mount(8) takes it, such as 8m. */
+/** Mounts an empty file system on a directory. `size` has the format of mount(8), such as 8m. */
 export async function mountTmpfs(directory: string, size: string): Promise<void> {
   await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory]);
 }

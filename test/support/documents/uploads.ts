@@ -6,7 +6,7 @@ import type { TestVault } from '../vault/vault.ts';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON of the answer; empty if it has no body. */
+  /** The response's JSON; empty if it has no body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -16,7 +16,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Someone with an access token who sends exactly what a test wants sent, once. */
+/** A caller with an access token, whose requests are sent once and unchanged. */
 export interface Api {
   readonly caller: TokenSubject;
   readonly token: string;
@@ -25,7 +25,9 @@ export interface Api {
 
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'keys:manage', 'audit:read'];
 
-/** A token of the vault's own for any user, tenant and roles, without the cost of a login. */
+/**
+ * Issues an access token of the vault for any user, tenant and roles, without the cost of a login.
+ */
 export async function createApi(vault: TestVault, as: Partial<TokenSubject> = {}): Promise<Api> {
   const caller: TokenSubject = {
     userId: randomUUID(),

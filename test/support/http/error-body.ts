@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
 
-/** The body of every error (contract, "Common"). */
+/** The body of every error response (contract, "Common"). */
 const ErrorBody = z.looseObject({
   statusCode: z.int(),
   message: z.string().min(1),
@@ -22,11 +22,13 @@ interface Answer {
   readonly text: string;
 }
 
-/** Asserts that an answer is the contract's error body for this status and code, and returns it. */
+/**
+ * Asserts that a response has the contract's error body for this status and code, and returns it.
+ */
 export function assertError(
   t: ExecutionContext,
   answer: Answer,
-  { status, code }: { status: number; code: string },
+  { status, code }: { readonly status: number; readonly code: string },
   label?: string,
 ): ErrorBody {
   t.is(answer.status, status, `${label ?? ''}: ${answer.text}`);
@@ -45,7 +47,7 @@ export function assertError(
   return body;
 }
 
-/** Asserts the headers that every answer carries. */
+/** Asserts the security headers that every response has. */
 export function assertSecurityHeaders(t: ExecutionContext, headers: Headers, label?: string): void {
   const expected = {
     'x-content-type-options': 'nosniff',

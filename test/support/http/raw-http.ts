@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 
 const limitMs = 20_000;
 
-/** An answer as it came over the wire. */
+/** A response as received over the wire. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -13,11 +13,14 @@ export interface RawAnswer {
 export interface RawOptions {
   /** Half-closes the connection after the last byte. */
   readonly end?: boolean;
-  /** Takes all that comes until the server closes the connection for the answer. */
+  /**
+   * Reads until the server closes the connection, instead of to the end of the response's
+   * Content-Length.
+   */
   readonly untilClosed?: boolean;
 }
 
-/** A socket to the server of `baseUrl`, for what fetch would refuse to send. */
+/** Opens a socket to the server of `baseUrl`, for requests that fetch would refuse to send. */
 export async function openSocket(baseUrl: string): Promise<Socket> {
   const { hostname, port } = new URL(baseUrl);
   const socket = createConnection(Number(port), hostname);
@@ -25,7 +28,7 @@ export async function openSocket(baseUrl: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends exactly these bytes and reads one answer. Throws when none comes. */
+/** Sends exactly these bytes and reads one response. Throws if none comes. */
 export async function exchange(
   baseUrl: string,
   bytes: string | Buffer,
@@ -33,7 +36,7 @@ export async function exchange(
 ): Promise<RawAnswer> {
   const socket = await openSocket(baseUrl);
   try {
-    // A server that has heard enough may close while we still send: what counts is its answer.
+    // A server may close the connection before all bytes are sent; only its response matters.
     socket.on('error', () => undefined);
     socket.write(bytes);
     if (end) socket.end();
@@ -43,14 +46,14 @@ export async function exchange(
   }
 }
 
-/** Reads one answer with a Content-Length, or up to the end of the connection without one. */
+/** Reads one response up to its Content-Length, or up to the end of the connection without one. */
 export function readAnswer(
   socket: Socket,
   { untilClosed = false }: Pick<RawOptions, 'untilClosed'> = {},
 ): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   let received = Buffer.alloc(0);
-  const limit = setTimeout(() => reject(new Error('no answer came')), limitMs);
+  const limit = setTimeout(() => reject(new Error('no response came')), limitMs);
   const onData = (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
     const answer = untilClosed ? undefined : parseAnswer(received, false);
@@ -58,7 +61,7 @@ export function readAnswer(
   };
   const onClose = () => {
     const answer = parseAnswer(received, true);
-    if (answer === undefined) reject(new Error('the connection closed without an answer'));
+    if (answer === undefined) reject(new Error('the connection closed without a response'));
     else resolve(answer);
   };
   socket.on('data', onData).once('close', onClose);

@@ -1,4 +1,4 @@
-/** An answer whose body, if any, is JSON. */
+/** A response whose body, if any, is JSON. */
 export interface JsonAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -21,7 +21,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request as it is: no retries, nothing thrown for a refusal. */
+/** Sends one request without retries. Error responses do not throw. */
 export async function send(
   method: string,
   url: string,

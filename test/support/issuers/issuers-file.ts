@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ExecutionContext } from 'ava';
 
-/** A file with this content, or this JSON, that the end of the test removes. */
+/** Writes a file with this text, or with this value as JSON. It is removed when the test ends. */
 export async function issuersFile(t: ExecutionContext, content: unknown): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), 'probatio-issuers-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));

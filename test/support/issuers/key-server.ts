@@ -4,16 +4,16 @@ import type { JWK } from 'jose';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { listenOn } from '../network/listen-on.ts';
 
-/** An issuer's key set over HTTP, on loopback, that a test changes, breaks and takes away. */
+/** A server on loopback for an issuer's key set, which a test changes, breaks and stops. */
 export interface KeyServer {
   readonly url: string;
-  /** How often it was asked. */
+  /** Number of requests so far. */
   readonly requests: number;
-  /** From now on these are the keys. */
+  /** Publishes these keys from now on. */
   publish(...keys: readonly JWK[]): void;
-  /** From now on every request is answered so. */
+  /** Answers every request with this listener from now on. */
   answer(listener: RequestListener): void;
-  /** Breaks every connection and takes no new one. */
+  /** Breaks every connection and accepts no new one. */
   close(): Promise<void>;
   open(): Promise<void>;
 }

@@ -8,14 +8,17 @@ import { SignJWT, type JWK, type JWTPayload } from 'jose';
 
 const generateKeyPair = promisify(generateKeyPairCallback);
 
-/** A key that an issuer signs with. */
+/** A key with which an issuer signs tokens. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** As a key set shows it. */
+  /** The public key in the format of a key set. */
   readonly jwk: JWK;
-  /** RS256, `kid` and no `typ`, but for what `header` changes; a name set to undefined is left out. */
+  /**
+   * Signs a token with RS256, `kid` and no `typ`, except for what `header` changes; a name set to
+   * undefined is left out.
+   */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
 }
 

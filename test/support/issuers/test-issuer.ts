@@ -4,13 +4,14 @@ import type { JWTPayload } from 'jose';
 import { readIssuers, type IssuerConfig } from '../../../app/tokens/issuers/config.ts';
 import { startKeySet, type KeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { AppError, type ErrorCode } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
+import type { ErrorCode } from '../../../app/errors/error-codes.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { issuersFile } from './issuers-file.ts';
 import { startKeyServer, type KeyServer } from './key-server.ts';
 import { createSigningKey, type SigningKey } from './signing-key.ts';
 
-/** An issuer of a test's own, at a clock of the test's own. */
+/** A test's own issuer with a clock that the test controls. */
 export interface TestIssuer {
   readonly server: KeyServer;
   readonly key: SigningKey;
@@ -18,16 +19,19 @@ export interface TestIssuer {
   readonly logLines: readonly string[];
   readonly clock: () => Date;
   passSeconds(seconds: number): void;
-  /** Claims of a token that is taken. */
+  /** Returns the claims of an acceptable token, with these changes. */
   claims(changes?: JWTPayload): JWTPayload;
-  /** A key set that the end of the test stops. */
+  /** Starts a key set that stops when the test ends. */
   startKeySet(): KeySet;
 }
 
-/** One for all: keys are slow to make, and no test sees another's issuer. */
+/** One key for all issuers: keys are slow to generate, and no test sees another's issuer. */
 const signingKey = createSigningKey();
 
-/** @param settings over those of an issuer that publishes one key and grants a little of everything. */
+/**
+ * @param settings Overrides the settings of an issuer that publishes one key and grants some roles,
+ * scopes and tenants.
+ */
 export async function startTestIssuer(
   t: ExecutionContext,
   settings: Record<string, unknown> = {},

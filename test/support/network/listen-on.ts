@@ -3,8 +3,9 @@ import type { Server } from 'node:net';
 import { until } from '../../../app/dev/processes/until.ts';
 
 /**
- * Listens on a port of 127.0.0.1 that this process may just have let go: a child that another test
- * spawns at that moment holds all that was open until it runs its own program.
+ * Listens on a port of 127.0.0.1 that this process may just have closed. Retries while the port is
+ * in use: a child that another test spawns at that moment inherits open sockets until it executes
+ * its own program.
  */
 export async function listenOn(server: Server, port: number): Promise<void> {
   const listens = () =>

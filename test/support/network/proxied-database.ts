@@ -3,12 +3,12 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/pos
 import { testStack } from '../vault/stack.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
-/** A database of a test's own behind a proxy, and the settings of a vault that uses it. */
+/** A test's own database behind a proxy, and the settings of a vault that uses it. */
 export interface ProxiedDatabase extends AsyncDisposable {
   readonly proxy: TcpProxy;
-  /** Past the proxy. */
+  /** URL of the database without the proxy. */
   readonly ownerUrl: string;
-  readonly settings: { DATABASE_URL: string; DATABASE_SERVICE_URL: string };
+  readonly settings: { readonly DATABASE_URL: string; readonly DATABASE_SERVICE_URL: string };
 }
 
 export async function startProxiedDatabase(): Promise<ProxiedDatabase> {

@@ -4,15 +4,15 @@ import { createServer, request as send, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 
 /**
- * Passes requests on to the vault, but those that `passes` refuses hang without an answer. Resolves
- * to its own base URL; the test's end stops it.
+ * Starts a proxy that passes requests on to the vault, except that requests for which `passes` is
+ * false get no response. Resolves with its base URL; it stops when the test ends.
  */
 export async function startStallingProxy(
   t: ExecutionContext,
   vaultUrl: string,
   passes: (request: IncomingMessage) => boolean,
 ): Promise<string> {
-  // A demo that is busy with a key must find its connection again.
+  // A demo that is busy deriving a key must not lose its connection to the keep-alive timeout.
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     if (!passes(request)) {
       request.resume();
@@ -20,7 +20,7 @@ export async function startStallingProxy(
     }
     const { method, headers, url = '/' } = request;
     const onward = send(new URL(url, vaultUrl), { method, headers }, (answer) => {
-      // The client may be gone by now: that is what these tests do to it.
+      // The client may be gone by now, as these tests kill it.
       if (response.destroyed) {
         answer.destroy();
         return;
@@ -29,7 +29,7 @@ export async function startStallingProxy(
       pipeline(answer, response, () => {});
     });
     pipeline(request, onward, (error) => {
-      if (error) response.destroy();
+      if (error !== undefined && error !== null) response.destroy();
     });
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -3,14 +3,16 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { listenOn } from './listen-on.ts';
 
-/** Stands before a service, so that a test can take it away from one vault alone. */
+/**
+ * A proxy before a service, with which a test can make the service unavailable to one vault only.
+ */
 export interface TcpProxy extends AsyncDisposable {
-  /** The service's own URL, leading through here. */
+  /** The service's URL with the proxy's host and port. */
   readonly url: string;
-  /** Breaks every connection and takes no new one. */
+  /** Breaks every connection and accepts no new one. */
   close(): Promise<void>;
   open(): Promise<void>;
-  /** Leaves every connection open and lets nothing more through it; new ones work. */
+  /** Stops all traffic on existing connections without closing them; new connections work. */
   stall(): void;
 }
 
@@ -24,7 +26,7 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
       [upstream, client],
     ] as const) {
       sockets.add(socket);
-      // An error is always followed by close.
+      // The event close always follows an error.
       socket
         .on('error', () => undefined)
         .on('close', () => {

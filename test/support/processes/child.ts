@@ -2,14 +2,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { projectFile } from '../../../app/dev/files/project.ts';
 
-/** A program of a bench in a process of its own, so that what it costs is told apart. */
+/** A program of a bench in a separate process, so that its cost can be measured separately. */
 export interface Child<Question, Answer> extends AsyncDisposable {
   readonly pid: number;
-  /** One question at a time. Rejects when the program fails. */
+  /** Asks one question at a time. Rejects if the program fails. */
   ask(question: Question): Promise<Answer>;
 }
 
-type Reply<Answer> = { answer: Answer } | { error: string };
+type Reply<Answer> = { answer: Answer } | { readonly error: string };
 
 export function startChild<Question extends object, Answer>(
   file: string,
@@ -24,7 +24,7 @@ export function startChild<Question extends object, Answer>(
     pid: child.pid ?? 0,
     async ask(question) {
       child.send(question);
-      const ended = exited.then(() => [{ error: `${file} ended` }]);
+      const ended = exited.then(() => [{ error: `${file} exited` }]);
       const [reply] = (await Promise.race([once(child, 'message'), ended])) as [Reply<Answer>];
       if ('error' in reply) throw new Error(reply.error);
       return reply.answer;
@@ -36,7 +36,7 @@ export function startChild<Question extends object, Answer>(
   };
 }
 
-/** The program's side: answers until the parent goes away. */
+/** Answers questions in the child process until its parent disconnects. */
 export function answerParent(handler: (question: never) => Promise<unknown>): void {
   process.on('disconnect', () => process.exit());
   process.on('message', (question) => {

@@ -2,15 +2,15 @@ import type { GuardedProcess } from '../../../app/dev/processes/guarded-process.
 
 /** A process that a test kills and starts again. */
 export interface KillableProcess extends AsyncDisposable {
-  /** Of the one that runs now, or ran last. */
+  /** The id of the current process, or of the latest one. */
   readonly pid: number;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves once the process is gone. */
   kill(): Promise<void>;
-  /** Another one in its place; resolves once it is ready. */
+  /** Starts a new process; resolves once it is ready. */
   start(): Promise<void>;
 }
 
-/** Starts the first one. */
+/** Starts the first process. */
 export async function createKillable(
   start: () => Promise<GuardedProcess>,
 ): Promise<KillableProcess> {

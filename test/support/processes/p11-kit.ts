@@ -17,27 +17,28 @@ const program = (process.env.PATH ?? '')
   .map((directory) => join(directory, 'p11-kit'))
   .find((path) => existsSync(path));
 
-/** A token behind a socket: its server can die and hang, as an HSM on the network can. */
+/** A token served over a socket by a process that can die and hang, like a network HSM. */
 export type TokenServer = {
-  /** What a signer needs to reach the token through the server. */
-  environment: Record<string, string>;
+  /** Variables with which a signer reaches the token through the server. */
+  readonly environment: Record<string, string>;
   start(): Promise<void>;
   kill(): Promise<void>;
-  /** Nothing is answered any more, and nothing refused. */
+  /** Stops the server by SIGSTOP: requests get neither a response nor an error. */
   hang(): void;
   resume(): void;
 };
 
-/** Serves the fixture's token, which must exist. Not yet started. */
+/** Creates a server for the fixture's token, which must exist. The server is not started yet. */
 export function createTokenServer(fixture: TokenFixture): TokenServer {
-  if (!clientLibrary || !program) throw new Error('install p11-kit and its client module');
+  if (clientLibrary === undefined || program === undefined)
+    throw new Error('install p11-kit and its client module');
   const command = program;
   const socketPath = join(fixture.directory, 'p11-kit.sock');
   const { SIGNER_LIBRARY, SIGNER_TOKEN_LABEL } = fixture.environment;
   const token = `pkcs11:token=${encodeURIComponent(SIGNER_TOKEN_LABEL)}`;
   let server: ChildProcess | undefined;
 
-  /** To the whole group: the server gives each connection a process of its own. */
+  /** Signals the whole process group, as the server uses a process for each connection. */
   const signal = (name: NodeJS.Signals): void => {
     if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null)
       process.kill(-server.pid, name);
@@ -60,7 +61,7 @@ export function createTokenServer(fixture: TokenFixture): TokenServer {
     },
 
     async kill() {
-      if (!server || server.exitCode !== null || server.signalCode !== null) return;
+      if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
       const exit = once(server, 'exit');
       signal('SIGKILL');
       await exit;

@@ -7,7 +7,7 @@ import { forEachLine } from '../../../app/dev/processes/log-lines.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 
-/** A directory that the test's end removes. */
+/** Creates a directory that is removed when the test ends. */
 export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'probatio-test-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
@@ -24,14 +24,14 @@ export function isAlive(pid: number): boolean {
 }
 
 export interface Program {
-  pid: number;
-  /** Of both output streams, as they come. */
-  lines: string[];
-  exitCode: Promise<number | null>;
+  readonly pid: number;
+  /** Lines of both output streams, in the order of arrival. */
+  readonly lines: string[];
+  readonly exitCode: Promise<number | null>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Runs a TypeScript file of this project; the test's end stops it, if it still runs. */
+/** Runs a TypeScript file of this project. It is stopped when the test ends. */
 export function runProgram(
   t: ExecutionContext,
   [file, ...args]: [file: string, ...args: string[]],
@@ -53,7 +53,10 @@ export function runProgram(
   return { pid: child.pid, lines, exitCode, kill: (signal) => child.kill(signal) };
 }
 
-/** The first line that matches. Throws with all lines when the program ends without it. */
+/**
+ * Resolves with the first line that matches. Throws with all lines if the program exits without
+ * one.
+ */
 export async function untilLine({ lines, exitCode }: Program, pattern: RegExp): Promise<string> {
   const find = () => lines.find((line) => pattern.test(line));
   const ended = exitCode.then(() => {

@@ -7,7 +7,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs `probatio` with these arguments, and in this environment alone. */
+/** Runs `probatio` with these arguments, and no other environment variables than these. */
 export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   return new Promise((resolve) => {
     execFile(

@@ -3,15 +3,15 @@ import { runProgram, type Program } from './processes.ts';
 import type { TestVault } from '../vault/vault.ts';
 
 export interface DemoOptions {
-  /** Where relative paths begin and where `demo-output` comes to be. */
+  /** The working directory, in which `demo-output` is created. */
   readonly directory: string;
   readonly args: readonly string[];
   readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
-  /** In place of the vault's own. */
+  /** URL to use instead of the vault's own. */
   readonly baseUrl?: string;
 }
 
-/** `npm run demo -- …`, called in this directory. */
+/** Starts `npm run demo -- …` in a directory. */
 export function startDemo(t: ExecutionContext, options: DemoOptions): Program {
   const { directory, args, vault, baseUrl = vault.baseUrl } = options;
   return runProgram(t, ['client/demo/main.ts', ...args], {
@@ -22,11 +22,11 @@ export function startDemo(t: ExecutionContext, options: DemoOptions): Program {
   });
 }
 
-/** Its exit code and all that it printed. */
+/** Runs the demo. Resolves with its exit code and output. */
 export async function runDemo(
   t: ExecutionContext,
   options: DemoOptions,
-): Promise<{ code: number | null; text: string }> {
+): Promise<{ readonly code: number | null; readonly text: string }> {
   const demo = startDemo(t, options);
   const code = await demo.exitCode;
   return { code, text: demo.lines.join('\n') };

@@ -13,7 +13,7 @@ import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
 
 const run = promisify(execFile);
-/** Takes the server down when it is told to end, also by the watchdog of a killed test. */
+/** Stops the server on SIGTERM, which the watchdog of a killed test also sends. */
 const script = `
   trap '"$0" down; exit' TERM
   "$0" up || exit
@@ -21,22 +21,26 @@ const script = `
 const startLimitMs = 900_000;
 
 export interface S3Lab extends AsyncDisposable {
-  /** An empty bucket. */
-  readonly config: S3Config & { endpoint: string; accessKeyId: string; secretAccessKey: string };
-  /** STORAGE_… variables of an app that uses it. */
+  /** Configuration of an empty bucket. */
+  readonly config: S3Config & {
+    readonly endpoint: string;
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+  };
+  /** The STORAGE_… variables of an app that uses the bucket. */
   readonly settings: Record<string, string>;
-  /** SIGKILL; what it has stored stays. */
+  /** Sends SIGKILL to the server. Its stored objects remain. */
   kill(): Promise<void>;
-  /** Another one in its place, with the same objects. */
+  /** Starts the server again with the same objects. */
   start(): Promise<void>;
 }
 
-/** VersityGW of test/labs/s3-lab on a port and a directory of its own. */
+/** Starts VersityGW through test/labs/s3-lab, on its own port and directory. */
 export async function startS3Lab(): Promise<S3Lab> {
   await using resources = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'probatio-s3-'));
   resources.defer(() => rm(home, { recursive: true, force: true }));
-  // The server itself is kept: building it takes minutes.
+  // The server's binaries are kept between runs, as building them takes minutes.
   const binaries = join(homedir(), '.cache', 's3-lab', 'bin');
   await mkdir(binaries, { recursive: true });
   await symlink(binaries, join(home, 'bin'));
@@ -97,7 +101,7 @@ export async function startS3Lab(): Promise<S3Lab> {
     async kill() {
       const pidFile = join(home, 'versitygw', 'pid');
       process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL');
-      // Else the lab takes a zombie for a running server.
+      // Without this the lab would take a zombie for a running server.
       await rm(pidFile);
     },
     async start() {
@@ -107,7 +111,7 @@ export async function startS3Lab(): Promise<S3Lab> {
   };
 }
 
-/** `export A=1 B=2` */
+/** Parses a line such as `export A=1 B=2`. */
 function parseExports(text: string): Record<string, string> {
   const assignments = text.matchAll(/(\w+)=(\S+)/g);
   return Object.fromEntries([...assignments].map(([, name = '', value = '']) => [name, value]));

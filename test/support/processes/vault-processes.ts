@@ -18,25 +18,25 @@ import type { TestStack } from '../vault/stack.ts';
 import { createKillable, type KillableProcess } from './killable-process.ts';
 import { withoutLimits } from '../vault/without-limits.ts';
 
-/** The app and a signer of its own as real processes, on a database of their own. */
+/** The app and its own signer as real processes, with their own database. */
 export interface VaultProcesses extends AsyncDisposable {
   readonly app: KillableProcess;
   readonly signer: KillableProcess;
-  /** Stays the same when the app is started again. */
+  /** Stays the same across restarts of the app. */
   readonly baseUrl: string;
   readonly databases: DatabaseUrls;
   readonly mailDirectory: string;
-  /** Of the filesystem store. */
+  /** The directory of the filesystem store. */
   readonly objectDirectory: string;
-  /** What the app has written, as JSON lines. */
+  /** The file to which the app logs, as JSON lines. */
   readonly logFile: string;
 }
 
 export interface VaultProcessesOptions {
-  /** Environment variables over the test's own. */
-  settings?: Record<string, string>;
-  /** Of the app's process, such as --import or --cpu-prof. */
-  nodeArguments?: string[];
+  /** Environment variables that override the test's own. */
+  readonly settings?: Record<string, string>;
+  /** Arguments of Node for the app's process, such as --import or --cpu-prof. */
+  readonly nodeArguments?: string[];
 }
 
 export async function startVaultProcesses(
@@ -103,10 +103,10 @@ export async function startVaultProcesses(
 }
 
 interface AppOptions {
-  environment: Record<string, string>;
-  baseUrl: string;
-  logFile: string;
-  nodeArguments: string[];
+  readonly environment: Record<string, string>;
+  readonly baseUrl: string;
+  readonly logFile: string;
+  readonly nodeArguments: string[];
 }
 
 async function startApp(options: AppOptions): Promise<GuardedProcess> {

@@ -1,8 +1,17 @@
-/** How often a fault is made, and the seed of every random moment. ROUNDS and SEED set them. */
-export const rounds = Number(process.env['ROUNDS'] || 1);
-export const seed = Number(process.env['SEED'] || 1);
+/**
+ * Number of rounds, each of which makes a fault, and the seed of all random choices. The variables
+ * ROUNDS and SEED set them.
+ */
+export const rounds = numberFrom('ROUNDS', 1);
+export const seed = numberFrom('SEED', 1);
 
-/** A repeatable sequence of numbers from 0 to 1 (mulberry32). */
+/** Returns the number in an environment variable, or `fallback` if it is unset or empty. */
+export function numberFrom(variable: string, fallback: number): number {
+  const text = process.env[variable] ?? '';
+  return text === '' ? fallback : Number(text);
+}
+
+/** Returns a generator of a repeatable sequence of numbers from 0 to 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -3,7 +3,7 @@ import { createApi, type Answer, type Api } from '../documents/uploads.ts';
 import { createSql } from '../vault/sql.ts';
 import type { TestVault } from '../vault/vault.ts';
 
-/** A device of a user's, in a session that is bound to it. */
+/** A user's device, with a login session that is bound to it. */
 export interface SyncDevice {
   readonly api: Api;
   readonly deviceId: string;
@@ -20,7 +20,7 @@ export async function createDevice(
     userId = randomUUID(),
     deviceId = randomUUID(),
     tenantId = 'default',
-  }: { userId?: string; deviceId?: string; tenantId?: string } = {},
+  }: { readonly userId?: string; readonly deviceId?: string; readonly tenantId?: string } = {},
 ): Promise<SyncDevice> {
   const api = await createApi(vault, { userId, tenantId, scopes });
   const sql = createSql(vault);
@@ -37,7 +37,7 @@ export async function createDevice(
   return deviceOf(api, deviceId);
 }
 
-/** Two of one user. */
+/** Creates two devices of one user. */
 export async function createTwo(
   vault: TestVault,
   deviceIds: readonly [string, string] = [randomUUID(), randomUUID()],
@@ -64,7 +64,7 @@ export function deviceOf(api: Api, deviceId: string): SyncDevice {
   };
 }
 
-/** Makes an object and answers its id. */
+/** Creates an object and returns its id. */
 export async function createObject(
   device: SyncDevice,
   data: object,
@@ -74,16 +74,22 @@ export async function createObject(
   const { status, body } = await device.create({
     objectId,
     data,
-    ...(objectType && { objectType }),
+    ...(objectType === undefined ? {} : { objectType }),
   });
-  if (status !== 201) throw new Error(`the object was answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 201) throw new Error(`the object got ${status}: ${JSON.stringify(body)}`);
   return objectId;
 }
 
-/** A write of a version that the device knows. */
+/** Returns the body of a write that follows a version the device knows. */
 export function change(objectId: string, baseVersion: number, delta: object, changedAt?: string) {
   const version = baseVersion + 1;
-  return { objectId, version, baseVersion, delta, ...(changedAt && { changedAt }) };
+  return {
+    objectId,
+    version,
+    baseVersion,
+    delta,
+    ...(changedAt === undefined ? {} : { changedAt }),
+  };
 }
 
 export const codeOf = ({ status, body }: Answer) => `${status} ${String(body['code'])}`;

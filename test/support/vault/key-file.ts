@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createApiKey, type ApiKey } from '../../../app/internal/api-key.ts';
 
-/** A file of internal API keys of a test's own, and the keys whose hashes it has. */
+/** A test's own file of internal API keys, and the keys whose hashes it has. */
 export interface KeyFile {
   readonly path: string;
   readonly admin: string;
-  /** Known, without the admin right. */
+  /** A key without the admin right. */
   readonly plain: string;
   remove(): Promise<void>;
 }

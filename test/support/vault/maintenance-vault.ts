@@ -6,16 +6,16 @@ import { startVault, type TestVault } from './vault.ts';
 
 export type Task = 'expire-uploads' | 'expire-documents' | 'collect-garbage';
 
-/** A vault with an internal API key, and what a CronJob and time do to it. */
+/** A vault with an internal API key, and the operations of a CronJob on it. */
 export interface MaintenanceVault {
   readonly vault: TestVault;
   readonly sql: Sql;
   readonly keys: KeyFile;
-  /** Resolves to the answer, whatever it is. */
+  /** Resolves with the response, whatever its status is. */
   run(task: Task, query?: string): Promise<JsonAnswer>;
-  /** Resolves to the counts of the report. Throws unless the task was done. */
+  /** Resolves with the counts of the report. Throws unless the task succeeded. */
   counts(task: Task, query?: string): Promise<Record<string, unknown>>;
-  /** Waits until everything promised so far is done. */
+  /** Waits until the outbox is empty. */
   untilDone(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -59,8 +59,11 @@ export async function startMaintenanceVault(
   };
 }
 
-/** The entries of a resource, or of an action, as far as tests look at them. */
-export async function entriesOf(sql: Sql, where: { resource: string } | { action: string }) {
+/** Returns the audit entries of a resource or of an action, with the fields that tests look at. */
+export async function entriesOf(
+  sql: Sql,
+  where: { readonly resource: string } | { readonly action: string },
+) {
   const [column, value] =
     'resource' in where ? ['resource_id', where.resource] : ['action', where.action];
   const rows = await sql(
@@ -72,7 +75,7 @@ export async function entriesOf(sql: Sql, where: { resource: string } | { action
       action: string;
       actor: object;
       data: Record<string, unknown>;
-      resource: { id: string };
+      resource: { readonly id: string };
     };
     return { owner: user_id, seq, action, actor, data, resourceId: resource.id };
   });

@@ -4,14 +4,16 @@ import path from 'node:path';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import { testStack } from './stack.ts';
 
-/** A signer process on the run's token that a test may kill. */
+/** A signer process on the token of the whole run, which a test may kill. */
 export interface OwnSigner extends AsyncDisposable {
   readonly socketPath: string;
-  /** What it has printed so far. */
+  /** Lines that the signer has printed so far. */
   readonly lines: readonly string[];
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves once the process is gone. */
   kill(): Promise<void>;
-  /** Another one at the same socket; `settings` are environment variables over the usual ones. */
+  /**
+   * Starts a new signer at the same socket. `settings` override the usual environment variables.
+   */
   restart(settings?: Record<string, string>): Promise<void>;
 }
 

@@ -1,12 +1,18 @@
 import { Client } from 'pg';
 import type { TestVault } from './vault.ts';
 
-/** What the database knows, and what only time or a dead process would do to it. */
+/**
+ * Runs a statement as the superuser, to inspect the database or to simulate the passing of time or
+ * a dead process.
+ */
 export interface Sql {
   (text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** One statement on a connection of its own, as the superuser: no row-level security. */
+/**
+ * Returns a function that runs each statement on a new connection as the superuser, without
+ * row-level security.
+ */
 export function createSql(vault: Pick<TestVault, 'databases'>): Sql {
   return async (text, values = []) => {
     const client = new Client({ connectionString: vault.databases.admin });

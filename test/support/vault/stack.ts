@@ -2,20 +2,20 @@ import type { DatabaseAccess } from '../../../app/dev/postgres/database.ts';
 
 /** The services that `npm test` started for the whole run. */
 export interface TestStack {
-  postgres: DatabaseAccess;
+  readonly postgres: DatabaseAccess;
   /** A migrated database to copy: `createDatabase(postgres, name, templateDatabase)`. */
-  templateDatabase: string;
-  redisUrl: string;
-  /** Of the run's one signer. */
-  signerSocketPath: string;
-  /** For a signer of one's own on the same token: add SIGNER_SOCKET_PATH. */
-  signerEnvironment: Record<string, string>;
+  readonly templateDatabase: string;
+  readonly redisUrl: string;
+  /** Path of the socket of the run's one signer. */
+  readonly signerSocketPath: string;
+  /** Variables of a further signer on the same token, which also needs SIGNER_SOCKET_PATH. */
+  readonly signerEnvironment: Record<string, string>;
 }
 
-/** Throws under plain `ava`, which has no services. */
+/** Returns the services of the run. Throws under plain `ava`, which has none. */
 export function testStack(): TestStack {
   const json = process.env['PROBATIO_TEST_STACK'];
   if (json === undefined)
-    throw new Error('this test needs the services: run it by `npm test -- <file>`');
+    throw new Error('this test needs the services: run it through `npm test -- <file>`');
   return JSON.parse(json) as TestStack;
 }

@@ -17,22 +17,22 @@ import { createLog } from '../../../app/telemetry/log.ts';
 import { withoutLimits } from './without-limits.ts';
 import { testStack } from './stack.ts';
 
-/** The whole application in this process, on a database and an object store of its own. */
+/** The whole application in this process, with its own database and object store. */
 export interface TestVault {
   readonly baseUrl: string;
   readonly config: Config;
   readonly services: Services;
   readonly databases: DatabaseUrls;
-  /** Where its e-mails are, as files. */
+  /** The directory in which its e-mails are stored as files. */
   readonly mailDirectory: string;
-  /** Every log line so far, as JSON text. */
+  /** All log lines so far, as JSON text. */
   readonly logLines: readonly string[];
   stop(): Promise<void>;
 }
 
 /**
- * Resolves as soon as it listens, ready or not.
- * @param settings environment variables over the test's own.
+ * Starts a vault; resolves as soon as it listens, even if it is not ready yet.
+ * @param settings Environment variables that override the test's own.
  */
 export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
   const { postgres, templateDatabase, redisUrl, signerSocketPath } = testStack();
@@ -74,13 +74,16 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
       await server.drain(2);
       await services.stop();
       await dropDatabase(postgres, database);
-      // A mark may just be written.
+      // A mark may be written to the directory at this moment.
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
 
-/** A vault that has its keys from the signer and takes every request. */
+/**
+ * Starts a vault and waits until it is ready: it has its keys from the signer and accepts every
+ * request.
+ */
 export async function startReadyVault(settings: NodeJS.ProcessEnv = {}): Promise<TestVault> {
   const vault = await startVault(settings);
   await untilReady(vault.baseUrl);

@@ -1,4 +1,4 @@
-/** Settings that lift every rate limit, for tests and benches that come from one address. */
+/** Settings that disable every rate limit, for tests and benches with a single client address. */
 export const withoutLimits = {
   LIMITS_REGISTER_ADDRESS: 'off',
   LIMITS_REGISTER_EMAIL: 'off',

@@ -27,7 +27,7 @@ test.after.always((t) => t.context.vault.stop());
 
 const retry = { ...defaultRetry, attempts: 3, baseDelaySeconds: 0.05, maxDelaySeconds: 60 };
 
-/** A user with a device, whose requests go through a proxy that can break them. */
+/** Creates a user with a device, whose requests go through a proxy that can break them. */
 async function createListener(t: ExecutionContext<{ vault: TestVault; key: TrustedKey }>) {
   const { vault, key } = t.context;
   const proxy = await startTcpProxy(vault.baseUrl);
@@ -45,7 +45,7 @@ async function createListener(t: ExecutionContext<{ vault: TestVault; key: Trust
   return { session, deviceId, proxy, tokens };
 }
 
-/** Makes an object and answers its id. */
+/** Creates an object and returns its id. */
 async function create({ http }: VaultSession, deviceId: string): Promise<string> {
   const objectId = randomUUID();
   await http.send({
@@ -74,7 +74,7 @@ function listen(t: ExecutionContext, session: VaultSession, options: SyncEventsO
   return { heard, changes, untilHeard, ended, leave: () => leaving.abort() };
 }
 
-test('the client hears of changes, also of those while its connection was broken, and of none twice', async (t) => {
+test('the client gets every change once, also those made while it was disconnected', async (t) => {
   const { session, deviceId, proxy, tokens } = await createListener(t);
   const { heard, changes, untilHeard, ended, leave } = listen(t, session, { deviceId });
   await untilHeard(1);
@@ -98,7 +98,7 @@ test('the client hears of changes, also of those while its connection was broken
   );
   t.like(changes()[0], { version: 1, deleted: false, deviceId });
   leave();
-  t.is(await ended, undefined, 'an abort is no error');
+  t.is(await ended, undefined, 'an abort is not an error');
 
   const later = listen(t, session, { deviceId, since: '5' });
   await later.untilHeard(3);
@@ -108,7 +108,7 @@ test('the client hears of changes, also of those while its connection was broken
   );
 });
 
-test.serial('who stops iterating hangs up', async (t) => {
+test.serial('a caller that stops iterating closes the connection', async (t) => {
   const { vault } = t.context;
   const { session, deviceId } = await createListener(t);
   for await (const event of session.syncEvents({ deviceId })) {
@@ -116,10 +116,10 @@ test.serial('who stops iterating hangs up', async (t) => {
     break;
   }
   const isOver = () => vault.services.changeFeeds.count() === 0;
-  await until(isOver, { what: 'the end of the feed', timeoutMs: 20_000 });
+  await until(isOver, { what: 'the feed to end', timeoutMs: 20_000 });
 });
 
-test('what is final is thrown: no such device, a session that ended, and too many feeds', async (t) => {
+test('a final refusal is thrown: unknown device, ended session, or too many feeds', async (t) => {
   const { session, deviceId } = await createListener(t);
   const stranger = listen(t, session, { deviceId: randomUUID() });
   t.like(await stranger.ended, { status: 403, code: 'device_unknown' });
@@ -140,7 +140,7 @@ test('what is final is thrown: no such device, a session that ended, and too man
   }
 });
 
-test('a vault that fails is asked again', async (t) => {
+test('a feed that fails at the vault is opened again', async (t) => {
   const { session, deviceId } = await createListener(t);
   let failures = 0;
   const failing: Http = {
@@ -158,7 +158,7 @@ test('a vault that fails is asked again', async (t) => {
   await events.return();
 });
 
-test('a vault that stays away is tried again until the caller gives up', async (t) => {
+test('a vault that stays unreachable is retried until the caller aborts', async (t) => {
   const { session, deviceId, proxy } = await createListener(t);
   const { untilHeard, ended, leave } = listen(t, session, { deviceId });
   await untilHeard(1);

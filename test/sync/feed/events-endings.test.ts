@@ -29,18 +29,18 @@ test.after.always((t) => t.context.vault.stop());
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** The reason of the end, which must come within the contract's five seconds. */
+/** Returns the reason of the end, which must come within the five seconds of the contract. */
 async function soonClosed(feed: FeedReader): Promise<string | undefined> {
   await until(() => feed.events.at(-1)?.event === 'close', {
-    what: 'the end of the feed',
+    what: 'the feed to end',
     timeoutMs: 5_000,
   });
   return feed.closed;
 }
 
 /**
- * A feed by a token that ends soon, and when that is. One that a slow machine did not let in in time
- * takes another token.
+ * Opens a feed by a token that expires soon; returns the feed and the expiry. A slow machine that
+ * misses it tries another token.
  */
 function openBriefly(
   t: ExecutionContext,
@@ -53,10 +53,10 @@ function openBriefly(
     const feed = await openFeed(t, vault, { api: { token: await sign(exp) }, deviceId });
     return feed.status === 200 && { feed, exp };
   };
-  return until(open, { what: 'a feed by a token that ends soon', timeoutMs: 20_000 });
+  return until(open, { what: 'a feed by a token that expires soon', timeoutMs: 20_000 });
 }
 
-/** A feed of a user with an account, on the device of their session. */
+/** Opens a feed of a user with an account, on the device of their session. */
 async function openOwn(t: ExecutionContext, vault: TestVault) {
   const owner = await createOwner(vault);
   const deviceId = await registerDevice(vault, owner.token);
@@ -65,7 +65,7 @@ async function openOwn(t: ExecutionContext, vault: TestVault) {
   return { owner, deviceId, feed };
 }
 
-test('a feed ends when its token expires, and not before', async (t) => {
+test('a feed ends when its access token expires, and no sooner', async (t) => {
   const { vault, key } = t.context;
   const device = await createDevice(vault);
   const { userId, sessionId } = device.api.caller;
@@ -82,7 +82,7 @@ test('a feed ends when its token expires, and not before', async (t) => {
   );
 });
 
-test('a feed ends with its session, whichever way that ends', async (t) => {
+test('a feed ends with its login session, however that ends', async (t) => {
   const { vault } = t.context;
   const ways: ((own: Awaited<ReturnType<typeof openOwn>>) => Promise<unknown>)[] = [
     ({ owner }) => logOut(vault, owner.token),
@@ -112,7 +112,7 @@ test('a feed ends when its device is revoked', async (t) => {
   t.true(['invalid_token', 'device_blacklisted'].includes(String(await soonClosed(feed))));
 });
 
-test('a feed of another issuer’s session ends when its device is revoked, and when its token expires', async (t) => {
+test('a feed of another issuer’s session ends with its device and with its token', async (t) => {
   const server = await startKeyServer();
   t.teardown(() => server.close());
   const key = await createSigningKey();
@@ -147,7 +147,7 @@ test('a feed of another issuer’s session ends when its device is revoked, and 
   t.is(other.events.length, 1);
 });
 
-test('feeds end at a drain, which does not wait for them, and no other is opened', async (t) => {
+test('a drain ends all feeds without waiting for them, and new ones are refused', async (t) => {
   const vault = await startReadyVault();
   const device = await createDevice(vault);
   const feeds = [await openFeed(t, vault, device), await openFeed(t, vault, device)];
@@ -159,20 +159,20 @@ test('feeds end at a drain, which does not wait for them, and no other is opened
   t.deepEqual([late.status, late.body['code']], [503, 'shutting_down']);
   t.is(late.headers.get('retry-after'), '5');
   await until(() => vault.services.changeFeeds.count() === 0, {
-    what: 'the feeds to be gone',
+    what: 'the feeds to end',
     timeoutMs: 5_000,
   });
   await vault.stop();
 });
 
-test('nobody is let go on while Postgres is away, and nothing is missed by it', async (t) => {
+test('a feed ends while Postgres is unreachable, and misses nothing afterwards', async (t) => {
   const database = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const vault = await startReadyVault(database.settings);
   t.teardown(() => vault.stop());
   const { owner, deviceId, feed } = await openOwn(t, vault);
   await database.proxy.close();
-  await until(() => feed.events.length > 1, { what: 'the end', timeoutMs: 15_000 });
+  await until(() => feed.events.length > 1, { what: 'the feed to end', timeoutMs: 15_000 });
   t.is(await feed.closed, 'database_unavailable');
 
   await database.proxy.open();
@@ -191,7 +191,7 @@ test('nobody is let go on while Postgres is away, and nothing is missed by it', 
   t.is((await untilChanges(again, 1))[0]?.objectId, objectId);
 });
 
-test('what a feed is asked and answered leaves no secret in the log, and one line when it ends', async (t) => {
+test('a feed leaves one log line, when it ends, and no secret in it', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const feed = await openFeed(t, vault, device);

@@ -16,17 +16,17 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-/** Whether a change is told of sooner than a feed finds it without Redis. */
+/** Returns whether a change arrives sooner than a feed finds it without Redis. */
 async function isToldSoon(feed: FeedReader, write: () => Promise<unknown>): Promise<boolean> {
   const count = feed.changes().length;
   await write();
-  return until(() => feed.changes().length > count, { what: 'news', timeoutMs: 5_000 }).then(
+  return until(() => feed.changes().length > count, { what: 'the change', timeoutMs: 5_000 }).then(
     () => true,
     () => false,
   );
 }
 
-test('a write in one process is heard in another, ten feeds are all of a user’s in both, and a dead process’s are free again', async (t) => {
+test('replicas share changes and a limit of ten feeds, which a dead one releases', async (t) => {
   const { vault } = t.context;
   const replica = await startReplica(vault);
   t.teardown(() => replica.process.stop());
@@ -53,7 +53,7 @@ test('a write in one process is heard in another, ten feeds are all of a user’
   t.is((await untilChanges(here, 4)).at(-1)?.objectId, objectId);
   t.is((await untilChanges(there, 4)).at(-1)?.objectId, objectId);
 
-  // Eight more, of fourteen that are tried at once.
+  // Eight of fourteen concurrent attempts fit beside the two open feeds.
   const tried = await Promise.all(
     Array.from({ length: 14 }, (_, n) => openFeed(t, n % 2 === 0 ? vault : replica, device)),
   );
@@ -64,7 +64,7 @@ test('a write in one process is heard in another, ten feeds are all of a user’
     t.is(headers.get('retry-after'), '30');
   }
   const stranger = await openFeed(t, replica, await createDevice(vault));
-  t.is(stranger.status, 200, 'of others there are as many');
+  t.is(stranger.status, 200, 'the limit of another user is separate');
 
   replica.process.kill('SIGKILL');
   await replica.process.exited;
@@ -81,8 +81,8 @@ test('a write in one process is heard in another, ten feeds are all of a user’
   t.is((await openFeed(t, vault, device)).status, 429);
 });
 
-test('a feed that ends makes room for another at once', async (t) => {
-  // Where nobody else has feeds to be counted.
+test('a feed that ends frees its slot at once', async (t) => {
+  // A vault of its own has no feeds of other tests to be counted.
   const vault = await startVault();
   t.teardown(() => vault.stop());
   const device = await createDevice(vault);
@@ -96,7 +96,7 @@ test('a feed that ends makes room for another at once', async (t) => {
       const feed = await openFeed(t, vault, device);
       return feed.status === 200 && feed;
     },
-    { what: 'room', timeoutMs: 5_000 },
+    { what: 'a free slot', timeoutMs: 5_000 },
   );
   await untilReady(next);
   for (const feed of [...feeds, next]) feed.leave();
@@ -107,14 +107,14 @@ test('a feed that ends makes room for another at once', async (t) => {
     timeoutMs: 5_000,
   });
   const isEmpty = () => vault.services.changeFeeds.count() === 0;
-  await until(isEmpty, { what: 'the feeds to be gone', timeoutMs: 5_000 });
+  await until(isEmpty, { what: 'the feeds to end', timeoutMs: 5_000 });
 });
 
-test('without Redis writes and feeds go on, ten to a process, and once it is back news come at once; SIGTERM ends them', async (t) => {
+test('without Redis writes and feeds go on; SIGTERM ends the feeds', async (t) => {
   const redis = await startOwnRedis(t);
   const vault = await startVault({ REDIS_URL: redis.url });
   t.teardown(() => vault.stop());
-  // Tells its feeds of what the other wrote by Redis, or late.
+  // Without Redis this process learns of the other's writes only by polling.
   const replica = await startReplica(vault, { REDIS_URL: redis.url });
   t.teardown(() => replica.process.stop());
   const [device, other] = await createTwo(vault);
@@ -124,18 +124,26 @@ test('without Redis writes and feeds go on, ten to a process, and once it is bac
 
   await redis.kill();
   const missed = await createObject(device, {});
-  t.is((await untilChanges(here, 1))[0]?.objectId, missed, 'its own process needs no Redis');
-  t.is((await untilChanges(there, 1))[0]?.objectId, missed, 'the other finds it by itself');
+  t.is(
+    (await untilChanges(here, 1))[0]?.objectId,
+    missed,
+    'its own process notifies it without Redis',
+  );
+  t.is(
+    (await untilChanges(there, 1))[0]?.objectId,
+    missed,
+    'the other process finds it by polling',
+  );
   const tried = await Promise.all(Array.from({ length: 12 }, () => openFeed(t, vault, device)));
   t.is(tried.filter(({ status }) => status === 200).length, 9);
   const third = await createDevice(vault, { userId: device.api.caller.userId });
-  t.is((await openFeed(t, replica, third)).status, 200, 'the other process counts its own');
+  t.is((await openFeed(t, replica, third)).status, 200, 'the other process counts its own feeds');
 
   await createObject(device, {});
   await redis.restart();
   await untilChanges(there, 2);
   await until(() => isToldSoon(there, () => createObject(device, {})), {
-    what: 'Redis to tell again',
+    what: 'Redis to notify again',
     timeoutMs: 30_000,
   });
   t.is((await openFeed(t, vault, device)).status, 429);

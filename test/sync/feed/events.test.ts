@@ -20,7 +20,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('a feed tells of what changes from now on, with cursors that a list takes', async (t) => {
+test('a feed sends changes from its opening on, with cursors that a list accepts', async (t) => {
   const { vault } = t.context;
   const [device, other] = await createTwo(vault);
   await createObject(device, { before: true });
@@ -49,7 +49,7 @@ test('a feed tells of what changes from now on, with cursors that a list takes',
   );
 });
 
-test('a write that changes nothing wakes nobody', async (t) => {
+test('a write that changes nothing is not in the feed', async (t) => {
   const { vault } = t.context;
   const [device, other] = await createTwo(vault);
   const id = await createObject(device, { a: 0 });
@@ -69,7 +69,7 @@ test('a write that changes nothing wakes nobody', async (t) => {
   );
 });
 
-test('a feed goes on after the cursor that it is given, page after page, and misses nothing', async (t) => {
+test('a feed resumes after a given cursor, across pages, and misses nothing', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   await Promise.all(Array.from({ length: 205 }, () => createObject(device, {})));
@@ -87,12 +87,12 @@ test('a feed goes on after the cursor that it is given, page after page, and mis
     ids.map((_id, index) => index + 1),
   );
   const rest = await openFeed(t, vault, device, { lastEventId: 203, since: 1 });
-  t.is(await untilReady(rest), 203, 'the header counts');
+  t.is(await untilReady(rest), 203, 'the header takes precedence');
   const [next, last] = await untilChanges(rest, 2);
   t.deepEqual([next?.objectId, last?.objectId], ids.slice(203));
 });
 
-test('after a cursor beyond the newest change, as after a restore that nobody told of, all is told', async (t) => {
+test('a cursor beyond the newest change (unreported restore) starts anew', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const ids = [await createObject(device, {})];
@@ -105,7 +105,7 @@ test('after a cursor beyond the newest change, as after a restore that nobody to
   );
 });
 
-test('who does not read from where it is, is refused as by the list', async (t) => {
+test('a feed with a malformed cursor, or without its device, is refused like a list', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const refused = { status: 400, code: 'validation_failed' };
@@ -122,7 +122,7 @@ test('who does not read from where it is, is refused as by the list', async (t) 
   t.is((await openFeed(t, vault, stranger)).body['code'], 'device_unknown');
 });
 
-test('HEAD answers the headers alone, other methods are refused, and Accept does not matter', async (t) => {
+test('HEAD sends the headers only, other methods are refused, and Accept is ignored', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const url = `${vault.baseUrl}/v1/sync/events`;
@@ -140,7 +140,7 @@ test('HEAD answers the headers alone, other methods are refused, and Accept does
   t.is(await untilReady(feed), 0);
 });
 
-test('those who hang up while their feed opens, or is read, leave their places free', async (t) => {
+test('a client that hangs up while its feed opens or is read frees its slot', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   for (let n = 0; n < 40; n += 1) await createObject(device, {});
@@ -159,12 +159,12 @@ test('those who hang up while their feed opens, or is read, leave their places f
       if (feed.status === 200) open.push(feed);
       return open.length === 10;
     },
-    { what: 'ten places', timeoutMs: 10_000 },
+    { what: 'ten free slots', timeoutMs: 10_000 },
   );
   t.is((await openFeed(t, vault, device)).body['code'], 'too_many_feeds');
 });
 
-test('nobody hears of another user’s changes, and not of their own in another tenant', async (t) => {
+test('a feed has no changes of another user, or of the same user in another tenant', async (t) => {
   const { vault } = t.context;
   const device = await createDevice(vault);
   const stranger = await createDevice(vault);
@@ -187,14 +187,14 @@ test('nobody hears of another user’s changes, and not of their own in another 
   t.is(elsewhere.changes().length, 0);
 });
 
-test('under 200 writes at once of four devices, readers that come and go hear all that is left, in order', async (t) => {
+test('readers that reconnect during 200 concurrent writes get all changes in order', async (t) => {
   const { vault } = t.context;
   const userId = randomUUID();
   const devices = await Promise.all(
     Array.from({ length: 4 }, () => createDevice(vault, { userId })),
   );
   const [first] = devices;
-  if (first === undefined) throw new Error('there are four');
+  if (first === undefined) throw new Error('no device was created');
   const ids = await Promise.all(Array.from({ length: 10 }, () => createObject(first, {})));
   const start = 10;
 
@@ -202,7 +202,7 @@ test('under 200 writes at once of four devices, readers that come and go hear al
     devices.map(async (device, index) => {
       for (let n = 0; n < 50; n += 1) {
         const objectId = ids[(n * 7 + index) % ids.length] ?? '';
-        // Each device has fields of its own, so that every write is merged.
+        // Each device changes fields of its own, so that every write merges.
         const answer = await device.write(change(objectId, 1, { [`${index}-${n}`]: n }));
         if (answer.status !== 200) throw new Error(codeOf(answer));
       }

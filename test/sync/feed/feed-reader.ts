@@ -3,17 +3,17 @@ import type { ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { SyncDevice } from '../../support/sync/devices.ts';
 
-/** A feed as the wire has it. */
+/** An open feed, read from the wire. */
 export interface FeedReader {
   readonly status: number;
   readonly headers: Headers;
-  /** Of a refusal. */
+  /** Error body of a refusal; empty for an open feed. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly events: readonly EventSourceMessage[];
   readonly comments: readonly string[];
-  /** `change` events so far. */
+  /** Returns the `change` events received so far. */
   changes(): FeedChange[];
-  /** The reason of the `close` event; undefined where the connection only broke. */
+  /** Reason in the `close` event; undefined if the connection broke without one. */
   readonly closed: Promise<string | undefined>;
   /** Hangs up. */
   leave(): void;
@@ -27,7 +27,7 @@ export interface FeedChange {
   readonly deviceId: string;
 }
 
-/** What of a device a feed asks for. */
+/** The parts of a device that a feed needs. */
 interface Listening {
   readonly api: Pick<SyncDevice['api'], 'token'>;
   readonly deviceId: string;
@@ -38,7 +38,7 @@ interface FeedOptions {
   readonly lastEventId?: number | string;
 }
 
-/** Opens a feed; the test's end hangs up. */
+/** Opens a feed; the test's end closes the connection. */
 export async function openFeed(
   t: Pick<ExecutionContext, 'teardown'>,
   { baseUrl }: { readonly baseUrl: string },

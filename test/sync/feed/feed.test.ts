@@ -1,6 +1,6 @@
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 import { createFeed } from '../../../app/sync/feed/feed.ts';
 import type { Cursor } from '../../../app/sync/objects/cursor.ts';
 import { pageSize, type FeedPage } from '../../../app/sync/feed/changes.ts';
@@ -13,7 +13,7 @@ function changeAt(cursor: Cursor): Change {
   return { cursor, objectId, version: 1, deleted: false, deviceId: objectId };
 }
 
-/** A feed over as many changes as there are by now. */
+/** Opens a feed over as many changes as `state.newest` says. */
 function openFeed(readAfter?: (cursor: Cursor) => Promise<FeedPage>) {
   const gone = new AbortController();
   const state = { newest: 0, reads: 0, readsAtOnce: 0, mostAtOnce: 0, cuts: 0 };
@@ -39,7 +39,7 @@ function openFeed(readAfter?: (cursor: Cursor) => Promise<FeedPage>) {
   return { feed, gone, state };
 }
 
-/** Everything that a feed tells, as it comes. */
+/** Collects the texts that a feed sends. */
 function listenTo(events: AsyncIterable<string>) {
   const heard: string[] = [];
   const ended = (async () => {
@@ -48,7 +48,7 @@ function listenTo(events: AsyncIterable<string>) {
   return { heard, ended, ids: () => heard.join('').match(/(?<=^id: )\d+/gm) ?? [] };
 }
 
-test('many wakes are few reads, one at a time, and nothing is missed', async (t) => {
+test('many wake-ups cause few reads, one at a time, and nothing is missed', async (t) => {
   const { feed, gone, state } = openFeed();
   const { ids, ended } = listenTo(feed.events);
   for (let n = 1; n <= 1_000; n += 1) {
@@ -67,7 +67,7 @@ test('many wakes are few reads, one at a time, and nothing is missed', async (t)
   await ended;
 });
 
-test('a feed that ends says why, once, and is cut only if nobody reads on', async (t) => {
+test('a feed that ends sends one reason, and is cut only if nobody reads it', async (t) => {
   const reading = openFeed();
   const { heard, ended } = listenTo(reading.feed.events);
   await until(() => heard.length === 1, { what: 'ready', timeoutMs: 10_000 });
@@ -79,11 +79,11 @@ test('a feed that ends says why, once, and is cut only if nobody reads on', asyn
 
   const stuck = openFeed();
   stuck.feed.end('invalid_token');
-  await until(() => stuck.state.cuts === 1, { what: 'the cut', timeoutMs: 10_000 });
+  await until(() => stuck.state.cuts === 1, { what: 'the feed to be cut', timeoutMs: 10_000 });
   t.is(reading.state.cuts, 0);
 });
 
-test('a quiet feed sends a comment now and then, and reads nothing for it', async (t) => {
+test('a quiet feed sends a comment regularly, and reads nothing for it', async (t) => {
   const { feed, gone, state } = openFeed();
   const { heard, ended } = listenTo(feed.events);
   await until(() => heard.length === 2, { what: 'a heartbeat', timeoutMs: 40_000 });
@@ -93,7 +93,7 @@ test('a quiet feed sends a comment now and then, and reads nothing for it', asyn
   await ended;
 });
 
-test('a feed that cannot be read ends', async (t) => {
+test('a feed that cannot be read ends with the reason', async (t) => {
   const { feed } = openFeed(async () => {
     throw new AppError('database_unavailable');
   });
@@ -102,7 +102,7 @@ test('a feed that cannot be read ends', async (t) => {
   t.is(heard.at(-1), 'event: close\ndata: {"reason":"database_unavailable"}\n\n');
 });
 
-test('a listener that leaves during a read or a rest ends the feed without a word', async (t) => {
+test('a listener that leaves during a read or a pause ends the feed silently', async (t) => {
   const read = Promise.withResolvers<FeedPage>();
   const reading = openFeed(() => read.promise);
   const one = listenTo(reading.feed.events);

@@ -7,7 +7,7 @@ import { createLog } from '../../../app/telemetry/log.ts';
 import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
 import { testStack } from '../../support/vault/stack.ts';
 
-/** A channel as one process has it. */
+/** Opens a channel as one process does. */
 async function join(t: ExecutionContext, url = testStack().redisUrl) {
   const redis = connectRedis(url, createLog('silent'));
   const told: string[] = [];
@@ -25,7 +25,7 @@ async function join(t: ExecutionContext, url = testStack().redisUrl) {
   return { channel, told, state, redis };
 }
 
-test('whoever is told of is heard of in the other processes, by few messages, and not in its own', async (t) => {
+test('user ids reach the other processes in few messages, but not their own process', async (t) => {
   const [one, two] = [await join(t), await join(t)];
   let messages = 0;
   const listener = two.redis.duplicate();
@@ -42,15 +42,18 @@ test('whoever is told of is heard of in the other processes, by few messages, an
   t.false(one.told.some((userId) => userIds.includes(userId)));
 });
 
-test('a subscription that has silently died is found by a probe, and stands anew', async (t) => {
+test('a subscription that died silently is detected by a probe and replaced', async (t) => {
   const proxy = await startTcpProxy(testStack().redisUrl);
   t.teardown(() => proxy.close());
   const [one, two] = [await join(t), await join(t, proxy.url)];
   await two.channel.probe();
-  t.is(two.state.subscriptions, 1, 'one that lives is left alone');
+  t.is(two.state.subscriptions, 1, 'a living subscription is left alone');
   proxy.stall();
   await two.channel.probe();
-  await until(() => two.state.subscriptions === 2, { what: 'another one', timeoutMs: 20_000 });
+  await until(() => two.state.subscriptions === 2, {
+    what: 'another subscription',
+    timeoutMs: 20_000,
+  });
   const userId = randomUUID();
   one.channel.tell(userId);
   await until(() => two.told.includes(userId), { what: 'the message', timeoutMs: 10_000 });

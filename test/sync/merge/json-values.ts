@@ -5,7 +5,7 @@ const largest = Number.MAX_SAFE_INTEGER;
 const number = fc.oneof(
   fc.constantFrom(0, -0, 1, -1, 0.1, 1 / 3, 333333333.3333332, 1e15, 1e15 + 0.5),
   fc.constantFrom(largest, -largest, largest - 1, 1e-6, 1e-7, 9.999999999999997e-7),
-  // Subnormal: the least, the greatest, and the least that is normal.
+  // Subnormal numbers: the smallest and the largest; then the smallest normal number.
   fc.constantFrom(5e-324, -5e-324, 2.225073858507201e-308, 2.2250738585072014e-308),
   fc.double({ min: -largest, max: largest, noNaN: true }),
   fc.maxSafeInteger(),
@@ -34,10 +34,10 @@ const { object } = fc.letrec<{ object: Record<string, unknown>; value: unknown }
   ),
 }));
 
-/** Objects that synchronisation takes, with what canonical forms get wrong. */
+/** Generates objects that synchronisation accepts, with values that are hard to canonicalise. */
 export const jsonObject = object;
 
-/** `levels` objects in one another. */
+/** Returns this many levels of nested objects. */
 export function nested(levels: number): Record<string, unknown> {
   return levels === 1 ? {} : { a: nested(levels - 1) };
 }

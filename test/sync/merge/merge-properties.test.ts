@@ -10,7 +10,7 @@ import { receive, type OfflineWrite } from './model.ts';
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };
 const key = fc.constantFrom('a', 'b', 'c', 'constructor', 'a/b');
 
-/** Objects in objects, with leaves of a few values so that some are equal. */
+/** Generates nested objects whose leaves have few values, so that some are equal. */
 function treeOf(leaf: fc.Arbitrary<unknown>): fc.Arbitrary<JsonObject> {
   const { tree } = fc.letrec<{ tree: JsonObject }>((tie) => ({
     tree: fc.dictionary(key, fc.oneof({ depthSize: 'small', maxDepth: 2 }, leaf, tie('tree')), {
@@ -31,7 +31,7 @@ function writesOf(delta: fc.Arbitrary<JsonObject>): fc.Arbitrary<OfflineWrite[]>
   return fc.array(fc.record({ delta, changedAt, deviceId }), { minLength: 1, maxLength: 5 });
 }
 
-/** Writes in the order that they were made and in another one. */
+/** Generates writes in their original order and in another one. */
 function ordered(delta: fc.Arbitrary<JsonObject>) {
   return writesOf(delta).chain((writes) =>
     fc.record({
@@ -41,7 +41,7 @@ function ordered(delta: fc.Arbitrary<JsonObject>) {
   );
 }
 
-/** Whether the data is as a patch wants it, but for what it only repeats. */
+/** Returns whether the data is as a patch wants it, except where it repeats the first version. */
 function isDone(now: unknown, delta: JsonObject, first: unknown): boolean {
   return Object.entries(delta).every(([name, wanted]) => {
     const [is, was] = [memberOf(now, name), memberOf(first, name)];
@@ -54,7 +54,7 @@ function isDone(now: unknown, delta: JsonObject, first: unknown): boolean {
   });
 }
 
-test('no acknowledged change is lost, whatever came before and after it', (t) => {
+test('no acknowledged change is lost, whatever writes come before and after it', (t) => {
   let conflicts = 0;
   let merged = 0;
   fc.assert(
@@ -66,10 +66,10 @@ test('no acknowledged change is lost, whatever came before and after it', (t) =>
     }),
     runs,
   );
-  t.true(conflicts > 0 && merged > 0, 'writes that conflict, and writes that do not');
+  t.true(conflicts > 0 && merged > 0, 'some writes conflict, and some merge');
 });
 
-test('a write that nobody crosses is the merge patch of RFC 7396', (t) => {
+test('a write without concurrent ones is the merge patch of RFC 7396', (t) => {
   fc.assert(
     fc.property(data, patch, (first, delta) => {
       const write = { delta, changedAt: new Date(0), deviceId: 'd' };
@@ -81,7 +81,7 @@ test('a write that nobody crosses is the merge patch of RFC 7396', (t) => {
   t.pass();
 });
 
-test('writes of different fields never conflict, and end alike in every order', (t) => {
+test('writes of different fields never conflict, and converge in every order', (t) => {
   const leaves = ['/a/x', '/a/y', '/b/x', '/b/y', '/c', '/d'];
   const first = { a: { x: 0, y: 0 }, b: { x: 0 }, c: 0 };
   const shares = fc.array(fc.record({ owner: fc.nat(3), to: fc.option(value) }), {
@@ -114,7 +114,7 @@ function patchOf(pointer: string, to: unknown): JsonObject {
   return { [name]: below === undefined ? to : { [below]: to } };
 }
 
-/** Patches of one object, as one for each of its members. */
+/** Joins patches of one object into one patch for each member. */
 function joined(patches: readonly JsonObject[]): JsonObject[] {
   const byName = Map.groupBy(patches, (patch) => Object.keys(patch)[0] ?? '');
   return [...byName].map(([name, of]) => {
@@ -127,7 +127,7 @@ const numbers = fc.integer({ min: 0, max: 4 });
 const sets = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 });
 const anything: fc.Arbitrary<unknown> = fc.oneof(value, fc.constant(null));
 
-/** [rule, what fields are set to] */
+/** [rule, generator of the values that fields are set to] */
 const independent: [Rule, fc.Arbitrary<unknown>][] = [
   ['LAST_WRITE_WINS', anything],
   ['MAX', numbers],
@@ -136,7 +136,7 @@ const independent: [Rule, fc.Arbitrary<unknown>][] = [
 ];
 
 for (const [rule, to] of independent) {
-  test(`under ${rule} writes end alike in every order of arrival`, (t) => {
+  test(`under ${rule} writes converge in every order of arrival`, (t) => {
     const field = fc.dictionary(fc.constantFrom('x', 'y'), to, { noNullPrototype: true });
     const delta = fc.record({ a: field, b: field }, { requiredKeys: [], noNullPrototype: true });
     let crossed = 0;
@@ -156,7 +156,7 @@ for (const [rule, to] of independent) {
   });
 }
 
-/** Sets are kept as they came until they are united with others. */
+/** Sorts arrays, since a set keeps its order until it is united with another. */
 function asSets(now: JsonObject = {}): string {
   const leaves = [...leavesOf(now)].map((pointer) => {
     const names = pointer.slice(1).split('/');

@@ -7,7 +7,7 @@ const at = (second: number, deviceId = 'a'): Change => ({
   deviceId,
 });
 
-/** What the client changes, at second 10, given what others touched at second 5. */
+/** Merges a change that the client made at second 10 with others that were made at second 5. */
 function merge(
   data: Record<string, unknown>,
   delta: Record<string, unknown>,
@@ -26,7 +26,7 @@ function merge(
     : { data: merged.data, changed: merged.changed.toSorted(), rule: merged.ruleApplied };
 }
 
-test('what nobody else touched is changed as the patch says', (t) => {
+test('a patch applies to fields that nobody else changed', (t) => {
   t.deepEqual(merge({ a: 1, b: { c: 2, d: [3] } }, { a: null, b: { c: 5 }, e: {} }, ['/b/d']), {
     data: { b: { c: 5, d: [3] }, e: {} },
     changed: ['/a', '/b/c', '/e'],
@@ -34,7 +34,7 @@ test('what nobody else touched is changed as the patch says', (t) => {
   });
 });
 
-test('a field that is set to what it is counts as unchanged', (t) => {
+test('a field that is set to its present value counts as unchanged', (t) => {
   const same = { data: { a: { b: [1] } }, changed: [], rule: 'IDENTICAL' };
   t.deepEqual(merge({ a: { b: [1] } }, { a: { b: [1] } }), same);
   t.deepEqual(merge({ a: { b: [1] } }, { a: { b: [1] } }, ['/a/b']), same);
@@ -46,7 +46,7 @@ test('an array is one field', (t) => {
   t.deepEqual(merge({ a: [1, 2] }, { a: [1, 3] }, ['/a']), { conflicts: ['/a'] });
 });
 
-/** [what, data now, what the others touched, the patch, the fields in conflict or the merged data] */
+/** [title, data now, fields that others changed, the patch, conflicts or the merged data] */
 const ancestors: [string, object, string[], object, string[] | object][] = [
   [
     'an object in which a field changed is replaced',
@@ -70,14 +70,14 @@ const ancestors: [string, object, string[], object, string[] | object][] = [
     ['/a/d'],
   ],
   [
-    'an object in which a field deep below changed is removed',
+    'an object in which a nested field changed is removed',
     { a: { b: { c: 1 } } },
     ['/a/b/c'],
     { a: null },
     ['/a/b/c'],
   ],
   [
-    'an object around two is replaced by an array',
+    'an object with two changed fields is replaced by an array',
     { a: { b: 1, c: 2 } },
     ['/a/b', '/a/c'],
     { a: [] },
@@ -93,7 +93,7 @@ const ancestors: [string, object, string[], object, string[] | object][] = [
   ['a field changes in an object that was removed', {}, ['/a', '/a/b'], { a: { b: 1 } }, ['/a/b']],
   ['a field is added to an object that was removed', {}, ['/a', '/a/b'], { a: { z: 1 } }, ['/a/z']],
   [
-    'a field is added far below what was removed',
+    'a field is added deep below a removed object',
     {},
     ['/a', '/a/b'],
     { a: { y: { z: 1 } } },
@@ -107,10 +107,22 @@ const ancestors: [string, object, string[], object, string[] | object][] = [
     { a: { c: 2 } },
     { a: { b: 1, c: 2 } },
   ],
-  ['a field goes that went with its object', {}, ['/a', '/a/b'], { a: { b: null } }, {}],
-  ['an object goes of which a field went', { a: { c: 1 } }, ['/a/b'], { a: null }, {}],
-  ['an object goes that has lost its last field', { a: {} }, ['/a/b'], { a: null }, {}],
-  ['a field comes where another went last', { a: {} }, ['/a/b'], { a: { c: 1 } }, { a: { c: 1 } }],
+  [
+    'a field is removed that was removed with its object',
+    {},
+    ['/a', '/a/b'],
+    { a: { b: null } },
+    {},
+  ],
+  ['an object is removed that lost a field', { a: { c: 1 } }, ['/a/b'], { a: null }, {}],
+  ['an object is removed that lost its last field', { a: {} }, ['/a/b'], { a: null }, {}],
+  [
+    'a field is added where another was removed',
+    { a: {} },
+    ['/a/b'],
+    { a: { c: 1 } },
+    { a: { c: 1 } },
+  ],
   [
     'both made the same object, one with a field',
     { a: { b: 1 } },
@@ -127,7 +139,7 @@ const ancestors: [string, object, string[], object, string[] | object][] = [
   ],
   ['one made an object, the other a value', { a: {} }, ['/a'], { a: 1 }, ['/a']],
   [
-    'another field than the changed one is removed',
+    'a field next to the changed one is removed',
     { a: { b: 1, c: 2 } },
     ['/a/b'],
     { a: { c: null } },
@@ -141,7 +153,7 @@ const ancestors: [string, object, string[], object, string[] | object][] = [
     { ab: { c: 1 } },
   ],
   [
-    'names hold slashes and tildes',
+    'names contain slashes and tildes',
     { 'a/b': 1, a: { b: 1 }, '~1': 0 },
     ['/a~1b'],
     { a: null, '~1': 2 },
@@ -160,7 +172,7 @@ for (const [what, data, touched, delta, expected] of ancestors) {
   });
 }
 
-test('to remove an object is to touch every leaf below it and the object', (t) => {
+test('removing an object changes the object and every leaf below it', (t) => {
   const data = { a: { b: 1, c: { d: 2 } }, e: 3 };
   t.deepEqual(merge(data, { a: null, e: { f: 1 } }).changed, [
     '/a',
@@ -171,7 +183,7 @@ test('to remove an object is to touch every leaf below it and the object', (t) =
   ]);
 });
 
-/** [rule, the server's value, the client's, the client's second, what is left] */
+/** [rule, value at the server, value of the client, second of the client, result] */
 const settled: [Rule, unknown, unknown, number, unknown][] = [
   ['SERVER_WINS', 1, 2, 10, 1],
   ['CLIENT_WINS', 1, 2, 1, 2],
@@ -187,7 +199,8 @@ const settled: [Rule, unknown, unknown, number, unknown][] = [
 ];
 
 for (const [rule, server, client, second, left] of settled) {
-  test(`${rule} of ${JSON.stringify(server)} and ${JSON.stringify(client)} at ${second} is ${JSON.stringify(left)}`, (t) => {
+  const values = `${JSON.stringify(server)} and ${JSON.stringify(client)}`;
+  test(`${rule} of ${values} at ${second} is ${JSON.stringify(left)}`, (t) => {
     const data = server === undefined ? {} : { f: server };
     const result = merge(data, { f: client, o: 1 }, ['/f'], { '/f': rule }, at(second));
     t.deepEqual(result.data, { ...(left === undefined ? {} : { f: left }), o: 1 });
@@ -195,20 +208,20 @@ for (const [rule, server, client, second, left] of settled) {
   });
 }
 
-test('of writes at the same time the one of the greater device wins', (t) => {
+test('of writes at the same time the one of the greater device id wins', (t) => {
   const rules = { '/f': 'LAST_WRITE_WINS' } as const;
   t.deepEqual(merge({ f: 1 }, { f: 2 }, ['/f'], rules, at(5, 'c')).data, { f: 2 });
   t.deepEqual(merge({ f: 1 }, { f: 2 }, ['/f'], rules, at(5, 'a')).data, { f: 1 });
 });
 
-test('a rule that does not fit the values settles nothing', (t) => {
+test('a rule that does not fit the values resolves nothing', (t) => {
   for (const rule of ['MAX', 'MIN', 'UNION'] as const) {
     t.deepEqual(merge({ f: 'x' }, { f: 2 }, ['/f'], { '/f': rule }), { conflicts: ['/f'] });
     t.deepEqual(merge({}, { f: 2 }, ['/f'], { '/f': rule }), { conflicts: ['/f'] });
   }
 });
 
-test('rules of every leaf below settle whether an object goes, but only as a whole', (t) => {
+test('the rules of all leaves below decide whether an object is removed as a whole', (t) => {
   const data = { a: { b: 1, c: 2 } };
   const both = ['/a/b', '/a/c'];
   const rulesOf = (b: Rule, c: Rule) => ({ '/a/b': b, '/a/c': c });
@@ -221,7 +234,7 @@ test('rules of every leaf below settle whether an object goes, but only as a who
   t.deepEqual(merge(data, { a: null }, both, mixed), { conflicts: both });
 });
 
-test('all fields in conflict are named, and nothing is merged beside them', (t) => {
+test('every conflicting field is named, and nothing else is merged', (t) => {
   const data = { a: 1, b: 2, c: 3, d: 4 };
   const delta = { b: 0, a: 0, c: 0, d: 0 };
   t.deepEqual(merge(data, delta, ['/a', '/b', '/c'], { '/c': 'CLIENT_WINS' }), {
@@ -229,7 +242,7 @@ test('all fields in conflict are named, and nothing is merged beside them', (t) 
   });
 });
 
-test('an object goes unless another device changed what is in it', (t) => {
+test('an object is removed unless another device changed something in it', (t) => {
   const since = (touched: string[], rule?: Rule) => ({
     touched: new Map(touched.map((field) => [field, at(5, 'b')])),
     by: at(10),
@@ -245,7 +258,7 @@ test('an object goes unless another device changed what is in it', (t) => {
   t.deepEqual(mergeRemoval(data, since(['/c'], 'SERVER_WINS')), { conflicts: ['/c'] });
 });
 
-test('names of prototypes are names like others', (t) => {
+test('names of prototypes are names like any other', (t) => {
   const named = JSON.parse(
     '{"constructor":{"prototype":{"x":1}},"toString":1,"__proto__":{"y":2}}',
   );

@@ -2,7 +2,7 @@ import { decide, type Accepted } from '../../../app/sync/merge/decision.ts';
 import type { JsonObject } from '../../../app/sync/merge/json.ts';
 import type { Change, Rule } from '../../../app/sync/merge/rules.ts';
 
-/** A change of the first version, which its device knows and no later one. */
+/** A change of the first version, made without knowledge of any later version. */
 export interface OfflineWrite extends Change {
   readonly delta: JsonObject;
 }
@@ -13,7 +13,9 @@ export interface Ending {
   readonly conflicts: number;
 }
 
-/** What the server ends with when writes of the first version arrive one after the other. */
+/**
+ * Applies writes of the first version one after the other, and returns the result at the server.
+ */
 export function receive(
   first: JsonObject,
   writes: readonly OfflineWrite[],
@@ -37,6 +39,6 @@ export function receive(
 }
 
 function dataOf({ data }: Accepted): JsonObject {
-  if (data === null) throw new TypeError('a patch deletes no object');
+  if (data === null) throw new TypeError('a patch deleted the object');
   return data;
 }

@@ -14,7 +14,7 @@ async function read(json: unknown) {
   return result;
 }
 
-test('a rule holds for its field and all below it, and the nearest one counts', async (t) => {
+test('a rule holds for its field and all below it, and the nearest one applies', async (t) => {
   const { rules, problems } = await read({
     note: { public: ['/n'], rules: { '': 'LAST_WRITE_WINS', '/a': 'SERVER_WINS', '/n/x': 'MAX' } },
     '*': { rules: { '/a~1b': 'CLIENT_WINS' } },
@@ -30,7 +30,7 @@ test('a rule holds for its field and all below it, and the nearest one counts', 
   }
 });
 
-test('a file that is none is refused, with types and fields and no values', async (t) => {
+test('an invalid file is refused with types and fields, but without values', async (t) => {
   const refused: [unknown, RegExp][] = [
     ['{', /^is not JSON$/],
     [[], /expected record/],

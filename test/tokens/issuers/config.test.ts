@@ -11,7 +11,7 @@ const minimal = {
   grants: { roles: ['user'], scopes: [], tenants: ['default'] },
 };
 
-test('the few fields without a default are enough', async (t) => {
+test('the required fields suffice', async (t) => {
   const { issuers, problems } = readIssuers(await issuersFile(t, [minimal]), ownIssuer);
   t.deepEqual(problems, []);
   t.deepEqual(issuers, [
@@ -31,17 +31,17 @@ test('the few fields without a default are enough', async (t) => {
   ]);
 });
 
-test('the issuer is kept to the letter, since tokens name it so', async (t) => {
+test('the issuer is kept verbatim, since tokens repeat it', async (t) => {
   const issuer = 'https://Login.example/';
   const { issuers } = readIssuers(await issuersFile(t, [{ ...minimal, issuer }]), ownIssuer);
   t.is(issuers[0]?.issuer, issuer);
 });
 
-test('no issuers at all are none', async (t) => {
+test('an empty list means no other issuers', async (t) => {
   t.deepEqual(readIssuers(await issuersFile(t, []), ownIssuer), { issuers: [], problems: [] });
 });
 
-test('every problem of every issuer is told at once, and no value is repeated', async (t) => {
+test('every problem of every issuer is reported at once, and no value is repeated', async (t) => {
   const file = await issuersFile(t, [
     { ...minimal, issuer: 'jam', jwksUri: 'https://user:jam@login.example/keys' },
     { ...minimal, issuer: 'http://jam.example', audience: '', extra: 'jam' },
@@ -98,13 +98,13 @@ for (const [what, addresses] of Object.entries({
 }
 
 for (const host of ['localhost:8080', '127.0.0.1', '127.1.2.3:1', '[::1]:8080']) {
-  test(`plain http is taken from loopback: ${host}`, async (t) => {
+  test(`plain http is accepted on loopback: ${host}`, async (t) => {
     const entry = { ...minimal, issuer: `http://${host}/realm`, jwksUri: `http://${host}/keys` };
     t.deepEqual(readIssuers(await issuersFile(t, [entry]), ownIssuer).problems, []);
   });
 }
 
-test('a file that is missing or no JSON array is a problem, and none of its text is shown', async (t) => {
+test('a missing or malformed file is a problem, and its text is not shown', async (t) => {
   t.deepEqual(readIssuers('/nowhere/issuers.json', ownIssuer).problems, ['cannot be read']);
   const broken = await issuersFile(t, '[{"issuer": jam');
   t.deepEqual(readIssuers(broken, ownIssuer).problems, ['is not JSON']);

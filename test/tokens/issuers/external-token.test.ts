@@ -5,7 +5,7 @@ import {
   createExternalTokens,
   type ExternalToken,
 } from '../../../app/tokens/issuers/external-token.ts';
-import type { ErrorCode } from '../../../app/errors/errors.ts';
+import type { ErrorCode } from '../../../app/errors/error-codes.ts';
 import { createSigningKey } from '../../support/issuers/signing-key.ts';
 import { startTestIssuer, throwsCode, type TestIssuer } from '../../support/issuers/test-issuer.ts';
 
@@ -26,7 +26,7 @@ async function startVerifier(t: ExecutionContext, settings = {}): Promise<Verifi
   };
 }
 
-test('a token is taken with the names that its issuer may grant, and no others', async (t) => {
+test('a token gets the roles and scopes that its issuer may grant, and no others', async (t) => {
   const { present, config } = await startVerifier(t);
   const token = await present({
     sub: 'someone',
@@ -48,7 +48,7 @@ test('a token is taken with the names that its issuer may grant, and no others',
   });
 });
 
-test('a token that says nothing but who it is about grants nothing', async (t) => {
+test('a token with a subject only grants nothing', async (t) => {
   const { present } = await startVerifier(t);
   t.like(await present(), {
     tenantId: undefined,
@@ -59,19 +59,19 @@ test('a token that says nothing but who it is about grants nothing', async (t) =
   });
 });
 
-test('a tenant that the issuer may not name is none', async (t) => {
+test('a tenant that the issuer may not grant is ignored', async (t) => {
   const { present } = await startVerifier(t);
   for (const tenant_id of ['default', 'ONE', '', ['one'], 1, null]) {
     t.is((await present({ tenant_id })).tenantId, undefined);
   }
 });
 
-test('a fixed tenant and plan stand in place of the claims', async (t) => {
+test('a configured tenant and plan replace the claims', async (t) => {
   const { present } = await startVerifier(t, { tenant: 'three', plan: 'small' });
   t.like(await present({ tenant_id: 'one', plan: 'large' }), { tenantId: 'three', plan: 'small' });
 });
 
-test('claims are found where the issuer keeps them, in arrays or in one string', async (t) => {
+test('claims are read from configured paths, in arrays or in one string', async (t) => {
   const { present } = await startVerifier(t, {
     claims: {
       subject: 'person.id',
@@ -101,7 +101,7 @@ test('claims are found where the issuer keeps them, in arrays or in one string',
 });
 
 for (const roles of ['__proto__.x', 'constructor.name', 'authz.__proto__.constructor', 'a.b.c']) {
-  test(`a path that the token does not hold is no claim: ${roles}`, async (t) => {
+  test(`a path that the token does not have is no claim: ${roles}`, async (t) => {
     const grants = { roles: ['user', 'Object', 'Array'], scopes: [], tenants: [] };
     const { present } = await startVerifier(t, { claims: { roles, plan: roles }, grants });
     t.like(await present({ authz: { roles: ['user'] } }), { roles: [], plan: 'standard' });
@@ -119,18 +119,18 @@ const oddNames = {
   'other things in an array': [1, null, { toString: 'user' }],
 };
 for (const [what, names] of Object.entries(oddNames)) {
-  test(`a claim of another shape grants nothing: ${what}`, async (t) => {
+  test(`a claim of another type grants nothing: ${what}`, async (t) => {
     const { present } = await startVerifier(t, { claims: { roles: 'roles', scopes: 'scopes' } });
     t.like(await present({ roles: names, scopes: names }), { roles: [], scopes: [] });
   });
 }
 
-test('names beside things that are none still count', async (t) => {
+test('valid names beside invalid ones still count', async (t) => {
   const { present } = await startVerifier(t, { claims: { roles: 'roles' } });
   t.deepEqual((await present({ roles: [1, 'user', null, 'user'] })).roles, ['user']);
 });
 
-test('a session that is no text, or too much of it, is none', async (t) => {
+test('a session claim that is no text, or is too long, is ignored', async (t) => {
   const { present } = await startVerifier(t);
   for (const sid of [1, '', 'x'.repeat(256), 'a\0b', ['a']]) {
     t.is((await present({ sid })).sessionId, undefined);
@@ -141,14 +141,14 @@ const refusedClaims: Record<string, [ErrorCode, JWTPayload]> = {
   'another issuer': ['invalid_issuer', { iss: 'https://other.test' }],
   'no issuer': ['invalid_issuer', { iss: undefined }],
   'another audience': ['invalid_audience', { aud: 'other' }],
-  'an audience that begins alike': ['invalid_audience', { aud: ['vault2', 'vaul'] }],
+  'an audience with the same prefix': ['invalid_audience', { aud: ['vault2', 'vaul'] }],
   'no audience': ['invalid_audience', { aud: undefined }],
-  'no end': ['invalid_token', { exp: undefined }],
+  'no exp': ['invalid_token', { exp: undefined }],
   'no subject': ['invalid_token', { sub: undefined }],
   'an empty subject': ['invalid_token', { sub: '' }],
   'a subject of 256 characters': ['invalid_token', { sub: 'x'.repeat(256) }],
   'a subject with NUL': ['invalid_token', { sub: 'a\0b' }],
-  'a subject with half a character': ['invalid_token', { sub: 'a\ud800' }],
+  'a subject with a lone surrogate': ['invalid_token', { sub: 'a\ud800' }],
   'Keycloak’s ID token': ['invalid_token', { typ: 'ID' }],
   'Keycloak’s refresh token': ['invalid_token', { typ: 'Refresh' }],
   'Keycloak’s offline token': ['invalid_token', { typ: 'Offline' }],
@@ -164,7 +164,7 @@ for (const [what, [code, changes]] of Object.entries(refusedClaims)) {
   });
 }
 
-test('a subject that is no text is refused', async (t) => {
+test('a subject that is not a string is refused', async (t) => {
   const { present } = await startVerifier(t, { claims: { subject: 'id' } });
   for (const id of [1, null, ['someone'], { id: 'someone' }]) {
     await throwsCode(t, present({ id }), 'invalid_token');
@@ -172,13 +172,13 @@ test('a subject that is no text is refused', async (t) => {
   await throwsCode(t, present({ id: 'someone', sub: undefined }), 'invalid_token');
 });
 
-test('the audience may be one of several, and a subject 255 characters long', async (t) => {
+test('the audience may be one of several, and a subject may have 255 characters', async (t) => {
   const { present } = await startVerifier(t);
   const sub = 'x'.repeat(255);
   t.is((await present({ aud: ['account', 'vault'], sub })).subject, sub);
 });
 
-test('clocks may differ by 30 seconds, and no more', async (t) => {
+test('clocks may differ by 30 seconds and no more', async (t) => {
   const { present, clock } = await startVerifier(t);
   const now = Math.floor(clock().getTime() / 1000);
   t.truthy(await present({ exp: now - 29 }));
@@ -188,20 +188,20 @@ test('clocks may differ by 30 seconds, and no more', async (t) => {
 });
 
 for (const typ of ['JWT', 'jwt', 'at+jwt', 'application/at+jwt']) {
-  test(`a token may call itself ${typ}`, async (t) => {
+  test(`a token may have the typ ${typ}`, async (t) => {
     const { present } = await startVerifier(t);
     t.truthy(await present({ typ: 'Bearer' }, { typ }));
   });
 }
 
 for (const typ of ['reauth+jwt', 'logout+jwt', 'dpop+jwt', 'id_token+jwt', 'JOSE', '', 1]) {
-  test(`a token of another type is refused: ${JSON.stringify(typ)}`, async (t) => {
+  test(`a token of another typ is refused: ${JSON.stringify(typ)}`, async (t) => {
     const { present } = await startVerifier(t);
     await throwsCode(t, present({}, { typ }), 'invalid_token');
   });
 }
 
-test('any algorithm but RS256 is refused, also where the key set names none', async (t) => {
+test('every algorithm but RS256 is refused, also where the key set names none', async (t) => {
   const issuer = await startTestIssuer(t);
   const { claims, clock, config, key } = issuer;
   const { kid, privateKey, publicKey } = key;
@@ -220,19 +220,24 @@ test('any algorithm but RS256 is refused, also where the key set names none', as
   const unsigned = `${encode({ alg: 'HS256', kid })}.${encode(claims())}`;
   const secret = publicKey.export({ type: 'spki', format: 'pem' });
   const hmac = createHmac('sha256', secret).update(unsigned).digest('base64url');
-  await throwsCode(t, verify(`${unsigned}.${hmac}`), 'invalid_token', 'the public key as secret');
+  await throwsCode(
+    t,
+    verify(`${unsigned}.${hmac}`),
+    'invalid_token',
+    'signed with the public key as secret',
+  );
   for (const alg of ['none', 'NONE', undefined]) {
     const token = `${encode({ alg, kid })}.${encode(claims())}.`;
     await throwsCode(t, verify(token), 'invalid_token', `unsigned: ${alg}`);
   }
 });
 
-test('a token that another key signed, or that was changed, is refused', async (t) => {
+test('a token that was signed by another key or changed is refused', async (t) => {
   const { claims, key, verify } = await startVerifier(t);
   const stranger = await createSigningKey();
-  await throwsCode(t, verify(await stranger.sign(claims())), 'invalid_token', 'its own name');
+  await throwsCode(t, verify(await stranger.sign(claims())), 'invalid_token', 'with its own kid');
   const named = await stranger.sign(claims(), { kid: key.kid });
-  await throwsCode(t, verify(named), 'invalid_token', 'our key’s name');
+  await throwsCode(t, verify(named), 'invalid_token', 'with the kid of the trusted key');
   const shown = await stranger.sign(claims(), { kid: stranger.kid, jwk: stranger.jwk });
   await throwsCode(t, verify(shown), 'invalid_token', 'with its key in the token');
   const [header, , signature] = (await key.sign(claims())).split('.');
@@ -241,13 +246,13 @@ test('a token that another key signed, or that was changed, is refused', async (
 });
 
 for (const token of ['', 'a', 'a.b', 'a.b.c', '..', `${encode({ alg: 'RS256' })}..`, 'e30.e30.']) {
-  test(`what is no token is invalid_token: ${JSON.stringify(token)}`, async (t) => {
+  test(`a malformed token is invalid_token: ${JSON.stringify(token)}`, async (t) => {
     const { verify } = await startVerifier(t);
     await throwsCode(t, verify(token), 'invalid_token');
   });
 }
 
-test('a token whose issuer never answered is jwks_unavailable', async (t) => {
+test('a token of an issuer that never responded is jwks_unavailable', async (t) => {
   const issuer = await startTestIssuer(t);
   await issuer.server.close();
   const { config, clock, key, claims } = issuer;

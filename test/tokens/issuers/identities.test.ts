@@ -4,7 +4,7 @@ import { startTestDatabase } from './test-database.ts';
 
 const someone = { issuer: 'https://one.test', subject: 'someone' };
 
-test('twenty first sights at once, by two replicas, are one user', async (t) => {
+test('twenty concurrent first logins at two replicas create one user', async (t) => {
   const database = await startTestDatabase(t);
   const replicas = [createIdentities(database.db), createIdentities(await database.open())];
   const ids = await Promise.all(
@@ -16,7 +16,7 @@ test('twenty first sights at once, by two replicas, are one user', async (t) => 
   t.is(await database.countIdentities(), 1);
 });
 
-test('an equal subject of another issuer is another user, and so is another spelling', async (t) => {
+test('an equal subject of another issuer, or another spelling, is another user', async (t) => {
   const { db, countIdentities } = await startTestDatabase(t);
   const { identify } = createIdentities(db);
   const subjects = [
@@ -40,7 +40,7 @@ test('a user keeps the id', async (t) => {
   t.is(await createIdentities(await open()).identify(someone), id);
 });
 
-test('any subject of 255 characters is held as it is', async (t) => {
+test('any subject of 255 characters is stored verbatim', async (t) => {
   const { db } = await startTestDatabase(t);
   const { identify } = createIdentities(db);
   const subjects = ["'); drop table identities; --", '𝄞'.repeat(127), '%', '\\', '"'];

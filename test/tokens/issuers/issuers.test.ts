@@ -22,7 +22,7 @@ function trust(
   return createIssuers({ ...common, configs, db, stop: stop.signal });
 }
 
-test('a caller is the user whom the token’s own issuer means', async (t) => {
+test('a caller is the user of the token’s own issuer and subject', async (t) => {
   const [one, two] = [await startTestIssuer(t), await startTestIssuer(t)];
   const issuers = trust(t, await startTestDatabase(t), [one.config, two.config]);
   const callerOf = async ({ key, claims, config: { issuer } }: typeof one) =>
@@ -33,10 +33,10 @@ test('a caller is the user whom the token’s own issuer means', async (t) => {
   t.is(first, again);
   t.not(first, other);
   t.like(callers[0], { issuer: one.config.issuer, tenantId: 'one', sessionId: undefined });
-  t.false('subject' in (callers[0] ?? {}), 'a caller is known by our name alone');
+  t.false('subject' in (callers[0] ?? {}), 'a caller carries the vault’s id only');
 });
 
-test('a token of one issuer is not taken in the name of another', async (t) => {
+test('a token of one issuer is refused in the name of another', async (t) => {
   const [one, two] = [await startTestIssuer(t), await startTestIssuer(t)];
   const issuers = trust(t, await startTestDatabase(t), [one.config, two.config]);
   const token = await one.key.sign(one.claims());
@@ -44,7 +44,7 @@ test('a token of one issuer is not taken in the name of another', async (t) => {
   t.truthy(await issuers.verify(token, one.config.issuer));
 });
 
-test('an issuer that is not configured, or none, is invalid_issuer', async (t) => {
+test('an unknown or missing issuer is invalid_issuer', async (t) => {
   const { config, key, claims } = await startTestIssuer(t);
   const issuers = trust(t, await startTestDatabase(t), [config]);
   for (const issuer of ['https://other.test', `${config.issuer}/`, '__proto__', '', undefined]) {
@@ -52,7 +52,7 @@ test('an issuer that is not configured, or none, is invalid_issuer', async (t) =
   }
 });
 
-test('a refused token makes no user', async (t) => {
+test('a refused token creates no user', async (t) => {
   const { config, key, claims } = await startTestIssuer(t);
   const database = await startTestDatabase(t);
   const issuers = trust(t, database, [config]);
@@ -61,11 +61,11 @@ test('a refused token makes no user', async (t) => {
   t.is(await database.countIdentities(), 0);
 });
 
-test('the state of every key set is told', async (t) => {
+test('the state of every key set is reported', async (t) => {
   const [one, two] = [await startTestIssuer(t), await startTestIssuer(t)];
   await two.server.close();
   const issuers = trust(t, await startTestDatabase(t), [one.config, two.config]);
-  const options = { what: 'the keys of the first', timeoutMs: 20_000 };
+  const options = { what: 'the keys of the first issuer', timeoutMs: 20_000 };
   await until(() => issuers.states()[0]?.isUsable, options);
   t.deepEqual(
     issuers.states().map(({ issuer, isUsable }) => ({ issuer, isUsable })),
@@ -76,7 +76,7 @@ test('the state of every key set is told', async (t) => {
   );
 });
 
-test('the end of a vault ends its fetch under way', async (t) => {
+test('stopping a vault aborts its fetch in progress', async (t) => {
   const { config, server } = await startTestIssuer(t);
   const database = await startTestDatabase(t);
   const fetches: ServerResponse[] = [];
@@ -93,7 +93,7 @@ test('the end of a vault ends its fetch under way', async (t) => {
   const later = await start(ended.signal);
   ended.abort();
   await once(later, 'close');
-  t.false(earlier.closed, 'it did not end for its age');
+  t.false(earlier.closed, 'it did not time out');
 });
 
 test('the wait for the next fetch keeps no process alive', async (t) => {

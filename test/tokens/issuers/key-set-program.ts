@@ -1,4 +1,7 @@
-/** A process that starts a key set, sees it fetched, and then has nothing to do: `key-set-program.ts <config>`. */
+/**
+ * Starts a key set, waits until it is fetched, and then has nothing to do. Usage:
+ * `key-set-program.ts <config>`.
+ */
 import { startKeySet } from '../../../app/tokens/issuers/key-set.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../../../app/tokens/issuers/key-set.ts';
-import { toTokenError } from '../../../app/tokens/token-error.ts';
+import { toTokenError } from '../../../app/tokens/token-rules.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startKeyServer } from '../../support/issuers/key-server.ts';
 import { createSigningKey, type SigningKey } from '../../support/issuers/signing-key.ts';
@@ -15,7 +15,7 @@ import {
 
 const always = { keyCache: { refreshSeconds: 1, coolDownSeconds: 1 } };
 
-/** Whether a token that `key` signed verifies: rejects with the API's code if not. */
+/** Verifies a token signed by `key`; rejects with the API's error. */
 async function verify(keys: KeySet, key: SigningKey, header = {}): Promise<void> {
   const token = await key.sign({ sub: 'someone' }, header);
   await jwtVerify(token, keys.find).catch((error: unknown) => {
@@ -33,7 +33,7 @@ async function startFetched(
   return { ...issuer, keys };
 }
 
-test('keys are fetched at the start, and no token of theirs costs another fetch', async (t) => {
+test('keys are fetched at the start, and their tokens cause no other fetch', async (t) => {
   const { keys, key, server, passSeconds } = await startFetched(t);
   await verify(keys, key);
   passSeconds(3_000);
@@ -41,14 +41,14 @@ test('keys are fetched at the start, and no token of theirs costs another fetch'
   t.is(server.requests, 1);
 });
 
-test('tokens that come before the first keys wait for them', async (t) => {
+test('tokens that arrive before the first keys wait for them', async (t) => {
   const issuer = await startTestIssuer(t);
   const keys = issuer.startKeySet();
   await Promise.all(Array.from({ length: 20 }, () => verify(keys, issuer.key)));
   t.is(issuer.server.requests, 1);
 });
 
-test('a hundred unknown keys at once cost one fetch, and the next hundred none until the cool-down is over', async (t) => {
+test('unknown keys cause one fetch, and no other before the cool-down is over', async (t) => {
   const { keys, key, server, passSeconds } = await startFetched(t);
   const refuseHundred = () =>
     Promise.all(
@@ -67,7 +67,7 @@ test('a hundred unknown keys at once cost one fetch, and the next hundred none u
   t.is(server.requests, 3);
 });
 
-test('a new key is taken at its first token, and a withdrawn one no more', async (t) => {
+test('a new key works from its first token, and a withdrawn one no longer', async (t) => {
   const { keys, key, server } = await startFetched(t);
   const next = await createSigningKey();
   server.publish(next.jwk, key.jwk);
@@ -76,11 +76,11 @@ test('a new key is taken at its first token, and a withdrawn one no more', async
 
   const third = await createSigningKey();
   server.publish(third.jwk);
-  await throwsCode(t, verify(keys, third), 'invalid_token', 'it waits for the cool-down');
+  await throwsCode(t, verify(keys, third), 'invalid_token', 'the cool-down is not over');
   await verify(keys, key);
 });
 
-test('keys are fetched again in the background, and withdrawn ones are forgotten', async (t) => {
+test('keys are fetched again in the background, and withdrawn ones are dropped', async (t) => {
   const { keys, key, server } = await startFetched(t, always);
   const next = await createSigningKey();
   server.publish(next.jwk);
@@ -90,7 +90,7 @@ test('keys are fetched again in the background, and withdrawn ones are forgotten
   await verify(keys, next);
 });
 
-test('while the issuer is away its keys are used until they are too old; back, they are again', async (t) => {
+test('keys of an unreachable issuer work until too old, and again on its return', async (t) => {
   const { keys, key, server, passSeconds } = await startFetched(t);
   await server.close();
   passSeconds(3_599);
@@ -100,13 +100,13 @@ test('while the issuer is away its keys are used until they are too old; back, t
   await throwsCode(t, verify(keys, key), 'jwks_unavailable');
   t.like(keys.state(), { isUsable: false, isReachable: false });
   await server.open();
-  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'it waits for the cool-down');
+  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'the cool-down is not over');
   passSeconds(30);
   await verify(keys, key);
   t.like(keys.state(), { isUsable: true, isReachable: true });
 });
 
-test('an unknown key while the issuer is away may be a new one: jwks_unavailable', async (t) => {
+test('an unknown key of an unreachable issuer is jwks_unavailable', async (t) => {
   const { keys, key, server, passSeconds } = await startFetched(t);
   const next = await createSigningKey();
   await server.close();
@@ -118,7 +118,7 @@ test('an unknown key while the issuer is away may be a new one: jwks_unavailable
   await verify(keys, next);
 });
 
-test('an issuer that is away at the start is jwks_unavailable, and used once it is there, untold', async (t) => {
+test('an issuer that is unreachable at the start is used once it is back', async (t) => {
   const issuer = await startTestIssuer(t, always);
   await issuer.server.close();
   const keys = issuer.startKeySet();
@@ -133,29 +133,29 @@ test('an issuer that is away at the start is jwks_unavailable, and used once it 
   await untilFetched(keys);
   await verify(keys, issuer.key);
   const messages = issuer.logLines.map((line) => (JSON.parse(line) as { msg: string }).msg);
-  t.is(messages[0], 'the key set of an issuer is away');
-  t.is(messages.at(-1), 'the key set of an issuer is back');
+  t.is(messages[0], 'fetching the key set of an issuer failed');
+  t.is(messages.at(-1), 'the key set of an issuer is available again');
 });
 
 const secret = 'jam-secret';
 const brokenAnswers: Record<string, RequestListener> = {
   'status 500': (_, response) => response.writeHead(500).end('{"keys":[]}'),
   'status 204': (_, response) => response.writeHead(204).end(),
-  'no JSON': (_, response) => response.end(`<html>${secret}`),
+  'not JSON': (_, response) => response.end(`<html>${secret}`),
   'an empty body': (_, response) => response.end(),
   null: (_, response) => response.end('null'),
   'an array': (_, response) => response.end(`["${secret}"]`),
-  'keys that are no array': (_, response) => response.end(`{"keys":{"${secret}":1}}`),
+  'keys that are not an array': (_, response) => response.end(`{"keys":{"${secret}":1}}`),
   'more than 256 KiB': (_, response) =>
     response.end(`{"keys":[],"${secret}":"${'x'.repeat(256 * 1024)}"}`),
-  'an answer that breaks off': (_, response) => {
+  'a response that breaks halfway': (_, response) => {
     response.writeHead(200, { 'Content-Length': '100' }).write('{"keys":[');
     setImmediate(() => response.destroy());
   },
-  'an answer that never ends': (_, response) => response.write('{"keys":['),
+  'a response that never ends': (_, response) => response.write('{"keys":['),
 };
 for (const [what, listener] of Object.entries(brokenAnswers)) {
-  test(`a broken key set leaves the keys as they are: ${what}`, async (t) => {
+  test(`a broken key set leaves the keys unchanged: ${what}`, async (t) => {
     t.timeout(30_000);
     const { keys, key, server, logLines } = await startFetched(t);
     server.answer(listener);
@@ -167,7 +167,7 @@ for (const [what, listener] of Object.entries(brokenAnswers)) {
   });
 }
 
-test('a key set is not followed to another address', async (t) => {
+test('a redirect of the key set is not followed', async (t) => {
   const { keys, key, server } = await startFetched(t);
   const elsewhere = await startKeyServer();
   t.teardown(() => elsewhere.close());
@@ -186,28 +186,28 @@ const uselessKeys: Record<string, (key: SigningKey) => JWK> = {
   'for other operations': ({ jwk }) => ({ ...jwk, key_ops: ['encrypt'] }),
   'of another type': ({ kid }) => ({ kty: 'oct', k: 'c2VjcmV0', kid }),
   'without a modulus': ({ jwk: { n: _modulus, ...rest } }) => rest,
-  'with a modulus that is none': ({ jwk }) => ({ ...jwk, n: '' }),
-  'with its private part shown': ({ jwk, privateKey }) => ({
+  'with an empty modulus': ({ jwk }) => ({ ...jwk, n: '' }),
+  'with its private part': ({ jwk, privateKey }) => ({
     ...privateKey.export({ format: 'jwk' }),
     kid: jwk.kid ?? '',
   }),
 };
 for (const [what, change] of Object.entries(uselessKeys)) {
-  test(`a key is passed over: ${what}`, async (t) => {
+  test(`an unusable key is skipped: ${what}`, async (t) => {
     const { keys, key, server } = await startFetched(t);
     const other = await createSigningKey();
     server.publish(change(other), key.jwk);
     await throwsCode(t, verify(keys, other), 'invalid_token');
     await verify(keys, key);
-    t.is(server.requests, 2, 'the rest of the document is used');
+    t.is(server.requests, 2, 'the other keys of the document are used');
   });
 }
 
-test('a key below 2048 bits is passed over', async (t) => {
+test('a key below 2048 bits is skipped', async (t) => {
   const { keys, key, server } = await startFetched(t);
   const weak = await createSigningKey(1024);
   server.publish(weak.jwk, key.jwk);
-  // jose would not sign with it.
+  // The header is replaced, because jose refuses to sign with a short key.
   const token = (await key.sign({})).replace(/^[^.]*/, encode({ alg: 'RS256', kid: weak.kid }));
   await throwsCode(
     t,
@@ -220,7 +220,7 @@ test('a key below 2048 bits is passed over', async (t) => {
   await verify(keys, key);
 });
 
-test('a key without use and algorithm is used, and one alone needs no name', async (t) => {
+test('a key without use and alg is accepted, and a single one needs no kid', async (t) => {
   const issuer = await startTestIssuer(t);
   const { use: _use, alg: _alg, kid: _kid, ...bare } = issuer.key.jwk;
   issuer.server.publish(bare);
@@ -235,7 +235,7 @@ test('an issuer without a usable key is jwks_unavailable', async (t) => {
   const { keys, key, server } = await startFetched(t);
   server.publish({ ...key.jwk, use: 'enc' });
   await throwsCode(t, verify(keys, await createSigningKey()), 'jwks_unavailable');
-  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'its keys are withdrawn');
+  await throwsCode(t, verify(keys, key), 'jwks_unavailable', 'all keys are withdrawn');
   t.like(keys.state(), { isUsable: false, isReachable: true });
 });
 

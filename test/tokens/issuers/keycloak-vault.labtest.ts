@@ -4,7 +4,7 @@ import { getJson, postJson } from '../../support/http/send.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { logInAt, realmFile } from './keycloak.ts';
 
-test('a vault takes Keycloak’s access tokens, for what Keycloak may grant', async (t) => {
+test('a vault accepts Keycloak’s access tokens, for what Keycloak may grant', async (t) => {
   const vault = await startReadyVault({ AUTH_ISSUERS_FILE: await realmFile(t) });
   t.teardown(() => vault.stop());
   const documents = `${vault.baseUrl}/v1/documents`;

@@ -3,7 +3,7 @@ import { readIssuers } from '../../../app/tokens/issuers/config.ts';
 import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';
-import { AppError } from '../../../app/errors/errors.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import {
   logInAt,
@@ -26,7 +26,7 @@ async function trustKeycloak(t: ExecutionContext): Promise<Issuers> {
   return createIssuers({ configs, db, log, clock: systemClock, stop: stop.signal });
 }
 
-test.serial('a user of Keycloak is a caller with what Keycloak may grant, no more', async (t) => {
+test.serial('a user of Keycloak gets what Keycloak may grant, and no more', async (t) => {
   const issuers = await trustKeycloak(t);
   const { access_token: token } = await logInAt('probatio-web', 'alice');
   const caller = await issuers.verify(token, realm.issuer);
@@ -46,13 +46,13 @@ test.serial('a user of Keycloak is a caller with what Keycloak may grant, no mor
   t.not(again.sessionId, caller.sessionId);
 });
 
-test.serial('a user without a tenant has none', async (t) => {
+test.serial('a Keycloak user without a tenant has none', async (t) => {
   const issuers = await trustKeycloak(t);
   const { access_token: token } = await logInAt('probatio-web', 'bob');
   t.is((await issuers.verify(token, realm.issuer)).tenantId, undefined);
 });
 
-test.serial('ID tokens and refresh tokens are refused, and tokens for others', async (t) => {
+test.serial('ID tokens, refresh tokens and tokens for other audiences are refused', async (t) => {
   const issuers = await trustKeycloak(t);
   const { id_token: id, refresh_token: refresh } = await logInAt('probatio-web', 'alice');
   await throwsCode(t, issuers.verify(id, realm.issuer), 'invalid_token', 'ID token');
@@ -62,7 +62,7 @@ test.serial('ID tokens and refresh tokens are refused, and tokens for others', a
 });
 
 test.serial(
-  'while Keycloak is away tokens verify until its keys are too old; back, its new keys are taken',
+  'an unreachable Keycloak’s keys work until they are too old, and its new ones later',
   async (t) => {
     t.timeout(5 * 60_000);
     const issuers = await trustKeycloak(t);
@@ -87,10 +87,15 @@ test.serial(
     await startKeycloak();
     const { access_token: fresh } = await logInAt('probatio-web', 'alice');
     const caller = await until(() => issuers.verify(fresh, realm.issuer).catch(() => undefined), {
-      what: 'the new keys',
+      what: 'the new keys to work',
       timeoutMs: 20_000,
     });
     t.is(caller.userId, userId);
-    await throwsCode(t, issuers.verify(token, realm.issuer), 'invalid_token', 'of a key withdrawn');
+    await throwsCode(
+      t,
+      issuers.verify(token, realm.issuer),
+      'invalid_token',
+      'signed by a withdrawn key',
+    );
   },
 );

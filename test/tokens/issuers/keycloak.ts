@@ -7,12 +7,12 @@ import { issuersFile } from '../../support/issuers/issuers-file.ts';
 
 const run = promisify(execFile);
 
-/** The realm that test/labs/keycloak-lab has started. */
+/** Issuer URL of the realm that test/labs/keycloak-lab has started. */
 const issuer = z
   .url({ error: 'KEYCLOAK_ISSUER is not set: eval "$(test/labs/keycloak-lab up)"' })
   .parse(process.env['KEYCLOAK_ISSUER']);
 
-/** How long its keys are used while it is away. */
+/** Seconds for which the keys of an unreachable Keycloak are used. */
 export const maxAgeSeconds = 20;
 
 /** The realm as a trusted issuer, which may grant less than it claims. */
@@ -34,7 +34,10 @@ const Tokens = z.object({
   refresh_token: z.string(),
 });
 
-/** Alice is of the tenant `default` and claims more than the realm may grant; Bob is of no tenant. */
+/**
+ * Logs in as Alice, who has the tenant `default` and claims more than the realm may grant, or as
+ * Bob, who has no tenant.
+ */
 export async function logInAt(
   client: 'probatio-web' | 'other-web',
   username: 'alice' | 'bob',
@@ -56,7 +59,7 @@ export async function stopKeycloak(): Promise<void> {
   await run(projectFile('test/labs/keycloak-lab'), ['down']);
 }
 
-/** Again, with other keys. */
+/** Starts Keycloak again, with new keys. */
 export async function startKeycloak(): Promise<void> {
   await run(projectFile('test/labs/keycloak-lab'), ['up']);
 }

@@ -5,10 +5,10 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/pos
 import { openDatabase, type Database } from '../../../app/db/database.ts';
 import { testStack } from '../../support/vault/stack.ts';
 
-/** A migrated database that the end of the test drops. */
+/** A migrated database, which the end of the test drops. */
 export interface TestDatabase {
   readonly db: Database;
-  /** A second pool, as another replica has. */
+  /** Opens a second pool, as another replica has. */
   open(): Promise<Database>;
   countIdentities(): Promise<number>;
 }

@@ -13,7 +13,7 @@ import { testIssuer } from '../../support/issuers/test-issuer.ts';
 interface TrustingVault {
   readonly vault: TestVault;
   readonly server: KeyServer;
-  /** A token of the issuer for a user of the tenant `one` who may read documents. */
+  /** Signs a token of the issuer for a user of the tenant `one` who may read documents. */
   sign(changes?: JWTPayload): Promise<string>;
 }
 
@@ -47,7 +47,7 @@ test('a token of a trusted issuer reaches what the issuer may grant', async (t) 
   const refused = await postJson(documents, {}, await sign());
   assertError(t, refused, { status: 403, code: 'access_denied' });
   const own = await logIn(vault, await createAccount(vault));
-  t.is((await getJson(documents, own)).status, 200, 'our own tokens are taken as before');
+  t.is((await getJson(documents, own)).status, 200, 'tokens of the vault still work');
 });
 
 test('every refusal of a token has its code', async (t) => {
@@ -66,7 +66,7 @@ test('every refusal of a token has its code', async (t) => {
   assertError(t, noTenant, { status: 400, code: 'user_context_missing' });
 });
 
-test('with the issuer away the vault is degraded and ready; back, all is well', async (t) => {
+test('without the issuer the vault is degraded but ready, and recovers with it', async (t) => {
   const keyCache = { maxAgeSeconds: 3, refreshSeconds: 1, coolDownSeconds: 1 };
   const { vault, server, sign } = await startTrustingVault(t, { keyCache });
   const documents = `${vault.baseUrl}/v1/documents`;

@@ -18,7 +18,7 @@ import {
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { sessionDirectory } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -33,7 +33,7 @@ const actions = async (sql: Sql, sessionId: string) =>
 
 const statusAndCode = ({ status, body }: Answer) => `${status} ${String(body.code)}`;
 
-test('a completion names the file, its size and when', async (t) => {
+test('a completion returns the file key, the size and the time', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);
   await putPart(api, sessionId, 1, bytesOf(10));
@@ -46,7 +46,7 @@ test('a completion names the file, its size and when', async (t) => {
 
 const Details = z.array(z.object({ path: z.string(), message: z.string() }));
 
-/** What a refused completion names. */
+/** Returns the paths that a refused completion names. */
 async function missingParts(api: Api, sessionId: string): Promise<string> {
   const { status, body } = await complete(api, sessionId);
   if (status !== 400 || body.code !== 'invalid_parts') throw new Error(JSON.stringify(body));
@@ -55,7 +55,7 @@ async function missingParts(api: Api, sessionId: string): Promise<string> {
     .join(' ');
 }
 
-test('a file with parts missing is not completed, and still can be', async (t) => {
+test('an upload with missing parts is refused, and can be completed later', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, minPart + 1, 2);
   t.is(await missingParts(api, sessionId), 'parts.1 parts.2');
@@ -65,7 +65,7 @@ test('a file with parts missing is not completed, and still can be', async (t) =
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('a part that the store has lost is named and can be sent again', async (t) => {
+test('a part lost by the store is named and can be sent again', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 2 * minPart + 1, 3);
@@ -90,7 +90,7 @@ test('a part that the store has lost is named and can be sent again', async (t) 
   t.is(document.body.fileHash, sha3(file));
 });
 
-test('parts that do not add up to the file are not completed', async (t) => {
+test('parts whose sizes do not add up to the file’s cannot be completed', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);
   t.is((await putPart(api, sessionId, 1, bytesOf(9))).status, 200);
@@ -98,7 +98,7 @@ test('parts that do not add up to the file are not completed', async (t) => {
   t.is((await progress(api, sessionId)).body.status, 'IN_PROGRESS');
 });
 
-test('of fifty parallel completions one wins', async (t) => {
+test('one of fifty concurrent completions succeeds', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 10);
@@ -124,7 +124,7 @@ async function race(api: Api, sessionId: string): Promise<[Answer, Answer]> {
       );
 }
 
-test('of completion and abort exactly one wins', async (t) => {
+test('exactly one of a concurrent completion and abort succeeds', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   for (let round = 0; round < 15; round += 1) {
@@ -146,7 +146,7 @@ test('of completion and abort exactly one wins', async (t) => {
   }
 });
 
-test('a completion whose process died over it is finished by the next one', async (t) => {
+test('a completion whose process died is finished by the next one', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 10);
@@ -167,7 +167,7 @@ test('a completion whose process died over it is finished by the next one', asyn
   const { status, body } = await complete(api, sessionId);
   t.is(status, 200);
 
-  // As if it had died after the object was published.
+  // Simulates a process that died after the object was published.
   await sql(
     `update upload_sessions set status = 'IN_PROGRESS', completed_at = null, object_version = null
      where id = $1`,
@@ -178,7 +178,7 @@ test('a completion whose process died over it is finished by the next one', asyn
   t.is(again.body.fileKey, body.fileKey);
 });
 
-test('a lost answer to a completion is found in the status', async (t) => {
+test('the status returns the file key of a completion whose response was lost', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);
   await putPart(api, sessionId, 1, bytesOf(10));

@@ -22,7 +22,7 @@ import { createSql } from '../../support/vault/sql.ts';
 const config = labConfig(`late-${randomUUID()}`, 'when_supported');
 test.before(() => createLabBucket(config, { versioned: false }));
 
-test('a part that arrives in the store late makes no wrong file, and the upload can be finished', async (t) => {
+test('a part that reaches the store late corrupts no file and blocks no completion', async (t) => {
   await using line = await startHoldingLine(config.endpoint as string);
   const vault = await startReadyVault({
     STORAGE_DRIVER: 's3',
@@ -45,21 +45,21 @@ test('a part that arrives in the store late makes no wrong file, and the upload 
     [sessionId],
   );
 
-  // All of a part has left the app and does not arrive, until its request has lost its claim.
+  // The whole part has left the app but does not arrive before its request loses its claim.
   line.holdAfter(100_000);
   const given = startPart(vault, api, `/v1/uploads/${sessionId}/parts/1`, {
     'content-length': late.length,
   });
   given.request.end(late);
   await until(() => line.held().includes('x-amz-checksum-sha256:'), {
-    what: 'the end of the part on the line',
+    what: 'the proxy to hold the end of the part',
     timeoutMs: 10_000,
   });
   await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
   t.is((await putPart(api, sessionId, 1, file)).status, 200);
   t.is((await given.answer).body.code, 'part_in_progress');
 
-  // Now it arrives after all.
+  // The part arrives only now.
   const listParts = new ListPartsCommand({
     Bucket: config.bucket,
     Key: String(session?.key),

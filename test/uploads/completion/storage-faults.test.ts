@@ -21,7 +21,7 @@ import {
 import { startPart } from '../parts/slow-part.ts';
 import { isThere, sessionDirectory, storeDirectory } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault }>;
 const run = promisify(execFile);
 
 test.beforeEach(async (t) => {
@@ -29,7 +29,7 @@ test.beforeEach(async (t) => {
 });
 test.afterEach.always((t) => t.context.vault.stop());
 
-/** Puts a file where the store has a directory; answers how to mend it. */
+/** Replaces a directory of the store by a file. Resolves with a function that restores it. */
 async function breakDirectory(directory: string): Promise<() => Promise<void>> {
   const aside = `${directory}-${randomUUID()}`;
   await rename(directory, aside);
@@ -43,7 +43,7 @@ async function breakDirectory(directory: string): Promise<() => Promise<void>> {
 const isAway = ({ status, headers, body }: Answer) =>
   status === 503 && body.code === 'storage_unavailable' && headers.get('retry-after') !== null;
 
-test('with the store away every step of an upload answers 503 and can be done again', async (t) => {
+test('without the store every step of an upload gets 503 and can be retried', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const uploads = path.join(storeDirectory(vault), 'uploads');
@@ -67,7 +67,7 @@ test('with the store away every step of an upload answers 503 and can be done ag
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('an abort while the store is away is done, and the parts go when it is back', async (t) => {
+test('an abort succeeds without the store, which deletes the parts once it is back', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const uploads = path.join(storeDirectory(vault), 'uploads');
@@ -76,12 +76,12 @@ test('an abort while the store is away is done, and the parts go when it is back
   const parts = await sessionDirectory(vault, sessionId);
   const mend = await breakDirectory(uploads);
   t.is((await abort(api, sessionId)).status, 200);
-  await until(() => vault.logLines.some((line) => line.includes('tried again later')), {
+  await until(() => vault.logLines.some((line) => line.includes('failed and will be retried')), {
     what: 'the removal to fail',
     timeoutMs: 10_000,
   });
   await mend();
-  // Others may stay: of a mark that was just being written.
+  // Files of a mark that is being written may remain.
   await until(async () => !(await isThere(parts)), {
     what: 'the removal of the parts',
     timeoutMs: 30_000,
@@ -89,7 +89,7 @@ test('an abort while the store is away is done, and the parts go when it is back
   t.is((await progress(api, sessionId)).body.status, 'ABORTED');
 });
 
-test('a store that breaks in the middle of a part answers while the client still sends', async (t) => {
+test('a store that fails during a part gives 503 while the client still sends', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const file = bytesOf(20 * MiB);
@@ -105,7 +105,7 @@ test('a store that breaks in the middle of a part answers while the client still
   t.is(status, 503);
   t.is(body.code, 'storage_unavailable');
   await until(() => part.request.writableFinished, {
-    what: 'the rest of the body to be taken or refused',
+    what: 'the rest of the body to be read or refused',
     timeoutMs: 10_000,
   });
   await mend();
@@ -114,29 +114,26 @@ test('a store that breaks in the middle of a part answers while the client still
   t.is((await again.answer).status, 200);
 });
 
-(mayMount ? test : test.skip)(
-  'a full disk in the middle of a part leaves nothing behind',
-  async (t) => {
-    const { vault } = t.context;
-    const api = await createApi(vault);
-    const directory = storeDirectory(vault);
-    const aside = `${directory}-aside`;
-    // The vault goes on writing its marks beside them.
-    const copied = () =>
-      cp(directory, aside, { recursive: true }).then(
-        () => true,
-        () => false,
-      );
-    await until(copied, { what: 'a copy', timeoutMs: 20_000 });
-    t.teardown(() => rm(aside, { recursive: true }));
-    await mountTmpfs(directory, '8m');
-    t.teardown(() => run('umount', ['-l', directory]));
-    await cp(aside, directory, { recursive: true });
-    const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];
-    t.true(isAway(await putPart(api, big, 1, bytesOf(20 * MiB))));
-    t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
-    t.deepEqual(await readdir(await sessionDirectory(vault, big)), ['upload.json']);
-    t.is((await putPart(api, small, 1, bytesOf(4 * MiB))).status, 200);
-    t.is((await complete(api, small)).status, 200);
-  },
-);
+(mayMount ? test : test.skip)('a full disk during a part leaves no remains', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const directory = storeDirectory(vault);
+  const aside = `${directory}-aside`;
+  // Copies until it succeeds, as the vault keeps writing its marks to the directory.
+  const copied = () =>
+    cp(directory, aside, { recursive: true }).then(
+      () => true,
+      () => false,
+    );
+  await until(copied, { what: 'a copy of the store', timeoutMs: 20_000 });
+  t.teardown(() => rm(aside, { recursive: true }));
+  await mountTmpfs(directory, '8m');
+  t.teardown(() => run('umount', ['-l', directory]));
+  await cp(aside, directory, { recursive: true });
+  const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];
+  t.true(isAway(await putPart(api, big, 1, bytesOf(20 * MiB))));
+  t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
+  t.deepEqual(await readdir(await sessionDirectory(vault, big)), ['upload.json']);
+  t.is((await putPart(api, small, 1, bytesOf(4 * MiB))).status, 200);
+  t.is((await complete(api, small)).status, 200);
+});

@@ -17,7 +17,7 @@ import { startPart } from './slow-part.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { storedFiles } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -27,9 +27,9 @@ test.after.always((t) => t.context.vault.stop());
 
 const partPath = (sessionId: string) => `/v1/uploads/${sessionId}/parts/1`;
 
-/** The request of a part of which the first bytes have reached the store. */
+/** Sends a part up to its half, and waits until its first bytes have reached the store. */
 async function startReceived(
-  t: { context: { vault: TestVault; sql: Sql } },
+  t: { context: { readonly vault: TestVault; readonly sql: Sql } },
   api: Api,
   sessionId: string,
   bytes: Buffer,
@@ -59,7 +59,7 @@ function claims(sql: Sql, sessionId: string) {
   return sql('select * from upload_parts where session_id = $1', [sessionId]);
 }
 
-/** Resolves once the vault has noticed that the client of a request to this path is gone. */
+/** Waits until the vault has noticed that the client of a request to this path has disconnected. */
 async function untilAborted(vault: TestVault, path: string): Promise<void> {
   const isAborted = (line: string) =>
     line.includes(`"path":"${path}"`) && line.includes('"aborted":true');
@@ -69,7 +69,7 @@ async function untilAborted(vault: TestVault, path: string): Promise<void> {
   });
 }
 
-test('a part in flight is not received twice', async (t) => {
+test('a part that is being received is not received twice', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -88,7 +88,7 @@ test('a part in flight is not received twice', async (t) => {
   t.is((await putPart(api, sessionId, 1, bytes)).status, 200);
 });
 
-test('a connection that breaks in a part leaves nothing behind, and the part can be sent again', async (t) => {
+test('a connection that breaks during a part leaves nothing; the part can be resent', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -96,7 +96,7 @@ test('a connection that breaks in a part leaves nothing behind, and the part can
   const part = await startReceived(t, api, sessionId, bytes);
   part.request.destroy();
   await until(async () => (await claims(sql, sessionId)).length === 0, {
-    what: 'the end of the claim',
+    what: 'the claim to be released',
     timeoutMs: 10_000,
   });
   t.deepEqual(Object.keys(await storedFiles(vault, sessionId)), ['upload.json']);
@@ -104,7 +104,7 @@ test('a connection that breaks in a part leaves nothing behind, and the part can
   t.is((await putPart(api, sessionId, 1, bytes)).status, 200);
 });
 
-test('a connection that breaks in a part that is recorded changes nothing', async (t) => {
+test('a connection that breaks while a recorded part is resent changes nothing', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -118,7 +118,7 @@ test('a connection that breaks in a part that is recorded changes nothing', asyn
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('an abort ends a part in flight', async (t) => {
+test('an abort ends a part that is being received', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -133,7 +133,7 @@ test('an abort ends a part in flight', async (t) => {
   t.like((await progress(api, sessionId)).body, { status: 'ABORTED', uploadedParts: 0 });
 });
 
-test('the claim of a process that died is taken over when its lease ends', async (t) => {
+test('the claim of a dead process is taken over when its lease expires', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const replica = await startReplica(vault);
@@ -146,7 +146,8 @@ test('the claim of a process that died is taken over when its lease ends', async
 
   t.is((await putPart(api, sessionId, 1, bytes)).body.code, 'part_in_progress');
   const [claim] = await sql(
-    'select extract(epoch from claimed_until - now()) as seconds from upload_parts where session_id = $1',
+    `select extract(epoch from claimed_until - now()) as seconds
+    from upload_parts where session_id = $1`,
     [sessionId],
   );
   t.true(Number(claim?.seconds) <= 15);
@@ -155,7 +156,7 @@ test('the claim of a process that died is taken over when its lease ends', async
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('a living request keeps its claim, and one that lost it records nothing', async (t) => {
+test('a running request renews its claim, and one that lost it records nothing', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -172,7 +173,7 @@ test('a living request keeps its claim, and one that lost it records nothing', a
   const other = bytesOf(1000);
   const winner = await until(
     async () => {
-      // The living request may renew it before the other one comes.
+      // The running request may renew its claim before the other one arrives.
       await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
       const answer = await putPart(api, sessionId, 1, other);
       return answer.body.code !== 'part_in_progress' && answer;
@@ -188,7 +189,7 @@ test('a living request keeps its claim, and one that lost it records nothing', a
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('a client that is gone before its part is claimed leaves no claim behind', async (t) => {
+test('a client that disconnects before its part is claimed leaves no claim', async (t) => {
   const { vault, sql } = t.context;
   const api = await createApi(vault);
   const bytes = bytesOf(1000);
@@ -212,14 +213,17 @@ test('a client that is gone before its part is claimed leaves no claim behind', 
   part.request.destroy();
   await untilAborted(vault, partPath(sessionId));
   await blocker.query('commit');
-  await until(async () => !(await isWaiting()), { what: 'the claim', timeoutMs: 10_000 });
+  await until(async () => !(await isWaiting()), {
+    what: 'the request to get the session',
+    timeoutMs: 10_000,
+  });
 
   const answer = await until(
     async () => {
       const answer = await putPart(api, sessionId, 1, bytes);
       return answer.status === 409 ? undefined : answer;
     },
-    { what: 'the end of the claim', timeoutMs: 10_000 },
+    { what: 'the claim to be released', timeoutMs: 10_000 },
   );
   t.is(answer.status, 200);
 });

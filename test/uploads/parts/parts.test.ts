@@ -15,14 +15,14 @@ import {
 import { startPart } from './slow-part.ts';
 import { storedFiles } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault }>;
 
 test.before(async (t) => {
   t.context = { vault: await startVault() };
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('parts arrive in any order and in parallel, and the file is their sequence', async (t) => {
+test('concurrent parts in any order form the file in the order of their numbers', async (t) => {
   const api = await createApi(t.context.vault);
   const file = bytesOf(3 * minPart + 7);
   const sessionId = await openSession(t, api, file.length, 4);
@@ -47,7 +47,7 @@ test('parts arrive in any order and in parallel, and the file is their sequence'
   t.is(document.body.fileHash, sha3(file));
 });
 
-test('a recorded part sent again is compared and never stored again', async (t) => {
+test('a recorded part that is sent again is compared and not stored again', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const part = bytesOf(1000);
@@ -64,7 +64,7 @@ test('a recorded part sent again is compared and never stored again', async (t) 
   t.deepEqual(await storedFiles(vault, sessionId), before);
 });
 
-test('a recorded part with other content is a conflict, whatever its size', async (t) => {
+test('a recorded part sent with other content is a conflict, whatever its size', async (t) => {
   const api = await createApi(t.context.vault);
   const part = bytesOf(1000);
   const sessionId = await openSession(t, api, part.length);
@@ -78,7 +78,7 @@ test('a recorded part with other content is a conflict, whatever its size', asyn
   t.is((await complete(api, sessionId)).status, 200);
 });
 
-test('a part of the wrong number or size is refused', async (t) => {
+test('a part with a wrong number or size is refused', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, minPart + 1, 2);
   const numbers: [string, string][] = [
@@ -123,7 +123,7 @@ test('a part over the maximum is refused before its body is read', async (t) => 
   t.is(body.code, 'invalid_part_size');
 });
 
-test('the parts of a session never hold more bytes than the file it declared', async (t) => {
+test('the parts of an upload session never exceed the size of its file', async (t) => {
   const api = await createApi(t.context.vault);
   const small = await openSession(t, api, 10);
   t.is((await putPart(api, small, 1, bytesOf(11))).body.code, 'invalid_part_size');
@@ -152,7 +152,7 @@ test('a part without Content-Length is refused', async (t) => {
   t.is(body.code, 'length_required');
 });
 
-test('a body that asks to be continued is taken', async (t) => {
+test('a body sent with Expect: 100-continue is accepted', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 10);
@@ -164,7 +164,7 @@ test('a body that asks to be continued is taken', async (t) => {
   t.is((await part.answer).status, 200);
 });
 
-test('a Content-Digest is checked, and a part that fails it leaves nothing behind', async (t) => {
+test('a Content-Digest is checked, and a part that fails the check leaves nothing', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const part = bytesOf(1000);
@@ -192,7 +192,7 @@ test('a Content-Digest is checked, and a part that fails it leaves nothing behin
   t.is(again.body.code, 'digest_mismatch');
 });
 
-test('of a digest that is stated twice the last one counts, as of every such field', async (t) => {
+test('if a digest is given twice, the last one counts', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);
   const part = bytesOf(10);
@@ -202,7 +202,7 @@ test('of a digest that is stated twice the last one counts, as of every such fie
   t.is((await put(`${wrong}, ${right}`)).status, 200);
 });
 
-test('digests of other kinds are let be', async (t) => {
+test('digests of other algorithms are ignored', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 10);
   const digest = { 'content-digest': 'sha-512=:AAAA:' };

@@ -9,14 +9,14 @@ import { json } from 'node:stream/consumers';
 import type { TestVault } from '../../support/vault/vault.ts';
 import type { Api } from '../../support/documents/uploads.ts';
 
-/** The request of a part whose body the test writes when and as far as it wants. */
+/** A request that sends a part, whose body the test writes at its own pace. */
 export interface SlowPart {
   readonly request: ClientRequest;
-  /** Rejects if the connection breaks first. */
+  /** Rejects if the connection breaks before the response. */
   readonly answer: Promise<{
-    status: number;
-    headers: IncomingMessage['headers'];
-    body: Record<string, unknown>;
+    readonly status: number;
+    readonly headers: IncomingMessage['headers'];
+    readonly body: Record<string, unknown>;
   }>;
 }
 
@@ -37,7 +37,7 @@ export function startPart(
     return { status: response.statusCode ?? 0, headers: response.headers, body };
   })();
   outgoing.on('error', () => undefined);
-  // Who broke the connection does not wait for the answer.
+  // A test that breaks the connection does not wait for the response.
   answer.catch(() => undefined);
   outgoing.flushHeaders();
   return { request: outgoing, answer };

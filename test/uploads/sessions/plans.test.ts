@@ -18,7 +18,7 @@ import {
 } from '../../support/documents/files.ts';
 import { createSql } from '../../support/vault/sql.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; directory: string }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly directory: string }>;
 
 async function plansFile(directory: string, content: unknown): Promise<string> {
   const file = path.join(directory, `${randomUUID()}.json`);
@@ -49,7 +49,7 @@ const open = (api: Api, fileSize: number, totalParts = 1) =>
 const openMany = async (api: Api, times: number, fileSize: number) =>
   countStatuses(await Promise.all(Array.from({ length: times }, () => open(api, fileSize))));
 
-test('each plan has its own number of sessions and bytes, also in parallel', async (t) => {
+test('each plan has its own limits of concurrent upload sessions and of bytes', async (t) => {
   const { vault } = t.context;
   const as = (plan: string) => createApi(vault, { plan });
   t.deepEqual(await openMany(await as('standard'), 8, 10), { 201: 2, 429: 6 });
@@ -60,19 +60,19 @@ test('each plan has its own number of sessions and bytes, also in parallel', asy
   t.deepEqual(await openMany(await as('large'), 8, 40 * MiB), { 201: 2, 429: 6 });
 });
 
-test('a plan that is not configured is the standard one, and is logged once', async (t) => {
+test('an unknown plan has the limits of the standard plan and is logged once', async (t) => {
   const { vault } = t.context;
   for (const plan of ['gold', 'gold', 'constructor', '__proto__', 'standard']) {
     t.deepEqual(await openMany(await createApi(vault, { plan }), 4, 10), { 201: 2, 429: 2 }, plan);
   }
   const logged = vault.logLines.filter((line) => line.includes('a plan is not configured'));
   t.deepEqual(
-    logged.map((line) => (JSON.parse(line) as { plan: string }).plan),
+    logged.map((line) => (JSON.parse(line) as { readonly plan: string }).plan),
     ['gold', 'constructor', '__proto__'],
   );
 });
 
-test('bytes stored and bytes on their way count together, and an abort gives them back', async (t) => {
+test('stored and uploading bytes count together, and an abort releases its bytes', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault, { plan: 'small.1' });
   await upload(t, api, bytesOf(6));
@@ -83,14 +83,15 @@ test('bytes stored and bytes on their way count together, and an abort gives the
   t.is((await open(api, 4)).status, 201);
 });
 
-test('an upload whose time ends while it is completed still counts', async (t) => {
+test('an upload that expires during its completion still counts', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault, { plan: 'small.1' });
   const sql = createSql(vault);
   await openSession(t, api, 6);
   const end = (completing: string) =>
     sql(
-      `update upload_sessions set expires_at = now(), completing_until = ${completing} where user_id = $1`,
+      `update upload_sessions set expires_at = now(), completing_until = ${completing}
+      where user_id = $1`,
       [api.caller.userId],
     );
   await end("now() + interval '1 minute'");
@@ -99,7 +100,7 @@ test('an upload whose time ends while it is completed still counts', async (t) =
   t.is((await open(api, 5)).status, 201);
 });
 
-test('a file of plans that cannot be used is told at once, with every other problem', async (t) => {
+test('an invalid file of plans is reported at start, with every other problem', async (t) => {
   const { directory } = t.context;
   const problemsOf = (file: string) => {
     const error = t.throws(() => loadConfig({ PORT: 'jam', PLANS_FILE: file }), {

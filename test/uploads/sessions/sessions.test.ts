@@ -17,7 +17,7 @@ import {
 } from '../../support/documents/files.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
 
 test.before(async (t) => {
   const vault = await startVault();
@@ -25,7 +25,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
-test('the configuration names the limits of the specification', async (t) => {
+test('the configuration returns the limits of the specification', async (t) => {
   const api = await createApi(t.context.vault);
   const { status, body } = await api.send('GET', '/v1/uploads/config');
   t.is(status, 200);
@@ -39,7 +39,7 @@ test('the configuration names the limits of the specification', async (t) => {
   });
 });
 
-test('a session opens for a day', async (t) => {
+test('an upload session is valid for a day', async (t) => {
   const api = await createApi(t.context.vault);
   const before = Date.now();
   const { status, body } = await api.send('POST', '/v1/uploads', { json: fileOf(10) });
@@ -59,7 +59,7 @@ test('a session opens for a day', async (t) => {
   });
 });
 
-test('a file that no upload could hold is refused', async (t) => {
+test('a file that no upload could have is refused', async (t) => {
   const api = await createApi(t.context.vault);
   const refusals: [object, string][] = [
     [{ fileSize: 0 }, 'validation_failed'],
@@ -86,7 +86,7 @@ test('a file that no upload could hold is refused', async (t) => {
   }
 });
 
-test('the largest and the smallest files that fit are accepted', async (t) => {
+test('the largest and the smallest possible files are accepted', async (t) => {
   const api = await createApi(t.context.vault);
   const sizes: [number, number][] = [
     [1, 1],
@@ -98,7 +98,7 @@ test('the largest and the smallest files that fit are accepted', async (t) => {
   for (const [fileSize, totalParts] of sizes) await openSession(t, api, fileSize, totalParts);
 });
 
-test('a file name is NFC, at most 255 bytes, and no path', async (t) => {
+test('a file name has at most 255 bytes, becomes NFC, and must not be a path', async (t) => {
   const api = await createApi(t.context.vault);
   const refused = [
     '',
@@ -135,7 +135,7 @@ test('a file name is NFC, at most 255 bytes, and no path', async (t) => {
   }
 });
 
-test('parallel sessions never go over the plan’s number, and an abort gives one back', async (t) => {
+test('concurrent upload sessions stay within the plan’s number; an abort frees one', async (t) => {
   const api = await createApi(t.context.vault);
   const open = () => api.send('POST', '/v1/uploads', { json: fileOf(10) });
   const answers = await Promise.all(Array.from({ length: 30 }, open));
@@ -149,7 +149,7 @@ test('parallel sessions never go over the plan’s number, and an abort gives on
   t.deepEqual(countStatuses([await open(), await open()]), { 201: 1, 429: 1 });
 });
 
-test('parallel sessions never go over the plan’s bytes, and other users’ do not count', async (t) => {
+test('concurrent upload sessions stay within the plan’s bytes, counted per user', async (t) => {
   const [api, other] = [await createApi(t.context.vault), await createApi(t.context.vault)];
   const open = () => api.send('POST', '/v1/uploads', { json: fileOf(4 * 2 ** 30, 100) });
   t.deepEqual(countStatuses(await Promise.all(Array.from({ length: 30 }, open))), {
@@ -159,7 +159,7 @@ test('parallel sessions never go over the plan’s bytes, and other users’ do 
   await openSession(t, other, 4 * 2 ** 30, 100);
 });
 
-test('an expired session leaves the quota, a completed one stays in its bytes', async (t) => {
+test('an expired upload session frees its quota; the bytes of a completed one count', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   await Promise.all(Array.from({ length: 20 }, () => openSession(t, api, 10)));
@@ -168,13 +168,14 @@ test('an expired session leaves the quota, a completed one stays in its bytes', 
   ]);
   await openSession(t, api, 10);
   await sql(
-    `update upload_sessions set status = 'COMPLETED', file_size = $2 where user_id = $1 and expires_at > now()`,
+    `update upload_sessions set status = 'COMPLETED', file_size = $2
+    where user_id = $1 and expires_at > now()`,
     [api.caller.userId, 50 * 2 ** 30],
   );
   t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 429);
 });
 
-test('nobody else sees a session: not another user, not another tenant', async (t) => {
+test('an upload session is invisible to other users and tenants', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const strangers = [
@@ -199,7 +200,7 @@ test('nobody else sees a session: not another user, not another tenant', async (
   t.is((await progress(api, 'no-uuid')).status, 400);
 });
 
-test('past its end a session is gone for parts, completion and status, whatever its state', async (t) => {
+test('an expired upload session gives 410 for parts, completion and status', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const aborted = await openSession(t, api, 3);
@@ -227,7 +228,7 @@ test('past its end a session is gone for parts, completion and status, whatever 
   t.is((await abort(api, states.IN_PROGRESS)).status, 200);
 });
 
-test('an abort answers the same again, ends the session, and frees its parts', async (t) => {
+test('an abort is idempotent, closes the upload session and deletes its parts', async (t) => {
   const api = await createApi(t.context.vault);
   const sessionId = await openSession(t, api, 3);
   await putPart(api, sessionId, 1, bytesOf(3));
@@ -245,7 +246,7 @@ test('an abort answers the same again, ends the session, and frees its parts', a
   t.is((await progress(api, sessionId)).body.status, 'ABORTED');
 });
 
-test('parallel aborts give one answer and leave one entry', async (t) => {
+test('concurrent aborts return one response and leave one audit entry', async (t) => {
   const { sql, vault } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 3);
@@ -259,7 +260,7 @@ test('parallel aborts give one answer and leave one entry', async (t) => {
   t.deepEqual(entries, [{ action: 'upload.created' }, { action: 'upload.aborted' }]);
 });
 
-test('a completed session cannot be aborted', async (t) => {
+test('a completed upload session cannot be aborted', async (t) => {
   const api = await createApi(t.context.vault);
   const { sessionId, fileKey } = await upload(t, api, bytesOf(3));
   const { status, body } = await abort(api, sessionId);
@@ -268,7 +269,7 @@ test('a completed session cannot be aborted', async (t) => {
   t.like((await progress(api, sessionId)).body, { status: 'COMPLETED', fileKey });
 });
 
-test('without the scope for uploads every route is forbidden', async (t) => {
+test('every route is forbidden without the scope for uploads', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['documents:write'] });

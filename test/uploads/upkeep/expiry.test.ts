@@ -35,11 +35,11 @@ test.after.always((t) => t.context.stop());
 
 const nothing = { expiredSessions: 0, removedFiles: 0, removedSessions: 0 };
 
-/** Lets the sessions of a user end a moment ago. */
+/** Makes the open upload sessions of a user expire now. */
 const end = ({ sql }: MaintenanceVault, { caller }: Api) =>
   sql('update upload_sessions set expires_at = now() where user_id = $1', [caller.userId]);
 
-/** Lets time pass for what a user has completed. */
+/** Sets the age of a user's completed uploads. */
 const age = ({ sql }: MaintenanceVault, { caller }: Api, interval: string) =>
   sql(
     `update upload_sessions set completed_at = now() - $2::interval
@@ -52,41 +52,38 @@ const statesOf = async ({ sql }: MaintenanceVault, { caller }: Api) =>
     await sql('select status from upload_sessions where user_id = $1 order by id', [caller.userId])
   ).map(({ status }) => status);
 
-test.serial(
-  'a session past its end expires: its parts go, one entry says so, others stay',
-  async (t) => {
-    const { vault, sql, counts, untilDone } = t.context;
-    const [api, other] = [await createApi(vault), await createApi(vault)];
-    const sessionId = await openSession(t, api, 7);
-    await putPart(api, sessionId, 1, bytesOf(7));
-    const living = await openSession(t, other, 3);
-    await end(t.context, api);
+test.serial('an overdue upload session expires with its parts and leaves an entry', async (t) => {
+  const { vault, sql, counts, untilDone } = t.context;
+  const [api, other] = [await createApi(vault), await createApi(vault)];
+  const sessionId = await openSession(t, api, 7);
+  await putPart(api, sessionId, 1, bytesOf(7));
+  const living = await openSession(t, other, 3);
+  await end(t.context, api);
 
-    t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 1 });
-    await untilDone();
-    const [row] = await sql('select storage_upload_id as id from upload_sessions where id = $1', [
-      living,
-    ]);
-    const store = await createObjectStore(vault.config.storage);
-    t.deepEqual((await listStore(store)).uploads, [row?.['id']]);
-    await store.close();
-    t.deepEqual(await statesOf(t.context, api), ['EXPIRED']);
-    t.deepEqual(await statesOf(t.context, other), ['IN_PROGRESS']);
-    const entries = await entriesOf(sql, { resource: sessionId });
-    t.deepEqual(
-      entries.map(({ action, seq }) => `${String(seq)} ${action}`),
-      ['1 upload.created', '2 upload.expired'],
-    );
-    t.like(entries[1], {
-      owner: api.caller.userId,
-      actor: { type: 'system', id: 'test-admin' },
-      data: { fileSize: 7, wasCompleted: false },
-    });
-    t.deepEqual(await counts('expire-uploads'), nothing);
-  },
-);
+  t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 1 });
+  await untilDone();
+  const [row] = await sql('select storage_upload_id as id from upload_sessions where id = $1', [
+    living,
+  ]);
+  const store = await createObjectStore(vault.config.storage);
+  t.deepEqual((await listStore(store)).uploads, [row?.['id']]);
+  await store.close();
+  t.deepEqual(await statesOf(t.context, api), ['EXPIRED']);
+  t.deepEqual(await statesOf(t.context, other), ['IN_PROGRESS']);
+  const entries = await entriesOf(sql, { resource: sessionId });
+  t.deepEqual(
+    entries.map(({ action, seq }) => `${String(seq)} ${action}`),
+    ['1 upload.created', '2 upload.expired'],
+  );
+  t.like(entries[1], {
+    owner: api.caller.userId,
+    actor: { type: 'system', id: 'test-admin' },
+    data: { fileSize: 7, wasCompleted: false },
+  });
+  t.deepEqual(await counts('expire-uploads'), nothing);
+});
 
-test.serial('an expired session answers as one past its end does', async (t) => {
+test.serial('an expired upload session responds as an overdue one does', async (t) => {
   const { vault, counts } = t.context;
   const api = await createApi(vault);
   const sessionId = await openSession(t, api, 3);
@@ -108,24 +105,21 @@ test.serial('an expired session answers as one past its end does', async (t) => 
   t.deepEqual((await abort(api, sessionId)).body, aborted.body);
 });
 
-test.serial(
-  'a session that another process let expire too early is expired here too',
-  async (t) => {
-    const { vault, sql } = t.context;
-    const api = await createApi(vault);
-    const sessionId = await openSession(t, api, 3);
-    await sql("update upload_sessions set status = 'EXPIRED' where id = $1", [sessionId]);
-    for (const answer of [
-      await putPart(api, sessionId, 1, bytesOf(3)),
-      await complete(api, sessionId),
-      await progress(api, sessionId),
-    ]) {
-      t.is(`${answer.status} ${String(answer.body.code)}`, '410 session_expired');
-    }
-  },
-);
+test.serial('an upload session that another process expired early is expired here', async (t) => {
+  const { vault, sql } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, 3);
+  await sql("update upload_sessions set status = 'EXPIRED' where id = $1", [sessionId]);
+  for (const answer of [
+    await putPart(api, sessionId, 1, bytesOf(3)),
+    await complete(api, sessionId),
+    await progress(api, sessionId),
+  ]) {
+    t.is(`${answer.status} ${String(answer.body.code)}`, '410 session_expired');
+  }
+});
 
-test.serial('sessions that ended a week ago are forgotten with their parts', async (t) => {
+test.serial('upload sessions that ended a week ago are removed with their parts', async (t) => {
   const { vault, sql, counts } = t.context;
   const api = await createApi(vault);
   const ids = [];
@@ -156,39 +150,37 @@ test.serial('sessions that ended a week ago are forgotten with their parts', asy
   t.deepEqual(parts.map(({ session_id }) => String(session_id)).sort(), ids.slice(2).sort());
 });
 
-test.serial(
-  'a completed upload that is no document after a day is removed with its object',
-  async (t) => {
-    const { vault, sql, counts, untilDone } = t.context;
-    const api = await createApi(vault);
-    const unused = await upload(t, api, bytesOf(5));
-    const pending = await storeDocument(t, api);
-    const sealed = await storeDocument(t, api);
-    t.is((await certify(api, sealed.id)).status, 200);
-    await age(t.context, api, '24 hours');
-    const young = await upload(t, api, bytesOf(5));
-    await sql(
-      "update upload_sessions set completed_at = now() - interval '23 hours 59 minutes' where id = $1",
-      [young.sessionId],
-    );
+test.serial('an upload without a document is removed with its object after a day', async (t) => {
+  const { vault, sql, counts, untilDone } = t.context;
+  const api = await createApi(vault);
+  const unused = await upload(t, api, bytesOf(5));
+  const pending = await storeDocument(t, api);
+  const sealed = await storeDocument(t, api);
+  t.is((await certify(api, sealed.id)).status, 200);
+  await age(t.context, api, '24 hours');
+  const young = await upload(t, api, bytesOf(5));
+  await sql(
+    `update upload_sessions
+      set completed_at = now() - interval '23 hours 59 minutes' where id = $1`,
+    [young.sessionId],
+  );
 
-    t.is((await createDocument(api, unused.fileKey)).status, 400, 'too late');
-    t.deepEqual(await counts('expire-uploads'), { ...nothing, removedFiles: 1 });
-    await untilDone();
-    t.false(await hasObject(vault, unused.fileKey));
-    for (const { fileKey } of [pending, sealed, young]) t.true(await hasObject(vault, fileKey));
-    t.is((await createDocument(api, young.fileKey)).status, 201);
-    const entries = await entriesOf(sql, { resource: unused.sessionId });
-    t.deepEqual(
-      entries.map(({ action, seq }) => `${String(seq)} ${action}`),
-      ['1 upload.created', '2 upload.completed', '3 upload.expired'],
-    );
-    t.like(entries[2], { owner: api.caller.userId, data: { fileSize: 5, wasCompleted: true } });
-    t.deepEqual(await counts('expire-uploads'), nothing);
-  },
-);
+  t.is((await createDocument(api, unused.fileKey)).status, 400, 'older than 24 hours');
+  t.deepEqual(await counts('expire-uploads'), { ...nothing, removedFiles: 1 });
+  await untilDone();
+  t.false(await hasObject(vault, unused.fileKey));
+  for (const { fileKey } of [pending, sealed, young]) t.true(await hasObject(vault, fileKey));
+  t.is((await createDocument(api, young.fileKey)).status, 201);
+  const entries = await entriesOf(sql, { resource: unused.sessionId });
+  t.deepEqual(
+    entries.map(({ action, seq }) => `${String(seq)} ${action}`),
+    ['1 upload.created', '2 upload.completed', '3 upload.expired'],
+  );
+  t.like(entries[2], { owner: api.caller.userId, data: { fileSize: 5, wasCompleted: true } });
+  t.deepEqual(await counts('expire-uploads'), nothing);
+});
 
-test.serial('while a document is being made of an upload, the upload stays', async (t) => {
+test.serial('an upload is kept while a document is being created from it', async (t) => {
   const { vault, sql, counts } = t.context;
   const api = await createApi(vault);
   const { fileKey, sessionId } = await upload(t, api, bytesOf(5));
@@ -199,9 +191,10 @@ test.serial('while a document is being made of an upload, the upload stays', asy
   await holder.query('select 1 from upload_sessions where id = $1 for update', [sessionId]);
   const making = createDocument(api, fileKey);
   await untilWaiting(vault, 1);
-  // The day ends after the upload was found and before it is held.
+  // The 24 hours end after the upload was found and before it is locked.
   await holder.query(
-    "update upload_sessions set completed_at = now() - interval '24 hours 1 second' where id = $1",
+    `update upload_sessions
+    set completed_at = now() - interval '24 hours 1 second' where id = $1`,
     [sessionId],
   );
   await holder.query('commit');
@@ -219,13 +212,17 @@ test.serial('while a document is being made of an upload, the upload stays', asy
   t.true(await hasObject(vault, fileKey));
 });
 
-test.serial('a document made between the look and the lock keeps its upload', async (t) => {
+test.serial('a document created before its unused upload is locked keeps the upload', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
   const kept = await upload(t, api, bytesOf(5));
   const gone = await upload(t, api, bytesOf(6));
   const { databases } = vault;
-  const db = await openDatabase({ url: databases.app, serviceUrl: databases.service, poolSize: 2 });
+  const db = await openDatabase({
+    url: databases.app,
+    serviceUrl: databases.service,
+    poolSize: 2,
+  });
   t.teardown(() => db.close());
   const removed = await db.asService(async (tx) => {
     const { ids, next } = await findUnused(tx, new Date(), { after: undefined, limit: 1_000 });
@@ -239,7 +236,7 @@ test.serial('a document made between the look and the lock keeps its upload', as
   t.false(ids.has(kept.sessionId));
 });
 
-test.serial('a session that is being completed does not expire', async (t) => {
+test.serial('an upload session that is being completed does not expire', async (t) => {
   const { vault, sql, counts } = t.context;
   const api = await createApi(vault);
   await openSession(t, api, 3);
@@ -255,7 +252,7 @@ test.serial('a session that is being completed does not expire', async (t) => {
   t.deepEqual(await counts('expire-uploads'), { ...nothing, expiredSessions: 1 });
 });
 
-test.serial('of completion and expiry exactly one wins', async (t) => {
+test.serial('exactly one of a concurrent completion and expiry succeeds', async (t) => {
   const { vault, sql, counts, untilDone } = t.context;
   const api = await createApi(vault);
   const outcomes = new Set<string>();

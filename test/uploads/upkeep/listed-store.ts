@@ -1,10 +1,13 @@
 import { markIdOf } from '../../../app/restore/marks/mark-key.ts';
 import type { ObjectStore } from '../../../app/storage/interface/object-store.ts';
 
-/** What a store holds of users: the ids of open uploads and the keys of objects, sorted. */
+/**
+ * Returns what a store holds besides marks: the ids of open uploads and the keys of objects,
+ * sorted.
+ */
 export async function listStore(
   store: ObjectStore,
-): Promise<{ uploads: string[]; objects: string[] }> {
+): Promise<{ readonly uploads: string[]; readonly objects: string[] }> {
   const uploads: string[] = [];
   const objects: string[] = [];
   for await (const { key, uploadId } of store.listUploads()) {

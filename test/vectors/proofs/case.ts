@@ -7,20 +7,26 @@ const Verdict = z.strictObject({
   signatureValid: z.boolean(),
 });
 
-/** Something to verify. It stands in `proof`, or byte for byte in `text` or `bytes`. */
+/** A file to verify, given by its members in `proof`, or byte for byte in `text` or `bytes`. */
 export const ProofCase = z.strictObject({
   name: z.string(),
   description: z.string(),
-  /** `malformed` is no proof at all: the vault answers 400, or 413 above 1 MiB. */
+  /**
+   * The verdict. `malformed` means no proof at all: the vault responds with 400, or 413 above 1
+   * MiB.
+   */
   expected: z.union([Verdict, z.literal('malformed')]),
-  /** The first thing wrong. */
+  /** The first defect that verification finds. */
   reason: z.custom<ProofDefect>((reason) => typeof reason === 'string').optional(),
   proof: z.unknown().optional(),
-  /** For what is no JSON, or not only in what it says. */
+  /** The file as text, if it is no JSON or if its exact spelling matters. */
   text: z.string().optional(),
-  /** Base64, for what is no text. */
+  /** The file in base64, if it is no text. */
   bytes: z.string().optional(),
-  /** In the text, or in the members of the proof, each `mark` stands for `text`, `times` over. */
+  /**
+   * Replacements in the text, or in the members of the proof: each `mark` stands for `text`,
+   * repeated `times` times.
+   */
   repeats: z
     .array(z.strictObject({ mark: z.string(), text: z.string(), times: z.int() }))
     .optional(),
@@ -28,7 +34,7 @@ export const ProofCase = z.strictObject({
 export type ProofCase = z.output<typeof ProofCase>;
 export type Repeat = NonNullable<ProofCase['repeats']>[number];
 
-/** What a file proof.json of this case holds. */
+/** Returns the bytes of the file proof.json of a case. */
 export function proofBytes({ proof, text, bytes, repeats = [] }: ProofCase): Buffer {
   if (bytes !== undefined) return Buffer.from(bytes, 'base64');
   if (text !== undefined) return Buffer.from(repeat(text, repeats));

@@ -9,7 +9,7 @@ const CorpusKeys = z.strictObject({
   unknown: z.array(PublicKey),
 });
 
-/** The proofs with the verdict that each deserves, and the keys they are judged by. */
+/** Reads the proofs with their expected verdicts, and the keys to verify them with. */
 export async function readCorpus() {
   return {
     cases: await readVectors('proofs/cases.json', z.array(ProofCase)),

@@ -7,7 +7,7 @@ const notCanonical = wrongHash('not_canonical');
 const notAnEntry = wrongHash('not_an_entry');
 const otherId = wrongHash('id_mismatch');
 
-/** Rightly hashed and signed by a trusted key, whatever the text. */
+/** Creates a case whose text, whatever it is, has a right hash and a trusted key's signature. */
 function signed(
   name: string,
   description: string,
@@ -21,7 +21,7 @@ function withData(data: object): string {
   return canonical({ ...entry, data });
 }
 
-/** The entry with this in place of its data. */
+/** Returns the entry's text with this text in place of its data. */
 function withDataText(data: string): string {
   return canonical({ ...entry, data: null }).replace('"data":null', () => `"data":${data}`);
 }
@@ -38,7 +38,7 @@ const escapes = withData({ t: '\b\t\n\f\r\0\u001f"\\/\u007f\u2028\u2029' });
 const composed = withData({ name: 'Gr\u00f6\u00dfe \u212b' });
 const decomposed = withData({ name: 'Gro\u0308\u00dfe \u00c5' });
 
-/** Texts that say the same in another form, or something else than an entry does. */
+/** Entries in a form other than the canonical one, and texts that are no entry. */
 export const entryCases: ProofCase[] = [
   signed('indented', 'White space between members', JSON.stringify(entry, null, 1)),
   signed('space', 'A space after a colon', text.replace(':', ': ')),

@@ -17,7 +17,7 @@ function value(name: string, description: string, proof: unknown): ProofCase {
   return { name: `file-${name}`, description, ...malformed, proof };
 }
 
-/** The same proof in other JSON, and JSON that is no proof. */
+/** A proof in various forms of JSON, and JSON that is no proof. */
 export const fileCases: ProofCase[] = [
   { name: 'valid', description: 'A proof as the vault makes it', ...valid, proof },
   {

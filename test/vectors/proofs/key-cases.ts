@@ -11,7 +11,7 @@ const mismatch = wrongSignature('key_id_mismatch');
 const untrusted = wrongSignature('key_untrusted');
 const invalid = wrongSignature('signature_invalid');
 
-/** The valid proof under another key, which has its own id unless said. */
+/** Creates a case of the valid proof with another public key, whose own id it has by default. */
 function withKey(
   name: string,
   description: string,
@@ -19,7 +19,7 @@ function withKey(
   {
     keyId = keyIdOf(publicKey),
     signature = Buffer.from(proof.hsmSignature, 'base64'),
-  }: { keyId?: string; signature?: Uint8Array } = {},
+  }: { readonly keyId?: string; readonly signature?: Uint8Array } = {},
   expected: Pick<ProofCase, 'expected' | 'reason'> = untrusted,
 ): ProofCase {
   return {
@@ -58,7 +58,7 @@ function spki(prefix: string, point: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(prefix, 'hex'), point]);
 }
 
-/** The modulus is any number: nobody has its factors, and nobody needs them. */
+/** Returns an RSA key with an arbitrary modulus, whose factors nobody knows or needs. */
 function rsaKey(bytes: number): Buffer {
   const modulus = Buffer.alloc(bytes, 0xa5).toString('base64url');
   const key = createPublicKey({ key: { kty: 'RSA', n: modulus, e: 'AQAB' }, format: 'jwk' });
@@ -68,7 +68,7 @@ function rsaKey(bytes: number): Buffer {
 const options = { prehash: false, lowS: true, format: 'der' } as const;
 const digest = sha3_256(Buffer.from(text));
 
-/** Proofs whose key is not the one that it should be. */
+/** Proofs with a wrong or untrusted key. */
 export const keyCases: ProofCase[] = [
   by('unknown', 'Rightly signed by a key that nobody vouches for', keys.unknown, undefined),
   by('token', 'Rightly signed by a key that the vault has for tokens', keys.token, undefined),

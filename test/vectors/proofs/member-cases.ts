@@ -13,7 +13,7 @@ const members = [
 type Member = (typeof members)[number];
 type Expected = Pick<ProofCase, 'expected' | 'reason'>;
 
-/** What is found out when a member is well-formed and wrong. */
+/** The defect that is found in a well-formed but wrong member. */
 const found: Record<Member, Expected> = {
   id: wrongHash('id_mismatch'),
   entryCanonical: wrongBoth('hash_mismatch'),
@@ -96,7 +96,9 @@ function withoutLastByte(base64: string): string {
   return Buffer.from(base64, 'base64').subarray(0, -1).toString('base64');
 }
 
-/** Every member of a valid proof changed in every way. */
+/**
+ * Cases in which one member of a valid proof is changed, for every member and every kind of change.
+ */
 export const memberCases: ProofCase[] = members.flatMap((member) => [
   {
     name: `${member}-missing`,

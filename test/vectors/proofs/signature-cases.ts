@@ -30,7 +30,7 @@ function tagged(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.of(tag, content.length), content]);
 }
 
-/** As DER has it, with a zero byte where the first bit is set. */
+/** Encodes an integer in DER, with a zero byte in front if the first bit is set. */
 function integer(value: bigint): Buffer {
   const digits = value.toString(16);
   const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
@@ -45,7 +45,7 @@ const content = der.subarray(2);
 const base64 = proof.hsmSignature;
 const firstLine = base64.slice(0, 64);
 
-/** What is no signature of the entry by its key, or not in its one form. */
+/** Texts that are no signature of the entry by its key, or not in the canonical form of one. */
 export const signatureCases: ProofCase[] = [
   withSignature('low-s', 's below half of the order', sequence(integer(r), integer(s)), valid),
   withSignature('high-s', 'The twin with a high s', sequence(integer(r), integer(n - s)), valid),
@@ -193,7 +193,7 @@ function signed(digest: Buffer): Buffer {
   return sign(digest, keys.first);
 }
 
-/** Sets the last bit before the padding, which is none of a byte's. */
+/** Sets the last bit before the padding, which belongs to no byte. */
 function strayBits(base64: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
   return base64.replace(/(.)(=+)$/, (_, last: string, padding: string) => {

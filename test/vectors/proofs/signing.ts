@@ -3,13 +3,13 @@ import { p256 } from '@noble/curves/nist.js';
 import canonicalize from 'canonicalize';
 import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
 
-/** SubjectPublicKeyInfo of P-256 up to the point (RFC 5480 §2). */
+/** SubjectPublicKeyInfo of P-256 without the point (RFC 5480 §2). */
 const spkiPrefix = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex');
 
-/** A key pair that everybody knows. */
+/** A key pair of the corpus. Its private key is public. */
 export interface CorpusKey {
   readonly secret: Uint8Array;
-  /** SubjectPublicKeyInfo, DER, base64. */
+  /** The public key as SubjectPublicKeyInfo, DER, in base64. */
   readonly publicKey: string;
   readonly keyId: string;
 }
@@ -54,14 +54,14 @@ export const entry = {
   salt: hash('sha256', 'salt', 'base64'),
 };
 
-/** The RFC 8785 form. */
+/** Returns the canonical form (RFC 8785) of a value. */
 export function canonical(value: unknown): string {
   const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('no JSON');
+  if (text === undefined) throw new TypeError('the value has no JSON form');
   return text;
 }
 
-/** A proof of this text, whatever it is, rightly hashed and signed. */
+/** Creates a proof with a right hash and signature of this text, whatever it is. */
 export function prove(entryCanonical: string, key = keys.first, proofId = id): AuditProof {
   return {
     id: proofId,
@@ -73,7 +73,7 @@ export function prove(entryCanonical: string, key = keys.first, proofId = id): A
   };
 }
 
-/** DER of the signature that RFC 6979 derives, always the same, with a low s. */
+/** Returns the DER form of the deterministic signature (RFC 6979) with a low s. */
 export function sign(digest: Uint8Array, { secret }: CorpusKey): Buffer {
   return Buffer.from(p256.sign(digest, secret, { prehash: false, lowS: true, format: 'der' }));
 }
@@ -81,7 +81,7 @@ export function sign(digest: Uint8Array, { secret }: CorpusKey): Buffer {
 export const proof = prove(canonical(entry));
 
 const otherId = '01890a5e-0b1c-7f2d-8a3e-4c5d6e7f8091';
-/** Another valid one, by the second key. */
+/** Another valid proof, signed by the second key. */
 export const otherProof = prove(
   canonical({ ...entry, id: otherId, seq: 3, action: 'document.shared', data: {} }),
   keys.second,

@@ -4,17 +4,17 @@ import { canonical, entry, proof, prove } from './signing.ts';
 const maxBytes = 65_536;
 const mark = '<';
 
-/** An entry whose data holds one letter as often as it takes, signed. */
+/** Creates a case of a signed entry whose data repeats one letter until the entry has this size. */
 function padded(
   name: string,
   description: string,
-  { letter, bytes }: { letter: string; bytes: number },
+  { letter, bytes }: { readonly letter: string; readonly bytes: number },
   expected: Pick<ProofCase, 'expected' | 'reason'>,
 ): ProofCase {
   const template = canonical({ ...entry, data: { t: mark } });
   const room = bytes - Buffer.byteLength(template.replace(mark, ''));
   const size = Buffer.byteLength(letter);
-  // What is left over when the letter does not fit.
+  // Fills the bytes that remain if the letter's size does not divide the room.
   const filled = template.replace(mark, mark + 'x'.repeat(room % size));
   return signed(
     name,
@@ -25,7 +25,7 @@ function padded(
   );
 }
 
-/** Signed as the whole that the marks make of it. */
+/** Creates a case whose signature covers the text with all marks replaced. */
 function signed(
   name: string,
   description: string,
@@ -52,7 +52,7 @@ function nested(open: string, close: string, times: number): Repeat[] {
 
 const deepData = canonical({ ...entry, data: null }).replace('null', () => '<0>');
 
-/** Inputs that are large, or of many parts. */
+/** Inputs that are large or have many parts. */
 export const sizeCases: ProofCase[] = [
   padded(
     'largest',

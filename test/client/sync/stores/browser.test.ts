@@ -12,7 +12,7 @@ import { impatient } from '../devices.ts';
 const vault = await startReadyVault();
 test.after.always(() => vault.stop());
 
-/** A user with a browser, whose connection and whose tab may go away, and a phone. */
+/** Creates a user with a phone and a browser whose connection and tab may go away. */
 async function createBrowserUser() {
   const network = { isOnline: true };
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -39,7 +39,7 @@ async function createBrowserUser() {
   return { name, masterKey, network, phone, openTab };
 }
 
-test('what a browser did offline is there after its tab is opened anew, and reaches other devices', async (t) => {
+test('offline changes of a browser survive its tab and reach other devices', async (t) => {
   const { network, phone, openTab } = await createBrowserUser();
   const first = await openTab();
   const shared = await first.objects.create({ data: { title: 'Lease', rent: 900 } });
@@ -70,7 +70,7 @@ test('what a browser did offline is there after its tab is opened anew, and reac
   third.close();
 });
 
-test('a browser keeps ciphertext only, and nothing of it once it is told to forget', async (t) => {
+test('a browser stores only ciphertext, and nothing of it after forget', async (t) => {
   const { name, masterKey, openTab } = await createBrowserUser();
   const first = await openTab();
   const id = await first.objects.create({ data: { title: 'Lease of 2027' }, objectType: 'note' });

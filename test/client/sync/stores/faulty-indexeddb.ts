@@ -7,7 +7,7 @@ interface FakeObjectStore {
 
 type Fault = (store: FakeObjectStore, put: () => unknown) => unknown;
 
-/** What a browser does to a put, as fake-indexeddb's own means let it be done. */
+/** Faults of a browser at a put, made by means of fake-indexeddb. */
 export const faults = {
   abort(store, put) {
     const request = put();
@@ -29,7 +29,7 @@ export const faults = {
   },
 } satisfies Record<string, Fault>;
 
-/** The second put from now on goes wrong. */
+/** Makes the second put from now on fail. */
 export function failSecondPut(fault: Fault): void {
   const { put } = IDBObjectStore.prototype;
   let puts = 0;
@@ -47,7 +47,7 @@ export interface BegunTransaction {
   readonly durability: string | undefined;
 }
 
-/** The transactions that begin until `act` has ended. */
+/** Returns the transactions that begin until `act` has ended. */
 export async function watchTransactions(act: () => Promise<unknown>): Promise<BegunTransaction[]> {
   const { transaction } = IDBDatabase.prototype;
   const begun: BegunTransaction[] = [];

@@ -23,7 +23,7 @@ const change = (baseVersion: number, before: object, delta: object): QueuedWrite
   changedAt: 1,
 });
 
-test('changes that were not sent become one, and one that may have been sent never changes', (t) => {
+test('unsent changes merge into one; one that may have been sent never changes', (t) => {
   const one = queueChange(objectOf(1, { a: 1, b: 1 }), { a: 2, b: 1 }, 1);
   const two = queueChange(one, { a: 3, b: 2 }, 2);
   t.like(two.queue, [{ baseVersion: 1, delta: { a: 3, b: 2 }, changedAt: 2 }]);
@@ -35,7 +35,7 @@ test('changes that were not sent become one, and one that may have been sent nev
   t.like(after.queue[1], { before: { a: 2, b: 1 }, delta: { a: 3 } });
 });
 
-test('a write is based on the newest version only if others changed nothing of what it changes', (t) => {
+test('a write moves to the newest version only if others left its fields alone', (t) => {
   const [apart, touched] = [
     change(1, { a: 1, b: 1 }, { b: 2 }),
     change(1, { a: 1, b: 1 }, { a: 2 }),
@@ -46,7 +46,7 @@ test('a write is based on the newest version only if others changed nothing of w
   t.deepEqual(rebaseQueue(objectOf(2, { a: 9, b: 1 }, fixed)).queue, [fixed]);
 });
 
-test('what an earlier write hides from whoever makes a change does not count as seen', (t) => {
+test('a value hidden by an earlier write does not count as seen', (t) => {
   const hiding = change(1, { a: 1, b: 1 }, { a: 2 });
   const open = change(2, { a: 2, b: 1 }, { b: 2 });
   const object = objectOf(2, { a: 9, b: 1 }, hiding, open);
@@ -56,7 +56,7 @@ test('what an earlier write hides from whoever makes a change does not count as 
   t.like(queueRemoval(object, 2).queue[1], { kind: 'remove', baseVersion: 1 });
 });
 
-test('a write in between that hides nothing does not make what an earlier one hides seen', (t) => {
+test('a write in between does not make a value hidden by an earlier one count as seen', (t) => {
   const hiding = change(1, { a: 1, b: 1 }, { a: 2 });
   const between = { ...change(2, { a: 2, b: 1 }, { b: 2 }), request };
   const object = objectOf(2, { a: 9, b: 1 }, hiding, between);

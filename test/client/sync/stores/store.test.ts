@@ -11,7 +11,7 @@ import type { SavedChanges, SavedState, SyncStore } from '../../../../client/syn
 import type { StoredObject } from '../../../../client/sync/stores/stored-object.ts';
 import { objectOf } from './stored-objects.ts';
 
-/** A place that a store keeps things in; each client opens it and closes it again. */
+/** A place that holds a store; each client opens it and closes it again. */
 type Place = () => Promise<{ store: SyncStore; close(): void | Promise<void> }>;
 
 const places: Record<string, () => Promise<Place>> = {
@@ -35,7 +35,7 @@ const places: Record<string, () => Promise<Place>> = {
   },
 };
 
-/** What the next client does there and finds. */
+/** Opens the place as the next client does, returns what it finds, and saves changes. */
 async function visit(place: Place, ...all: SavedChanges[]): Promise<SavedState> {
   const { store, close } = await place();
   try {
@@ -50,7 +50,7 @@ async function visit(place: Place, ...all: SavedChanges[]): Promise<SavedState> 
 const nothing = { objects: [], forgotten: [] };
 
 for (const [kind, createPlace] of Object.entries(places)) {
-  test(`${kind}: what was saved is there for the next client, and what was forgotten is not`, async (t) => {
+  test(`${kind}: the next client finds saved objects, and no forgotten ones`, async (t) => {
     const place = await createPlace();
     const [one, other] = [objectOf('one'), objectOf('other')];
     const first = { objects: [one, other], forgotten: [], cursor: '7' };
@@ -61,7 +61,7 @@ for (const [kind, createPlace] of Object.entries(places)) {
     t.deepEqual(await visit(place), { objects: [newer], cursor: '7' });
   });
 
-  test(`${kind}: the cursor stays until it is moved, and null takes it away`, async (t) => {
+  test(`${kind}: the cursor stays until it is replaced, and null removes it`, async (t) => {
     const place = await createPlace();
     await visit(place, { ...nothing, cursor: '7' }, nothing);
     t.is((await visit(place, { ...nothing, cursor: '8' })).cursor, '7');
@@ -69,7 +69,7 @@ for (const [kind, createPlace] of Object.entries(places)) {
     t.is((await visit(place)).cursor, undefined);
   });
 
-  test(`${kind}: objects stay in the order in which they came, over all clients`, async (t) => {
+  test(`${kind}: objects keep their order of arrival across clients`, async (t) => {
     const place = await createPlace();
     const [first, second] = [objectOf('first'), objectOf('second')];
     const others = Array.from({ length: 20 }, (_, n) => objectOf(`${n}`));
@@ -85,7 +85,7 @@ for (const [kind, createPlace] of Object.entries(places)) {
     );
   });
 
-  test(`${kind}: an object comes back with all that is queued, as it was saved`, async (t) => {
+  test(`${kind}: an object comes back with its whole queue, as it was saved`, async (t) => {
     const place = await createPlace();
     const request = { id: randomUUID(), changedAt: 5 };
     const refusal = { code: 'data_too_large', message: 'Too large.' };

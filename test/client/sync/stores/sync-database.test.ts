@@ -14,7 +14,7 @@ import type { StoredObject } from '../../../../client/sync/stores/stored-object.
 import { failSecondPut, faults, watchTransactions } from './faulty-indexeddb.ts';
 import { objectOf } from './stored-objects.ts';
 
-// Tests that change what the browser has run one after the other, before all others.
+// Tests that change the browser's globals are serial and run before all others.
 
 const createPlace = () => ({ name: randomUUID(), masterKey: randomBytes(32) });
 
@@ -29,7 +29,7 @@ async function load(place: SyncDatabaseOptions): Promise<readonly StoredObject[]
   }
 }
 
-/** An open store that has saved these. */
+/** Opens a store that has saved these objects. */
 async function openWith(place: SyncDatabaseOptions, ...objects: StoredObject[]) {
   const store = await openSyncDatabase(place);
   await store.load();
@@ -47,7 +47,7 @@ for (const [fault, code] of [
   ['fullAtRequest', 'store_full'],
   ['abort', 'store_unavailable'],
 ] as const) {
-  test.serial(`a save that breaks off in the middle leaves nothing: ${fault}`, async (t) => {
+  test.serial(`a save that breaks halfway leaves nothing: ${fault}`, async (t) => {
     const place = createPlace();
     const [kept, lost, later] = [objectOf('kept'), objectOf('lost'), objectOf('later')];
     const store = await openWith(place, kept);
@@ -61,7 +61,7 @@ for (const [fault, code] of [
   });
 }
 
-test.serial('a save resolves only once the browser says that it is on the disk', async (t) => {
+test.serial('a save resolves only once the browser reports the data on disk', async (t) => {
   const begun = await watchTransactions(async () => {
     const store = await openWith(createPlace(), objectOf('one'));
     store.close();
@@ -71,17 +71,20 @@ test.serial('a save resolves only once the browser says that it is on the disk',
   t.true(writing.every(({ durability }) => durability === 'strict'));
 });
 
-test.serial('what the browser closed can be opened again with all that was saved', async (t) => {
-  const place = createPlace();
-  const one = objectOf('one');
-  const store = await openWith(place, one);
-  const begun = await watchTransactions(() => store.load());
-  for (const { database } of begun) forceCloseDatabase(database);
-  await t.throwsAsync(store.save(saving(objectOf('two'))), { code: 'store_closed' });
-  t.deepEqual(await load(place), [one]);
-});
+test.serial(
+  'a store that the browser closed can be opened again with all saved objects',
+  async (t) => {
+    const place = createPlace();
+    const one = objectOf('one');
+    const store = await openWith(place, one);
+    const begun = await watchTransactions(() => store.load());
+    for (const { database } of begun) forceCloseDatabase(database);
+    await t.throwsAsync(store.save(saving(objectOf('two'))), { code: 'store_closed' });
+    t.deepEqual(await load(place), [one]);
+  },
+);
 
-test.serial('without Web Locks the last client has the store, and no other saves', async (t) => {
+test.serial('without Web Locks the last client has the store, and no other can save', async (t) => {
   const locks = Object.getOwnPropertyDescriptor(Navigator.prototype, 'locks') ?? {};
   Object.defineProperty(Navigator.prototype, 'locks', { value: undefined, configurable: true });
   try {
@@ -101,7 +104,7 @@ test.serial('without Web Locks the last client has the store, and no other saves
   }
 });
 
-test.serial('a browser without IndexedDB is told from a store in use', async (t) => {
+test.serial('a missing IndexedDB and a store in use are different errors', async (t) => {
   const found = Object.getOwnPropertyDescriptor(globalThis, 'indexedDB') ?? {};
   Reflect.deleteProperty(globalThis, 'indexedDB');
   try {
@@ -112,7 +115,7 @@ test.serial('a browser without IndexedDB is told from a store in use', async (t)
   }
 });
 
-test('a save of what cannot be kept leaves nothing of it', async (t) => {
+test('a save with a value that cannot be stored leaves nothing of it', async (t) => {
   const place = createPlace();
   const store = await openWith(place);
   const odd = { ...objectOf('odd'), server: { version: 1, data: { odd: () => {} } } };
@@ -123,7 +126,7 @@ test('a save of what cannot be kept leaves nothing of it', async (t) => {
   store.close();
 });
 
-test('two tabs never hold one store: the second waits, and is refused if the first stays', async (t) => {
+test('two tabs never hold one store: the second waits, or is refused in time', async (t) => {
   const place = createPlace();
   const [one, two] = [objectOf('one'), objectOf('two')];
   const first = await openWith(place, one);
@@ -142,7 +145,7 @@ test('two tabs never hold one store: the second waits, and is refused if the fir
   second.close();
 });
 
-test('who has the store by a stolen lock has it alone', async (t) => {
+test('a client that stole the lock has the store to itself', async (t) => {
   const place = createPlace();
   const one = objectOf('one');
   const first = await openWith(place, one);
@@ -164,7 +167,7 @@ test('the store of another user is refused and left alone, and free for its own'
   t.deepEqual(await load({ ...foreign, name: randomUUID() }), []);
 });
 
-test('after a rekey the store opens by the new master key, and no more by the old one', async (t) => {
+test('after a rekey the store opens by the new master key only', async (t) => {
   const { name, masterKey } = createPlace();
   const one = objectOf('one');
   (await openWith({ name, masterKey }, one)).close();
@@ -174,7 +177,7 @@ test('after a rekey the store opens by the new master key, and no more by the ol
   await t.throwsAsync(load({ name, masterKey }), { code: 'store_of_another_user' });
 });
 
-test('a store gives way to a newer version of it, with all that was saved', async (t) => {
+test('a store gives way to a newer format version, with all saved objects', async (t) => {
   const place = createPlace();
   const one = objectOf('one');
   const store = await openWith(place, one);
@@ -185,7 +188,7 @@ test('a store gives way to a newer version of it, with all that was saved', asyn
   await t.throwsAsync(openSyncDatabase(place), { code: 'store_newer' });
 });
 
-test('a store that is forgotten is gone, and who had it open saves nothing more', async (t) => {
+test('a forgotten store is gone, and a client that had it open can save no more', async (t) => {
   const place = createPlace();
   const store = await openWith(place, objectOf('one'));
   await forgetSyncDatabase(place.name);
@@ -195,7 +198,7 @@ test('a store that is forgotten is gone, and who had it open saves nothing more'
   await forgetSyncDatabase(place.name);
 });
 
-test('what has begun to be saved is saved, whoever makes a newer version meanwhile', async (t) => {
+test('a save that has begun completes before a newer format version takes over', async (t) => {
   const place = createPlace();
   const store = await openWith(place);
   const one = objectOf('one');
@@ -206,7 +209,7 @@ test('what has begun to be saved is saved, whoever makes a newer version meanwhi
   newer.close();
 });
 
-test('tabs that do not let go are told of, and a deletion is done once they do', async (t) => {
+test('a tab that keeps the database open is reported, and deletion follows later', async (t) => {
   const place = createPlace();
   const store = await openWith(place, objectOf('one'));
   store.close();
@@ -225,7 +228,7 @@ test('tabs that do not let go are told of, and a deletion is done once they do',
   await deleteDB(place.name);
 });
 
-test('a damaged store is refused and left alone: there may be changes in it', async (t) => {
+test('a damaged store is refused and left alone, since it may hold changes', async (t) => {
   for (const damage of [
     { ordinal: 0, object: { objectId: 'none' } },
     { object: objectOf('x') },
@@ -241,7 +244,7 @@ test('a damaged store is refused and left alone: there may be changes in it', as
   }
 });
 
-test('a database that is no store is refused and left alone', async (t) => {
+test('a database of another application is refused and left alone', async (t) => {
   const place = createPlace();
   const other = await openDB(place.name, 1, {
     upgrade: (database) => void database.createObjectStore('theirs'),

@@ -31,7 +31,7 @@ test('nobody else on the machine may read the file, and nothing is left beside i
   t.deepEqual(await readdir(dirname(path)), ['objects']);
 });
 
-test('a crash in the middle of a save leaves all of it or nothing, and what comes next counts', async (t) => {
+test('a crash during a save leaves all of it or nothing, and the next save works', async (t) => {
   const path = await temporaryPath();
   const [first, second, third] = [objectOf('first'), objectOf('second'), objectOf('third')];
   await save(path, { objects: [first], forgotten: [] });
@@ -49,7 +49,7 @@ test('a crash in the middle of a save leaves all of it or nothing, and what come
   }
 });
 
-test('a damaged file is refused and left alone: there may be changes in it', async (t) => {
+test('a damaged file is refused and left alone, since it may hold changes', async (t) => {
   const path = await temporaryPath();
   for (const text of ['{}\n', 'no json\n', '{"objects":[1],"forgotten":[]}\n']) {
     await writeFile(path, text);
@@ -66,7 +66,7 @@ test('two clients never hold one file, and each leaves it for the next', async (
   t.deepEqual((await load(path)).objects, []);
 });
 
-test('the file is written anew when most of it is old', async (t) => {
+test('the file is rewritten when most of it is outdated', async (t) => {
   const path = await temporaryPath();
   const objectId = randomUUID();
   const text = 'x'.repeat(100_000);
@@ -76,7 +76,7 @@ test('the file is written anew when most of it is old', async (t) => {
   t.deepEqual((await load(path)).objects, saves.slice(-1));
 });
 
-test('a client that has let go of the file writes nothing more, and what it had begun is there', async (t) => {
+test('a closed client completes its save in progress and writes nothing more', async (t) => {
   const path = await temporaryPath();
   const first = await openSyncFile(path);
   await first.load();
@@ -93,7 +93,7 @@ test('a client that has let go of the file writes nothing more, and what it had 
 });
 
 (mayMount ? test : test.skip)(
-  'a full disk refuses a save, keeps the earlier ones, and takes the next where it has room',
+  'a full disk refuses a save, keeps the earlier ones, and accepts the next that fits',
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'sync-'));
     await mountTmpfs(directory, '256k');

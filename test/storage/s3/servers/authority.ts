@@ -6,15 +6,18 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface Certificate {
-  cert: Buffer;
-  key: Buffer;
+  readonly cert: Buffer;
+  readonly key: Buffer;
 }
 
-/** A certificate authority that nobody knows. */
+/** A certificate authority that no system trusts by default. */
 export interface Authority {
-  /** Its own certificate, PEM. */
-  certFile: string;
-  /** @param name a subjectAltName, such as `IP:127.0.0.1`. */
+  /** Path of the authority's own certificate as PEM. */
+  readonly certFile: string;
+  /**
+   * Issues a certificate.
+   * @param name A subjectAltName, such as `IP:127.0.0.1`.
+   */
   issue(name: string): Promise<Certificate>;
 }
 

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a server on which bytes can be under way for any time, whatever becomes of who sent them. */
+/** A proxy to a server that can hold bytes for any time, even after the client has disconnected. */
 export interface HoldingLine extends AsyncDisposable {
-  /** Leads to the server. */
+  /** URL of the proxy. */
   readonly url: string;
-  /** Of the next connection that sends more than this, the rest is held. */
+  /** Holds what the next connection that sends more bytes than this sends from then on. */
   holdAfter(bytes: number): void;
-  /** What is held. */
+  /** Returns the held bytes. */
   held(): Buffer;
-  /** Lets what is held arrive. */
+  /** Sends the held bytes to the server. */
   release(): void;
 }
 
@@ -17,7 +17,9 @@ export async function startHoldingLine(serverUrl: string): Promise<HoldingLine> 
   const { hostname, port } = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let limit = Infinity;
-  let slow: { client: Socket; upstream: Socket; held: Buffer[] } | undefined;
+  let slow:
+    | { readonly client: Socket; readonly upstream: Socket; readonly held: Buffer[] }
+    | undefined;
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
@@ -51,7 +53,7 @@ export async function startHoldingLine(serverUrl: string): Promise<HoldingLine> 
     },
     held: () => Buffer.concat(slow?.held ?? []),
     release() {
-      // What the server answers goes nowhere, if nobody is there any more.
+      // The server's response is lost if the client has disconnected.
       slow?.upstream.write(Buffer.concat(slow.held.splice(0)));
     },
     async [Symbol.asyncDispose]() {

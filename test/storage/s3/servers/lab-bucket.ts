@@ -6,11 +6,12 @@ import { createS3Client, type S3Config } from '../../../../app/storage/s3/client
 
 function environment(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set: eval "$(test/labs/s3-lab up)"`);
+  if (value === undefined || value === '')
+    throw new Error(`${name} is not set: run eval "$(test/labs/s3-lab up)"`);
   return value;
 }
 
-/** The server that test/labs/s3-lab has started, with a bucket of its own. */
+/** Returns the configuration of a bucket on the server that test/labs/s3-lab started. */
 export function labConfig(bucket: string, checksums: S3Config['checksums']): S3Config {
   return {
     endpoint: environment('S3_ENDPOINT'),
@@ -23,7 +24,9 @@ export function labConfig(bucket: string, checksums: S3Config['checksums']): S3C
   };
 }
 
-/** The same server, that names the bucket by the host and not by the path. */
+/**
+ * Returns the configuration of a bucket named by the host instead of the path, on the same server.
+ */
 export function labVirtualHostConfig(bucket: string): S3Config {
   const endpoint = environment('S3_VIRTUAL_ENDPOINT');
   return { ...labConfig(bucket, 'when_supported'), endpoint, forcePathStyle: false };
@@ -31,7 +34,7 @@ export function labVirtualHostConfig(bucket: string): S3Config {
 
 export async function createLabBucket(
   config: S3Config,
-  { versioned }: { versioned: boolean },
+  { versioned }: { readonly versioned: boolean },
 ): Promise<StoreConfig> {
   const client = createS3Client(config);
   await client.send(new CreateBucketCommand({ Bucket: config.bucket }));
@@ -41,7 +44,7 @@ export async function createLabBucket(
       new PutBucketVersioningCommand({ Bucket: config.bucket, VersioningConfiguration }),
     );
   }
-  // A busy server takes its time over a new one.
+  // A busy server needs time for a new bucket.
   const answers = () =>
     assertBucket(client, config.bucket).then(
       () => true,

@@ -4,20 +4,20 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
 
 export interface Line extends AsyncDisposable {
-  /** `127.0.0.1:<port>`, which leads to the server. */
+  /** `127.0.0.1:<port>` of the proxy. */
   readonly host: string;
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   count(): number;
 }
 
 export interface LineOptions {
-  /** What the bytes to the server pass through. */
-  filter?: () => Duplex;
-  /** Speaks TLS with the client. */
-  tls?: TlsOptions;
+  /** Creates a stream through which the bytes to the server pass. */
+  readonly filter?: () => Duplex;
+  /** Makes the proxy use TLS with the client. */
+  readonly tls?: TlsOptions;
 }
 
-/** A way of a test's own to the server. */
+/** Starts a test's own TCP proxy to the server. */
 export async function startLine(
   endpoint: string,
   { filter, tls }: LineOptions = {},
@@ -27,7 +27,7 @@ export async function startLine(
   function join(client: Socket): void {
     const upstream = connect(Number(port), hostname);
     open.add(client);
-    (filter ? client.pipe(filter()) : client).pipe(upstream).pipe(client);
+    (filter === undefined ? client : client.pipe(filter())).pipe(upstream).pipe(client);
     for (const end of [client, upstream]) {
       end.on('error', () => {});
       end.on('close', () => {
@@ -37,7 +37,7 @@ export async function startLine(
       });
     }
   }
-  const server: Server = tls ? createTlsServer(tls, join) : createServer(join);
+  const server: Server = tls === undefined ? createServer(join) : createTlsServer(tls, join);
   server.on('tlsClientError', () => {});
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {

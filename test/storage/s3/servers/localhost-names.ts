@@ -3,8 +3,8 @@ import dns from 'node:dns';
 const { lookup } = dns;
 
 /**
- * Makes names under `localhost` resolve to this machine, as RFC 6761 has it and many systems don't.
- * Returns the names that are asked for from now on.
+ * Makes names under `localhost` resolve to this machine, as RFC 6761 requires and many systems do
+ * not. Returns the set of names looked up from now on.
  */
 export function resolveLocalhostNames(): Set<string> {
   const asked = new Set<string>();

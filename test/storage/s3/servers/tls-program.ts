@@ -4,7 +4,7 @@ import { StorageError } from '../../../../app/storage/interface/storage-error.ts
 import { partBytes, testBytes } from '../../../support/documents/bytes.ts';
 import { readObject, storeObject } from '../../../support/documents/stored.ts';
 
-// Stores, reads and hashes an object in the store of argv[2], and prints how that went.
+// Stores, reads and hashes an object in the store of argv[2], and prints the outcome.
 const config = JSON.parse(process.argv[2] as string) as StoreConfig;
 const store = await createObjectStore(config);
 const hasher = createObjectHasher(config, { concurrency: 1 });

@@ -1,0 +1,87 @@
+import test from 'ava';
+import { boundaryProblems, devProblems } from './rules/boundaries.ts';
+import { folderCycles } from './rules/folder-cycles.ts';
+import { readSources, type SourceFile } from './source/sources.ts';
+
+const sources = readSources();
+
+for (const top of ['app/dev', 'signer', 'client']) {
+  test(`no folders of ${top} import each other in a circle`, (t) => {
+    t.deepEqual(folderCycles(sources, top), []);
+  });
+}
+
+test('folders that import each other in a circle are found and named', (t) => {
+  const files: readonly SourceFile[] = [
+    { path: 'client/main.ts', text: "import './login/a.ts';" },
+    { path: 'client/login/a.ts', text: "import '../http/b.ts';" },
+    { path: 'client/http/b.ts', text: "import type { C } from './retry/c.ts';" },
+    { path: 'client/http/retry/c.ts', text: "import '../../login/a.ts';" },
+    { path: 'client/srp/d.ts', text: "import '../login/a.ts';" },
+  ];
+  t.deepEqual(folderCycles(files, 'client'), [
+    'client: folders import each other (client/login → client/http, ' +
+      'client/http → client/http/retry, client/http/retry → client/login): cut one direction.',
+  ]);
+  t.deepEqual(folderCycles(files, 'client/http'), []);
+});
+
+test('a circle through the top folder itself is found', (t) => {
+  const files: readonly SourceFile[] = [
+    { path: 'signer/main.ts', text: "import './hsm/token.ts';" },
+    { path: 'signer/hsm/token.ts', text: "import '../config.ts';" },
+    { path: 'signer/config.ts', text: '' },
+  ];
+  t.is(folderCycles(files, 'signer').length, 1);
+});
+
+test('app imports only the protocol of the signer; client and signer stand alone', (t) => {
+  t.deepEqual(boundaryProblems(sources), []);
+});
+
+const allowed = [
+  ['app/keys/a.ts', "import '../../signer/protocol/frames.ts';"],
+  ['app/keys/a.ts', "import '@probatio/signer/protocol/frames.ts';"],
+  ['client/http/a.ts', "import '../bytes/b.ts';\nimport '@noble/hashes/sha2.js';"],
+  ['test/keys/a.ts', "import '../../signer/hsm/token.ts';"],
+] as const;
+
+for (const [path, text] of allowed) {
+  test(`an import within the boundaries is allowed: ${path}: ${text}`, (t) => {
+    t.deepEqual(boundaryProblems([{ path, text }]), []);
+  });
+}
+
+const crossing = [
+  ['app/keys/a.ts', '../../signer/hsm/token.ts', 'signer/hsm/token.ts'],
+  ['app/keys/a.ts', '@probatio/signer/hsm/token.ts', 'signer/hsm/token.ts'],
+  ['app/keys/a.ts', '../../client/vault.ts', 'client/vault.ts'],
+  ['signer/hsm/a.ts', '../../app/config/config.ts', 'app/config/config.ts'],
+  ['signer/hsm/a.ts', '../../client/vault.ts', 'client/vault.ts'],
+  ['client/keys/a.ts', '../../app/srp/srp.ts', 'app/srp/srp.ts'],
+  ['client/keys/a.ts', '@probatio/signer/protocol/frames.ts', 'signer/protocol/frames.ts'],
+  ['client/keys/a.ts', '../../test/vault.ts', 'test/vault.ts'],
+] as const;
+
+for (const [path, specifier, target] of crossing) {
+  test(`an import across a boundary is found: ${path} of ${specifier}`, (t) => {
+    const [problem, ...others] = boundaryProblems([{ path, text: `import '${specifier}';` }]);
+    t.true(problem?.startsWith(`${path}:1 imports ${target}: `));
+    t.deepEqual(others, []);
+  });
+}
+
+test('the app runs without app/dev', (t) => {
+  t.deepEqual(devProblems(sources), []);
+});
+
+test('an import of app/dev by the rest of the app is found', (t) => {
+  const files: readonly SourceFile[] = [
+    { path: 'app/main.ts', text: "await import('./dev/stack/stack.ts');" },
+    { path: 'app/dev/start.ts', text: "import './stack/stack.ts';\nimport '../main.ts';" },
+    { path: 'app/devices/a.ts', text: "import './b.ts';" },
+  ];
+  t.deepEqual(devProblems(files), [
+    'app/main.ts:1 imports app/dev/stack/stack.ts: move what the app needs out of app/dev.',
+  ]);
+});
