@@ -13,7 +13,8 @@ import type { Revocations } from '../sessions/revocations.ts';
 import type { Act, Acted } from '../trail/act.ts';
 import type { RequestEvent } from '../trail/event.ts';
 import type { DeviceView } from './schema.ts';
-import type { SessionBinding } from './session-binding.ts';
+import type { SessionBinding } from '../sessions/session-binding.ts';
+import { removeDeviceEnvelope } from '../envelopes/rows.ts';
 
 type View = z.input<typeof DeviceView>;
 
@@ -63,7 +64,7 @@ export function createDevices(options: DevicesOptions) {
     if (!(await blacklist(tx, caller, revocation, clock()))) {
       return { answer: undefined, events: [] };
     }
-    const envelope = await removeEnvelope(tx, caller, deviceId);
+    const envelope = await removeDeviceEnvelope(tx, caller, deviceId);
     const sessions = await endSessionsOfDevice(tx, caller.userId, deviceId);
     // Ends the caller's session in this process at once.
     if (isOwn && caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
@@ -175,16 +176,6 @@ function updateInfo(
     .where('device_id', '=', deviceId)
     .returningAll()
     .executeTakeFirstOrThrow();
-}
-
-function removeEnvelope(tx: Tx, { userId, tenantId }: Owner, deviceId: string) {
-  return tx
-    .deleteFrom('key_envelopes')
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .where('device_id', '=', deviceId)
-    .returningAll()
-    .executeTakeFirst();
 }
 
 interface Row {

@@ -18,7 +18,7 @@ import { loadActive, touch } from '../sessions/active-device.ts';
 import type { Act, Acted } from '../trail/act.ts';
 import type { RequestEvent } from '../trail/event.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
-import type { SessionBinding } from './session-binding.ts';
+import type { SessionBinding } from '../sessions/session-binding.ts';
 
 type Stored = z.input<typeof DeviceEnvelope>;
 type View = z.input<typeof DeviceEnvelopeView>;

@@ -6,7 +6,7 @@ import { Uuid } from '../http/bodies/wire.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Route } from '../http/routing/route.ts';
 import { assertActive, selectDevice, touch } from '../sessions/active-device.ts';
-import type { SessionBinding } from './session-binding.ts';
+import type { SessionBinding } from '../sessions/session-binding.ts';
 
 /** A caller, and the device that the request names in X-Device-Id. */
 export interface DeviceCaller {

@@ -83,8 +83,8 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),
 
     /**
-     * Deletes a document with all its versions and their files. Throws not_found, or document_sealed
-     * if a version is sealed and the caller is not an administrator.
+     * Deletes a document with all its versions and their files. Throws not_found, or
+     * document_sealed if a version is sealed and the caller is not an administrator.
      */
     remove(request: ServiceRequest, id: string): Promise<void> {
       const work = (tx: Tx) => removeDocument(tx, { uploads, outbox }, request.caller, id);

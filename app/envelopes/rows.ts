@@ -106,3 +106,18 @@ const algorithm = 'AES-256-KW' as const;
 export function toStored({ id, encrypted_envelope: encryptedEnvelope, version }: EnvelopeRow) {
   return { id, encryptedEnvelope, algorithm, version };
 }
+
+/** Removes the envelope of a device. Resolves with it, or undefined if there is none. */
+export function removeDeviceEnvelope(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  deviceId: string,
+): Promise<EnvelopeRow | undefined> {
+  return tx
+    .deleteFrom('key_envelopes')
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('device_id', '=', deviceId)
+    .returningAll()
+    .executeTakeFirst();
+}

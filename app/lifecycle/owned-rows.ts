@@ -37,13 +37,13 @@ export const fates = {
   sync_objects: data,
   sync_history: data,
   sync_requests: data,
-  // documents.removeUnsealed
+  // Removed by removeUnsealed.
   documents: feature,
   document_versions: feature,
   document_keywords: feature,
   upload_sessions: feature,
   upload_parts: feature,
-  // sharing.removeAll
+  // Removed by removeSharing.
   document_shares: feature,
   share_recipients: feature,
   sharing_keys: feature,

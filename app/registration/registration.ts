@@ -14,6 +14,7 @@ import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
 import type { Act, Acted } from '../trail/act.ts';
 import type { AuditTrail } from '../trail/trail.ts';
+import { takeMessage } from '../outbox/waiting.ts';
 
 /** A sign-up as a client sends it; salt and verifier in hex. */
 interface SignUp {
@@ -83,6 +84,7 @@ export function createRegistration(options: RegistrationOptions) {
   }
 
   async function enrol(tx: Tx, signUp: PromisedSignUp, id: string): Promise<void> {
+    // A second e-mail would tell owners who validated theirs that somebody else registered it.
     if (!(await takeMessage(tx, id))) return;
     const { userId, tenantId, status } = await lockAccountOf(tx, signUp.email);
     if (status === 'ACTIVE') {
@@ -160,19 +162,6 @@ async function activate(tx: Tx, token: string, clock: Clock): Promise<Acted<void
     data: { credentialFingerprint: fingerprint(salt, verifier) },
   } as const;
   return { answer: undefined, events: [event] };
-}
-
-/**
- * Deletes an outbox message in the transaction of its effect. Resolves with false where it is
- * processed already. A second effect would tell owners who validated their e-mail address in
- * between that somebody else registered it.
- */
-async function takeMessage(tx: Tx, messageId: string): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('outbox')
-    .where('id', '=', messageId)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
 }
 
 /** Locks the account of an e-mail address until the transaction ends; adds it if there is none. */

@@ -129,7 +129,8 @@ function admit({ found, losses, markId, sealed, destroyedKeys }: Checked, log: L
 function refuse({ found: { mark }, losses, markId }: Checked, log: Log): StartRefused {
   const sealedAt = mark === undefined ? '' : ` High-water mark ${mark.id} is of ${mark.writtenAt}.`;
   const refused = new StartRefused(
-    `refused to start, as these are backups of different moments: ${losses.join('; ')}.${sealedAt}` +
+    'refused to start, as these are backups of different moments: ' +
+      `${losses.join('; ')}.${sealedAt}` +
       ` Restore a newer backup of what lacks something, or set RESTORE_ACCEPT_MARK=${markId}` +
       ' to accept the losses (docs/restore.md)',
   );

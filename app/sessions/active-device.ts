@@ -73,3 +73,21 @@ export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: stri
     .where('tenant_id', '=', tenantId)
     .where('device_id', '=', deviceId);
 }
+
+/**
+ * Locks the active devices of a user, so that none is revoked or changed until the transaction
+ * ends. Resolves with their ids.
+ */
+export async function lockActiveDevices(tx: Tx, { userId, tenantId }: Owner): Promise<string[]> {
+  takesLock(tx, 'device');
+  const active = await tx
+    .selectFrom('devices')
+    .select('device_id')
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('revoked_at', 'is', null)
+    .orderBy('device_id')
+    .forUpdate()
+    .execute();
+  return active.map(({ device_id: deviceId }) => deviceId);
+}

@@ -253,6 +253,34 @@ export async function countExpired(tx: Tx, now: Date): Promise<number> {
   return count;
 }
 
+/** Locks a login session. Throws invalid_token if another change ended it since it was let in. */
+export async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
+  takesLock(tx, 'login session');
+  const session = await tx
+    .selectFrom('login_sessions')
+    .select('revoked_at')
+    .where('id', '=', sessionId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (session !== undefined && session.revoked_at !== null) throw new AppError('invalid_token');
+}
+
+/** Whether a user is logged in, or was until `seconds` ago. */
+export async function wasLoggedIn(tx: Tx, userId: string, seconds: number): Promise<boolean> {
+  const session = await tx
+    .selectFrom('login_sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('revoked_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]),
+        eb('revoked_at', '>', sql<Date>`now() - make_interval(secs => ${seconds})`),
+      ]),
+    )
+    .executeTakeFirst();
+  return session !== undefined;
+}
+
 function toView(row: Selectable<Schema['login_sessions']>, caller: Caller): View {
   return {
     id: row.id,

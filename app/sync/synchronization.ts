@@ -93,7 +93,7 @@ export function createSynchronization(options: SynchronizationOptions) {
     { objectId, version, baseVersion, changedAt, recordedAt }: TimedWrite,
     { data, changed, ruleApplied }: Accepted,
   ): Promise<Acted<Written>> {
-    const text = data && toText(data);
+    const text = data === null ? null : toText(data);
     const record: WriteRecord = {
       action: data === null ? 'sync.deleted' : 'sync.changed',
       objectId,

@@ -23,7 +23,7 @@ interface ActOptions {
 
 export type Act = ReturnType<typeof createAct>;
 
-/** Creates the function by which services act on requests. */
+/** Creates `act`, with which services perform the actions of requests. */
 export function createAct({ db, audit }: { readonly db: Database; readonly audit: AuditTrail }) {
   function finish<Answer>(request: ServiceRequest<AnyCaller>, work: Work<Answer>) {
     return async (tx: Tx): Promise<Answer> => {

@@ -1,8 +1,9 @@
+import type { z } from 'zod';
 import { eventKinds, type AuditAction } from './event.ts';
 import type { EventKind } from './kinds/kind.ts';
 import { workersAndCommands } from './workers.ts';
 
-/** A route, as far as the page shows it. */
+/** The properties of a route that the page shows. */
 interface DocumentedRoute {
   readonly method: string;
   readonly path: string;
@@ -11,31 +12,33 @@ interface DocumentedRoute {
 
 const introduction = `# Audit actions
 
-Made from the code by \`npm run openapi\`; a test compares it with the entries that the API leaves.
+Generated from the code by \`npm run openapi\`; a test compares it with the entries that the API
+appends.
 
-Every change of state leaves an entry in the transaction that makes it, with the next gapless \`seq\` of
-its resource.
+Every change of state appends an entry in its own transaction, with the next \`seq\` of its
+resource. The numbers have no gaps.
 
 ## Actions
 
-The resource is the entry's \`resource.type\`. Its \`resource.id\` is the id of that thing: the user's id for
-\`account\` and \`sharing_key\`, the run's id for \`purge\` and \`maintenance\`. The owner is the user whose
-resource it is; resources of no user belong to the nil UUID in the tenant \`system\`. Members of \`data\` in
-parentheses are not always present. No entry holds an e-mail address, a secret, plaintext or a file name:
-e-mail and client addresses enter as hashes under a key of the HSM.
+The resource is the entry's \`resource.type\`. Its \`resource.id\` is the id of that resource: the
+user's id for \`account\` and \`sharing_key\`, the run's id for \`purge\` and \`maintenance\`. The
+owner is the user whose resource it is; resources of no user belong to the nil UUID in the tenant
+\`system\`. Members of \`data\` in parentheses are not always present. No entry holds an e-mail
+address, a secret, plaintext or a file name: e-mail addresses and client addresses are recorded as
+hashes under a key of the HSM.
 
 | Action | Resource | Actor | \`data\` |
 | --- | --- | --- | --- |
 `;
 
 const afterActions = `
-\`auth.login_failed\` and \`audit.read\` are counted and become one entry a minute: by account and network,
-and by caller. Beyond a limit of different ones they are counted under nobody's name, with the resource
-\`overflow\`.
+\`auth.login_failed\` and \`audit.read\` are counted, and each count becomes one entry a minute: for
+an account and network, or for a caller. If there are too many different ones, further events are
+counted together without an owner, under the resource \`overflow\`.
 
 ## Routes
 
-Aliases leave the same entries. GET changes nothing; the reads of proofs alone are recorded.
+Aliases append the same entries. GET changes nothing; only reads of proofs are recorded.
 
 | Method | Path | Actions |
 | --- | --- | --- |
@@ -48,7 +51,7 @@ const beforeWorkers = `
 | --- | --- |
 `;
 
-/** Returns docs/audit-actions.md: every action, and the routes and workers that leave it. */
+/** Returns docs/audit-actions.md: every action, and the routes and workers that append it. */
 export function describeActions(routes: readonly DocumentedRoute[]): string {
   const actions = Object.entries<EventKind>(eventKinds).map(([action, kind]) =>
     row([`\`${action}\``, `\`${kind.resource}\``, kind.actor, dataOf(kind)]),
@@ -61,7 +64,7 @@ export function describeActions(routes: readonly DocumentedRoute[]): string {
 }
 
 function dataOf({ data, note }: EventKind): string {
-  const members = Object.entries(data.shape).map(([name, schema]) =>
+  const members = Object.entries<z.ZodType>(data.shape).map(([name, schema]) =>
     schema.safeParse(undefined).success ? `(\`${name}\`)` : `\`${name}\``,
   );
   const list = members.length === 0 ? 'nothing' : members.join(', ');

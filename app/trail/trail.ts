@@ -76,8 +76,8 @@ export function resourceKey({ owner, resource }: Pick<AuditEvent, 'owner' | 'res
 }
 
 /**
- * Increments the sequence number of the event's resource. Numbers have no gaps: the row stays locked
- * until the transaction ends, and a rollback reverts it.
+ * Increments the sequence number of the event's resource. Numbers have no gaps: the row stays
+ * locked until the transaction ends, and a rollback reverts it.
  */
 function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
   return cte

@@ -5,7 +5,7 @@ interface Cause {
   /** The name, as Markdown. */
   readonly name: string;
   readonly actions: readonly AuditAction[];
-  /** When entries are left, or why there are none. */
+  /** When entries are appended, or why there are none. */
   readonly note?: string;
 }
 

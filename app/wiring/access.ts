@@ -19,7 +19,7 @@ import { createTokenRefresh } from '../sessions/token-refresh.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
-import { createSessionBinding } from '../devices/session-binding.ts';
+import { createSessionBinding } from '../sessions/session-binding.ts';
 import { createInternalKeys } from '../internal/api-keys.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';

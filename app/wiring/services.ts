@@ -17,9 +17,9 @@ import { createWakeSignal } from '../async/wake-signal.ts';
 export type Services = Awaited<ReturnType<typeof startServices>>;
 
 /**
- * Creates all services and starts the workers. No backend needs to be reachable yet: connections are
- * retried, and the readiness check reports them. Throws StartRefused if the backends do not belong
- * together, as after a restore of only one of them.
+ * Creates all services and starts the workers. No backend needs to be reachable yet: connections
+ * are retried, and the readiness check reports them. Throws StartRefused if the backends do not
+ * belong together, as after a restore of only one of them.
  */
 export async function startServices(config: Config, log: Log) {
   const clock = systemClock;

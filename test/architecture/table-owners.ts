@@ -9,15 +9,15 @@ export interface TableException {
 }
 
 export const tableOwners: TableOwners = {
-  accounts: ['app/accounts'],
+  accounts: ['app/accounts', 'app/registration', 'app/lifecycle'],
   audit_dead_letters: ['app/audit'],
   audit_entries: ['app/trail', 'app/audit'],
   audit_marks: ['app/restore'],
   audit_sequences: ['app/trail', 'app/audit'],
   audit_tallies: ['app/audit'],
   audit_totals: ['app/audit'],
-  credentials: ['app/accounts'],
-  devices: ['app/devices'],
+  credentials: ['app/accounts', 'app/registration', 'app/lifecycle'],
+  devices: ['app/devices', 'app/sessions'],
   document_keywords: ['app/documents'],
   document_shares: ['app/sharing'],
   document_versions: ['app/documents'],
@@ -30,8 +30,8 @@ export const tableOwners: TableOwners = {
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],
-  registrations: ['app/registration'],
-  session_devices: ['app/devices'],
+  registrations: ['app/registration', 'app/lifecycle'],
+  session_devices: ['app/devices', 'app/sessions'],
   share_recipients: ['app/sharing'],
   sharing_keys: ['app/sharing'],
   signing_keys: ['app/keys'],
@@ -44,4 +44,42 @@ export const tableOwners: TableOwners = {
   upload_sessions: ['app/uploads'],
 };
 
-export const tableExceptions: readonly TableException[] = [];
+const sharedRows = 'Row-level security shows shared documents by a join of shares and documents.';
+const wholeLog = 'A restore compares the log, its counters and the keys in one transaction.';
+const everyReference =
+  'An object may go only if no row of any feature refers to it, in one statement.';
+
+/** Files that name a table of another owner. An entry that is not needed any more is a problem. */
+export const tableExceptions: readonly TableException[] = [
+  { table: 'documents', file: 'app/sharing/received.ts', reason: sharedRows },
+  { table: 'document_versions', file: 'app/sharing/received.ts', reason: sharedRows },
+  { table: 'documents', file: 'app/sharing/share-rows.ts', reason: sharedRows },
+  { table: 'documents', file: 'app/sharing/removal.ts', reason: sharedRows },
+  {
+    table: 'accounts',
+    file: 'app/sharing/recipients.ts',
+    reason: 'One statement finds account and key, so that both kinds of recipients cost the same.',
+  },
+  {
+    table: 'accounts',
+    file: 'app/audit/tallies/recorder.ts',
+    reason: 'The statement that takes counts reads the present tenants of their accounts.',
+  },
+  {
+    table: 'audit_entries',
+    file: 'app/keys/published-keys.ts',
+    reason: 'The published record of a key is its sealed entry; audit lies above keys.',
+  },
+  { table: 'audit_totals', file: 'app/restore/marks/log-state.ts', reason: wholeLog },
+  { table: 'audit_entries', file: 'app/restore/marks/log-state.ts', reason: wholeLog },
+  { table: 'signing_keys', file: 'app/restore/marks/log-state.ts', reason: wholeLog },
+  { table: 'signing_keys', file: 'app/restore/check.ts', reason: wholeLog },
+  { table: 'audit_sequences', file: 'app/restore/restoration.ts', reason: wholeLog },
+  { table: 'audit_entries', file: 'app/restore/restoration.ts', reason: wholeLog },
+  { table: 'document_versions', file: 'app/uploads/upkeep/references.ts', reason: everyReference },
+  {
+    table: 'document_versions',
+    file: 'app/uploads/upkeep/unused-uploads.ts',
+    reason: everyReference,
+  },
+];

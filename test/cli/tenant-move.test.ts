@@ -113,7 +113,7 @@ test('an account that owns anything cannot move to another tenant', async (t) =>
   t.true(tables.length >= 5);
   for (const name of tables) await insertOwned(sql, name, id);
   const names = tables.join(', ');
-  await assertRefused(t, account, new RegExp(`would lose .*: ${names}\n$`));
+  await assertRefused(t, account, new RegExp(`would no longer see .*: ${names}\n$`));
   for (const name of tables) {
     await sql(`alter table ${name} enable trigger all`);
     await sql(`delete from ${name} where user_id = $1`, [id]);

@@ -68,7 +68,7 @@ async function readText(tx: Tx, entryId: string): Promise<string> {
     .select('canonical')
     .where('id', '=', entryId)
     .executeTakeFirstOrThrow();
-  if (canonical === null) throw new Error('a dead entry keeps its text');
+  if (canonical === null) throw new Error(`the dead entry ${entryId} has no text`);
   return canonical;
 }
 

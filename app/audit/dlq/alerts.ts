@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 
-/** What somebody ought to look at. */
+/** A condition that an operator should look at. */
 interface DlqAlert {
   readonly code:
     | 'dead_letters'
@@ -12,14 +12,14 @@ interface DlqAlert {
     | 'sealing_paused';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
-  /** Entries, or seconds where the code is of an age or a pause. */
+  /** Number of entries; for an age or a pause, seconds. */
   readonly value: number;
   readonly threshold: number;
-  /** When that began which is too many or lasts too long. */
+  /** When the condition began. */
   readonly since: Date;
 }
 
-/** From which on there is an alert. */
+/** The values from which on there is an alert. */
 export interface AlertThresholds {
   readonly deadLetters: number;
   readonly deadLetterAgeSeconds: number;
@@ -27,9 +27,6 @@ export interface AlertThresholds {
   readonly backlogAgeSeconds: number;
   readonly pauseSeconds: number;
 }
-
-/** Alerts of the whole vault; only `sealing_paused` is about the process that is asked. */
-export type ReadAlerts = () => Promise<DlqAlert[]>;
 
 interface AlertsOptions {
   readonly db: Database;
@@ -39,8 +36,10 @@ interface AlertsOptions {
   readonly clock: Clock;
 }
 
-export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptions): ReadAlerts {
-  return async () => {
+/** Creates the function that reads the present alerts. */
+export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptions) {
+  /** Returns the alerts of the whole vault; `sealing_paused` is about this process alone. */
+  return async (): Promise<DlqAlert[]> => {
     const { letters, entries } = await db.asService(async (tx) => ({
       letters: await findWaiting(tx, lettersInOrder, thresholds.deadLetters),
       entries: await findWaiting(tx, unsealedInOrder, thresholds.backlog),
@@ -54,7 +53,7 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
       tooLong(letters.oldest, thresholds.deadLetterAgeSeconds, {
         code: 'dead_letter_old',
         severity: 'critical',
-        message: 'A dead letter waits for somebody to retry or abandon it.',
+        message: 'An entry has been in the dead-letter queue for too long: retry or abandon it.',
       }),
       tooMany(entries, thresholds.backlog, {
         code: 'backlog_large',
@@ -64,12 +63,12 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
       tooLong(entries.oldest, thresholds.backlogAgeSeconds, {
         code: 'backlog_old',
         severity: 'critical',
-        message: 'An entry waits long for its signature.',
+        message: 'An entry has waited too long for its signature.',
       }),
       tooLong(ageAt(clock(), pausedSince()), thresholds.pauseSeconds, {
         code: 'sealing_paused',
         severity: 'critical',
-        message: 'This process cannot seal: its log says what is away or fails.',
+        message: 'This process cannot seal entries; its log states the reason.',
       }),
     ];
     return alerts.filter((alert) => alert !== undefined);
@@ -85,15 +84,17 @@ interface Age {
 
 interface Waiting {
   readonly count: number;
-  /** By the database's clock, which dates them: replicas' may be apart. */
+  /** By the clock of the database, which also set the creation times. */
   readonly oldest: Age | undefined;
-  /** When the one came with which the threshold was reached. */
+  /** When the entry was created with which the threshold was reached. */
   readonly reachedAt: Date | undefined;
 }
 
-const lettersInOrder = sql`select created_at from audit_dead_letters where status = 'PENDING' order by created_at`;
-/** Ids are nearly in the order of time. */
-const unsealedInOrder = sql`select created_at from audit_entries where state = 'PENDING' order by id`;
+const lettersInOrder = sql`
+  select created_at from audit_dead_letters where status = 'PENDING' order by created_at`;
+/** Uses the index of the ids, which are nearly in the order of time. */
+const unsealedInOrder = sql`
+  select created_at from audit_entries where state = 'PENDING' order by id`;
 
 async function findWaiting(
   tx: Tx,
@@ -101,10 +102,10 @@ async function findWaiting(
   threshold: number,
 ): Promise<Waiting> {
   const { rows } = await sql<{
-    count: number;
-    oldest: Date | null;
-    now: Date;
-    reached: Date | null;
+    readonly count: number;
+    readonly oldest: Date | null;
+    readonly now: Date;
+    readonly reached: Date | null;
   }>`
     with waiting as materialized (${inOrder})
     select count(*) as count, min(created_at) as oldest, clock_timestamp() as now,
@@ -113,13 +114,14 @@ async function findWaiting(
   const [row] = rows;
   return {
     count: row?.count ?? 0,
-    oldest: row && ageAt(row.now, row.oldest ?? undefined),
+    oldest: row === undefined ? undefined : ageAt(row.now, row.oldest ?? undefined),
     reachedAt: row?.reached ?? undefined,
   };
 }
 
 function ageAt(now: Date, since: Date | undefined): Age | undefined {
-  return since && { since, seconds: Math.floor((now.getTime() - since.getTime()) / 1_000) };
+  if (since === undefined) return undefined;
+  return { since, seconds: Math.floor((now.getTime() - since.getTime()) / 1_000) };
 }
 
 function tooMany(
@@ -127,7 +129,8 @@ function tooMany(
   threshold: number,
   wording: Wording,
 ): DlqAlert | undefined {
-  return reachedAt && { ...wording, value: count, threshold, since: reachedAt };
+  if (reachedAt === undefined) return undefined;
+  return { ...wording, value: count, threshold, since: reachedAt };
 }
 
 function tooLong(age: Age | undefined, threshold: number, wording: Wording): DlqAlert | undefined {

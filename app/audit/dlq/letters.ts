@@ -6,12 +6,12 @@ import type { DeadLetterStatus } from '../../db/tables/audit.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
 import { leaseSeconds, sendableText } from '../sealing/sealer-store.ts';
 
-/** An entry of the dead-letter queue, whatever became of it. */
+/** A dead letter: an entry that is or was in the dead-letter queue. */
 export interface DeadLetter {
   readonly status: DeadLetterStatus;
   /** How often its sealing failed. */
   readonly attempts: number;
-  /** Why it failed last. */
+  /** The reason of its last failure. */
   readonly reason: string;
   readonly owner: Owner;
   readonly resource: { readonly type: string; readonly id: string };
@@ -26,8 +26,8 @@ export interface DeadEntry extends ClaimedEntry {
 const isLeased = sql<boolean>`claim_id is not null and claimed_until > now()`;
 
 /**
- * Locks the entry until the transaction ends; whoever changes its letter locks it first. Throws
- * not_found for what never was in the queue.
+ * Locks the entry of a dead letter, which everyone locks before changing the letter. Throws
+ * not_found for an entry that never was in the queue.
  */
 export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
   const find = () =>
@@ -55,20 +55,20 @@ export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
   };
 }
 
-/** Throws entry_not_dead where it is decided, retry_in_progress where a retry has it. */
+/** Throws entry_not_dead if the letter has left the queue, retry_in_progress while it is leased. */
 export function assertWaiting(letter: DeadLetter): void {
   if (letter.status !== 'PENDING') throw new AppError('entry_not_dead');
   if (letter.isLeased) throw new AppError('retry_in_progress', { retryAfterSeconds: leaseSeconds });
 }
 
-/** Leases those that were tried least, the oldest first; passes over those that a retry has. */
+/** Leases the letters with the fewest attempts, oldest first; skips those that are leased. */
 export async function claimLetters(
   tx: Tx,
   claimId: string,
   { limit, among }: { readonly limit: number; readonly among?: readonly string[] },
 ): Promise<DeadEntry[]> {
   const isAmong = among === undefined ? sql`true` : sql`l.entry_id = any(${among}::uuid[])`;
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ readonly id: string }>`
     select e.id from audit_dead_letters l join audit_entries e on e.id = l.entry_id
     where l.status = 'PENDING' and e.state = 'DEAD' and (${isLeased}) is not true and ${isAmong}
     order by l.attempts, l.created_at, l.entry_id limit ${limit}
@@ -77,7 +77,7 @@ export async function claimLetters(
   return ids.length === 0 ? [] : lease(tx, claimId, ids);
 }
 
-/** Of entries that the transaction has locked. */
+/** Leases entries that the transaction has locked. */
 export async function lease(
   tx: Tx,
   claimId: string,
@@ -100,7 +100,7 @@ export async function lease(
   }));
 }
 
-/** Of entries that the transaction has just sealed. */
+/** Takes entries that the transaction has just sealed off the queue. */
 export async function recoverLetters(tx: Tx, entryIds: readonly string[], now: Date) {
   if (entryIds.length === 0) return [];
   return tx
@@ -112,8 +112,8 @@ export async function recoverLetters(tx: Tx, entryIds: readonly string[], now: D
 }
 
 /**
- * Counts another attempt and ends the lease. Answers how many there were; undefined where the lease
- * was lost meanwhile.
+ * Counts a failed attempt and ends the lease. Returns the number of attempts, or undefined if the
+ * lease was lost meanwhile.
  */
 export async function keepLetter(
   tx: Tx,
@@ -136,7 +136,7 @@ export async function keepLetter(
   return entry.attempts;
 }
 
-/** The ids of those in the queue, the least tried first. */
+/** Lists the ids of the entries in the queue, those with the fewest attempts first. */
 export async function listWaiting(tx: Tx): Promise<string[]> {
   const letters = await tx
     .selectFrom('audit_dead_letters')

@@ -27,7 +27,7 @@ import type { AuditTrail } from '../../trail/trail.ts';
 
 interface RetriedEntry {
   readonly id: string;
-  /** PENDING is still in the queue. */
+  /** PENDING if the entry is still in the queue. */
   readonly status: 'RECOVERED' | 'PENDING';
   /** How often its sealing failed. */
   readonly attempts: number;
@@ -38,7 +38,7 @@ interface RetriedBatch {
   readonly processed: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Still in the queue. */
+  /** How many entries are still in the queue. */
   readonly remaining: number;
 }
 
@@ -58,7 +58,7 @@ export interface DlqOptions {
 export function createDlqRetry(options: DlqOptions) {
   const { db, store, signing, registry, audit, clock } = options;
 
-  /** What came of the entries; those whose lease was lost meanwhile are left out. */
+  /** Has leased entries signed; returns their outcomes, without those whose lease was lost. */
   async function sealAgain(
     claimId: string,
     entries: readonly DeadEntry[],
@@ -85,7 +85,7 @@ export function createDlqRetry(options: DlqOptions) {
     }
   }
 
-  /** Undefined, and nothing done, where the key is active no more. */
+  /** Stores seals and faults. Does nothing and returns undefined if the key is no longer active. */
   async function settle(
     tx: Tx,
     claimId: string,
@@ -160,7 +160,9 @@ export function createDlqRetry(options: DlqOptions) {
       by?: string,
     ): Promise<RetriedEntry> => retry(entryId, operatorOf(request, by)),
 
-    /** Does the same for up to `limit` entries: those with the fewest attempts, the oldest first. */
+    /**
+     * Does the same for up to `limit` entries: those with the fewest attempts, the oldest first.
+     */
     retryMany: (
       request: ServiceRequest<Caller | InternalCaller>,
       limit: number,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
-/** What an operator says; it becomes part of an entry for good. */
+/** A note of the operator, which becomes part of an entry for good. */
 function Note(maxLength: number) {
   return z
     .string()
@@ -10,7 +10,7 @@ function Note(maxLength: number) {
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters');
 }
 
-const By = Note(128).meta({ description: 'Who triggers it: a note beside the caller.' });
+const By = Note(128).meta({ description: 'A note on who acts, in addition to the caller.' });
 
 export const DeadEntryId = z.strictObject({ id: Uuid });
 
@@ -26,18 +26,22 @@ export const RetryManyQuery = z.strictObject({
 export const RetryQuery = z.strictObject({ by: By.optional() });
 export const AbandonQuery = z.strictObject({ reason: Note(512).optional(), by: By.optional() });
 
-/** What cannot be undone is not done for someone who put its reason into the body. */
+/**
+ * Refuses a body: a caller who put the reason into it would lose it, and cannot undo the action.
+ */
 export const NoBody = z.strictObject({}).optional();
 
 export const Stats = z.strictObject({
-  total: z.int().meta({ description: 'Ever in the queue.' }),
-  pending: z.int().meta({ description: 'Still in it.' }),
+  total: z.int().meta({ description: 'Entries that were ever in the queue.' }),
+  pending: z.int().meta({ description: 'Entries that are still in the queue.' }),
   abandoned: z.int(),
   recovered: z.int(),
-  oldestAt: Timestamp.nullable().meta({ description: 'Of the oldest one still in it.' }),
+  oldestAt: Timestamp.nullable().meta({
+    description: 'When the oldest of the pending entries came into the queue.',
+  }),
   byReason: z
     .record(z.string(), z.int())
-    .meta({ description: 'Those still in it, by what failed last.' }),
+    .meta({ description: 'Pending entries by the reason of their last failure.' }),
 });
 
 export const Alerts = z.strictObject({
@@ -52,7 +56,7 @@ export const Alerts = z.strictObject({
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),
-      value: z.int().meta({ description: 'Entries, or seconds of an age or a pause.' }),
+      value: z.int().meta({ description: 'Number of entries; for an age or a pause, seconds.' }),
       threshold: z.int(),
       since: Timestamp,
     }),
@@ -63,7 +67,7 @@ export const RetriedBatch = z.strictObject({
   processed: z.int(),
   succeeded: z.int(),
   failed: z.int(),
-  remaining: z.int().meta({ description: 'Still in the queue.' }),
+  remaining: z.int().meta({ description: 'Entries that are still in the queue.' }),
 });
 
 export const RetriedEntry = z.strictObject({

@@ -1,17 +1,18 @@
 import type { Database } from '../../db/database.ts';
 
-export interface DlqStats {
-  /** Ever. */
+interface DlqStats {
+  /** How many entries were ever in the queue. */
   readonly total: number;
   readonly pending: number;
   readonly abandoned: number;
   readonly recovered: number;
-  /** Since when the oldest pending one is in the queue. */
+  /** When the oldest pending entry came into the queue. */
   readonly oldestAt: Date | null;
-  /** The pending ones by what failed last. */
+  /** Numbers of pending entries by the reason of their last failure. */
   readonly byReason: Readonly<Record<string, number>>;
 }
 
+/** Counts the dead letters. */
 export async function readDlqStats(db: Database): Promise<DlqStats> {
   const groups = await db.asService((tx) =>
     tx

@@ -21,7 +21,7 @@ export function createEntries({ db }: { readonly db: Database }) {
     list: (
       { caller }: ServiceRequest,
       query: Query,
-    ): Promise<{ entries: View[]; cursor: string | undefined }> =>
+    ): Promise<{ readonly entries: View[]; readonly cursor: string | undefined }> =>
       asReader(db, caller, async (tx) => {
         const inReach = selectInReach(tx, caller, query);
         const rows = await selectMatches(tx, inReach, query)
@@ -35,7 +35,7 @@ export function createEntries({ db }: { readonly db: Database }) {
           .offset(maxLookedThrough - 1)
           .limit(1)
           .executeTakeFirst();
-        // Entries may have come in between: then the 10,000th is a later one than those listed.
+        // If entries were added between the two queries, the 10,000th may be newer than `shown`.
         const shown = entries.at(-1)?.id;
         const isShown = last !== undefined && shown !== undefined && shown < last.id;
         return { entries, cursor: isShown ? shown : last?.id };
@@ -61,7 +61,7 @@ function toView(row: Row): View {
   };
 }
 
-/** Returns undefined once erased, or where somebody has tampered with it: verifying shows that. */
+/** Parses an entry's text. Returns undefined once erased, or if it was tampered with. */
 function readText(canonical: string | null): z.output<typeof EntryText> | undefined {
   if (canonical === null) return undefined;
   try {

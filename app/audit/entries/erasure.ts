@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/database.ts';
 
 /**
- * Those of the users who have entries that wait for a seal or for an operator: nothing of theirs can
- * be erased yet. One that was given up waits no more.
+ * Returns those of the users who have entries that wait for a seal or for an operator, so that none
+ * of their entries can be erased yet. An abandoned entry does not wait.
  */
 export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx
@@ -15,7 +15,7 @@ export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<
   return new Set(rows.map(({ user_id: userId }) => userId));
 }
 
-/** How many entries `eraseTraces` would erase. */
+/** Counts the entries that `eraseTraces` would erase. */
 export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<number> {
   const { count } = await tx
     .selectFrom('audit_entries')
@@ -27,9 +27,9 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 }
 
 /**
- * Erases text and salt of every entry about these users, for good: hash, signature and `seq` stay,
- * so that the log still verifies. What was counted and is no entry yet is removed. The database
- * refuses it as a whole where an entry still waits. Answers the number of entries.
+ * Erases text and salt of every entry about these users, for good. Hash, signature and `seq` stay,
+ * so that the log still verifies. Removes the users' tallies that are not yet entries. The database
+ * refuses all of it if an entry still waits. Returns the number of entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();

@@ -9,12 +9,13 @@ type Query = z.output<typeof EntryQuery>;
 
 export const maxLookedThrough = 10_000;
 
-/** The entries that the caller may see, newest first, as far as an index leads to those asked for. */
+/** Selects the entries that the caller may see, newest first, by the filters that have an index. */
 export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'> = {}) {
   const { resourceType, resourceId, from, to, cursor } = query;
   let found = tx.selectFrom('audit_entries').orderBy('id', 'desc');
   if (!readsAll(caller)) {
-    // Said this way too, Postgres expects few, and does not look for them among those of everyone.
+    // Repeats the condition of row security as a range: so the planner expects few rows, and does
+    // not search for them among the entries of everyone.
     const { userId } = caller;
     found = found.where('user_id', '>=', userId).where('user_id', '<=', userId);
   }
@@ -29,7 +30,7 @@ export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'
 }
 
 /**
- * What else is asked for, among so many of the entries in reach as may be looked through: it may be
+ * Applies the filters without an index to the first 10,000 entries of `inReach`: matches may be
  * rare among millions.
  */
 export function selectMatches(
@@ -52,7 +53,7 @@ export function selectMatches(
 /** The time in a UUIDv7, by which entries are ordered and found. */
 const recordedAt = sql<Date>`coalesce(uuid_extract_timestamp(id), created_at)`;
 
-/** Below every UUIDv7 made at that time or later. */
+/** Returns an id below every UUIDv7 that is made at that time or later. */
 function firstIdOf(time: Date): string {
   const digits = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}-0000-0000-000000000000`;

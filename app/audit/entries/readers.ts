@@ -3,12 +3,12 @@ import type { Caller } from '../../http/requests/caller.ts';
 
 const roles: ReadonlySet<string> = new Set(['auditor', 'probatio_admin']);
 
-/** Whether the caller may see the entries of everyone, not just their own. */
+/** Tells whether the caller may see the entries of everyone, not just their own. */
 export function readsAll(caller: Caller): boolean {
   return caller.roles.some((role) => roles.has(role));
 }
 
-/** A transaction that sees the entries which the caller may see. */
+/** Reads in a transaction that sees the entries which the caller may see. */
 export function asReader<T>(
   db: Database,
   caller: Caller,

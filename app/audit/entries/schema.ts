@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { Limit, Moment, Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 const Name = z.string().min(1).max(512);
-/** Most are UUIDs, which are one in either case. */
+/** Any id; UUIDs, as most are, are converted to lower case. */
 const ResourceId = Name.overwrite((id) => Uuid.safeParse(id).data ?? id);
 
 export const EntryQuery = z.strictObject({
   resourceType: Name.optional(),
   resourceId: ResourceId.optional(),
   action: Name.optional(),
-  /** The first moment, and the first one after. */
+  /** The period of the entries: `from` inclusive, `to` exclusive. */
   from: Moment.optional(),
   to: Moment.optional(),
   limit: Limit,
   cursor: Uuid.optional(),
 });
 
-/** What the text of an entry says of it beside what the columns do. */
+/** The members of an entry's text that are in no column of its row. */
 export const EntryText = z.object({
   actor: z.strictObject({
     type: z.enum(['user', 'system', 'anonymous']),
@@ -32,7 +32,7 @@ export const EntryView = z
     action: z.string(),
     resource: z.strictObject({ type: z.string(), id: z.string() }),
     seq: z.int(),
-    /** As `outcome` and `data`, null once erased. */
+    /** Null once erased, as `outcome` and `data`. */
     actor: EntryText.shape.actor.nullable(),
     outcome: EntryText.shape.outcome.nullable(),
     state: z.enum(['PENDING', 'SEALED', 'DEAD', 'ABANDONED', 'ERASED']),

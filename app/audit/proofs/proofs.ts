@@ -5,17 +5,19 @@ import type { AuditProof } from '../../proof/proof.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Absence, StoredProofs } from './stored-proofs.ts';
 
+/** The audit proofs of the entries that a caller may see. */
 export interface Proofs {
   /**
-   * Throws not_found for entries of others, proof_not_ready until signed, entry_unrecoverable with
-   * the tombstone's id as `proofId` where it never will be, and entry_erased.
+   * Returns the proof of an entry. Throws not_found also for entries of others, proof_not_ready
+   * until the entry is signed, entry_unrecoverable with the tombstone's id as `proofId` if it never
+   * will be, and entry_erased.
    */
   get(caller: Caller, entryId: string): Promise<AuditProof>;
-  /** Of those that have one, in the order of the ids. */
+  /** Returns the proofs of those entries that have one, in the order of the ids. */
   list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
-  /** Waits for the HSM; undefined when it has not signed the entry within `ms`. */
+  /** Waits for a proof; resolves with undefined if the HSM has not signed the entry within `ms`. */
   waitFor(caller: Caller, entryId: string, ms: number): Promise<AuditProof | undefined>;
-  /** Throws what `get` throws of an entry without a proof. */
+  /** Throws the error that `get` throws for an entry without a proof. */
   refuse(entryId: string, absence: Absence): Promise<never>;
 }
 

@@ -8,28 +8,23 @@ import { selectInReach, selectMatches } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import { asReader } from '../entries/readers.ts';
 
-/** Why there is no proof of an entry; the codes of the error bodies. */
+/** The reason why there is no proof of an entry, as the code of an error. */
 export interface Absence {
   readonly reason: 'not_found' | 'proof_not_ready' | 'entry_unrecoverable' | 'entry_erased';
   readonly retryAfterSeconds?: number;
 }
 
-/** The proof of an entry as it is stored, not verified; or why there is none. */
+/** The unverified proof of an entry as it is stored, or the reason why there is none. */
 export type StoredProof = { readonly entryId: string } & (
   | {
       readonly proof: AuditProof;
-      /** Undefined where the registry does not know it; the proof's publicKey is empty then. */
+      /** Undefined if the registry does not know the key; the proof's publicKey is then empty. */
       readonly key: RegisteredKey | undefined;
     }
   | { readonly absence: Absence }
 );
 
-export interface StoredProofs {
-  /** One for each id, in their order; entries the caller may not see are not there. */
-  find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]>;
-  /** Of the newest entries that the caller may see and that are not erased. */
-  findNewest(caller: Caller, limit: number): Promise<StoredProof[]>;
-}
+export type StoredProofs = ReturnType<typeof createStoredProofs>;
 
 type Row = Pick<
   Selectable<Schema['audit_entries']>,
@@ -40,7 +35,7 @@ const absent = {
   missing: { reason: 'not_found' },
   erased: { reason: 'entry_erased' },
   abandoned: { reason: 'entry_unrecoverable' },
-  /** An operator has to look at it. */
+  /** Takes long, since an operator has to act. */
   dead: { reason: 'proof_not_ready', retryAfterSeconds: 60 },
   pending: { reason: 'proof_not_ready', retryAfterSeconds: 1 },
 } as const satisfies Record<string, Absence>;
@@ -50,13 +45,14 @@ interface StoredProofsOptions {
   readonly registry: KeyRegistry;
 }
 
-export function createStoredProofs({ db, registry }: StoredProofsOptions): StoredProofs {
+/** Creates the reads of stored proofs. */
+export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   async function findKeys(rows: readonly Row[]): Promise<Map<string, RegisteredKey>> {
     const keyIds = [...new Set(rows.flatMap(({ key_id: keyId }) => keyId ?? []))];
     const find = () => Promise.all(keyIds.map((keyId) => registry.find(keyId)));
     let keys = await find();
     if (keys.includes(undefined)) {
-      // Another process may have registered it a moment ago.
+      // Another process may have just registered the key.
       await registry.refresh();
       keys = await find();
     }
@@ -64,7 +60,8 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions): Store
   }
 
   return {
-    async find(caller, entryIds) {
+    /** Returns one result for each id, in their order; entries of others are not_found. */
+    async find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectRows(tx)
           .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
@@ -75,7 +72,8 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions): Store
       return entryIds.map((entryId) => toStored(entryId, byId.get(entryId), keys));
     },
 
-    async findNewest(caller, limit) {
+    /** Returns results for the newest entries that the caller may see and that are not erased. */
+    async findNewest(caller: Caller, limit: number): Promise<StoredProof[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectMatches(tx, selectInReach(tx, caller))
           .where('erased_at', 'is', null)

@@ -3,25 +3,20 @@ import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { countUnsealed } from '../../trail/unsealed.ts';
 
-/** How many entries wait for their signature. */
-interface Backlog {
-  readonly isFull: () => boolean;
-  stop(): Promise<void>;
-}
-
 const checkMs = 1_000;
 
 interface BacklogOptions {
   readonly db: Database;
+  /** The backlog is full with more unsigned entries than this. */
   readonly limit: number;
   readonly log: Log;
 }
 
 /**
- * Starts counting, until stopped. A signer that is slow fills the backlog as one that is away does,
- * and so do other replicas.
+ * Starts to count the entries that wait for their signature, until stopped. Counts those of all
+ * replicas, whether the signer is away or slow.
  */
-export function watchBacklog({ db, limit, log }: BacklogOptions): Backlog {
+export function watchBacklog({ db, limit, log }: BacklogOptions) {
   let isFull = false;
 
   async function count(): Promise<void> {
@@ -29,8 +24,12 @@ export function watchBacklog({ db, limit, log }: BacklogOptions): Backlog {
   }
 
   const counting = repeat(checkMs, count, (error) =>
-    log.warn({ err: error }, 'the backlog could not be counted'),
+    log.warn({ err: error }, 'the audit backlog could not be counted; retrying'),
   );
   counting.now();
-  return { isFull: () => isFull, stop: () => counting.stop() };
+  return {
+    /** Tells whether too many entries wait, as last counted. */
+    isFull: (): boolean => isFull,
+    stop: (): Promise<void> => counting.stop(),
+  };
 }

@@ -1,31 +1,28 @@
 import { maxBatchEntries } from '../../../signer/protocol/protocol.ts';
 
-/** A batch is to end well before the signer's client gives up and its lease ends. */
+/** A batch should end well before the signer's client times out and the lease expires. */
 const targetMs = 2_000;
 
-/** How many entries to send to the signer at once, by the rate at which it signed before. */
-interface BatchSize {
-  readonly current: number;
-  succeeded(entries: number, ms: number): void;
-  failed(): void;
-}
-
 /**
- * An HSM in the network may sign ten entries a second or ten thousand. Starts with the most; a batch
- * that fails halves the next, and one that takes too long shrinks it to what fits.
+ * Adapts the number of entries in a batch to the rate of the HSM, which may sign ten entries a
+ * second or ten thousand. Starts with the maximum; a batch that fails halves the next one, and a
+ * batch that takes too long shrinks it to what fits.
  */
-export function createBatchSize(): BatchSize {
+export function createBatchSize() {
   let current = maxBatchEntries;
   return {
-    get current() {
+    /** How many entries to send to the signer at once. */
+    get current(): number {
       return current;
     },
-    succeeded(entries, ms) {
+    /** Reports a batch that was signed in `ms`. */
+    succeeded(entries: number, ms: number): void {
       const fitting = Math.floor((entries * targetMs) / Math.max(ms, 1));
-      // No faster than doubled: one quick batch of few entries says little.
+      // At most doubles, since one quick batch of few entries proves little.
       current = Math.min(maxBatchEntries, Math.max(1, Math.min(fitting, current * 2)));
     },
-    failed() {
+    /** Reports a batch that failed. */
+    failed(): void {
       current = Math.max(1, Math.floor(current / 2));
     },
   };

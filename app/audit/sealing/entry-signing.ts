@@ -2,14 +2,14 @@ import type { SignerClient } from '../../../signer/protocol/client.ts';
 import type { EntryToSeal, Seal, SealResult } from '../../../signer/protocol/protocol.ts';
 import { SignerRefused, SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 
-/** An entry under a lease. */
+/** An entry that one process has leased for sealing. */
 export interface ClaimedEntry {
   readonly id: string;
-  /** Null where it is larger than the signer takes. */
+  /** The canonical text; null if it is larger than the signer accepts. */
   readonly text: string | null;
 }
 
-/** Why an entry was not sealed, for its own sake. */
+/** The reason in an entry itself why it could not be sealed. */
 export interface SealFault {
   readonly id: string;
   readonly reason: string;
@@ -22,14 +22,15 @@ export interface Signed {
 
 export interface EntrySigning {
   /**
-   * Seals and faults of all the entries. Where the signer fails over a batch as a whole, the batch is
-   * halved until what it fails over stands alone. Throws SignerUnavailable or SignerRefused where it
-   * fails for other reasons than an entry, or where nothing shows that others would fare better.
+   * Signs the entries; resolves with their seals and faults. If the signer fails on a batch as a
+   * whole, the batch is halved until the entry that causes it stands alone. Throws
+   * SignerUnavailable or SignerRefused if the signer fails for another reason, or if it has sealed
+   * nothing since it last failed on a single entry, so that the entry may not be the cause.
    */
   sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed>;
 }
 
-/** Failures that an entry may cause. All others are the signer's or the HSM's own. */
+/** Codes of failures that an entry may cause. Signer or HSM cause all others. */
 const doubtful: ReadonlySet<string> = new Set([
   'bad_response',
   'internal_error',
@@ -37,7 +38,7 @@ const doubtful: ReadonlySet<string> = new Set([
   'payload_too_large',
 ]);
 
-/** Failures to reach a signer that never saw the entries. */
+/** Codes of failures to connect, by which the signer never received the entries. */
 const unheard: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES']);
 
 interface Suspect extends SealFault {
@@ -46,21 +47,24 @@ interface Suspect extends SealFault {
 
 export function createEntrySigning(signer: Pick<SignerClient, 'seal'>): EntrySigning {
   /**
-   * Whether the signer has sealed anything since it last failed over an entry alone. If not, it is as
-   * likely the signer that is broken, and entries are not to lose their attempts by that.
+   * Whether the signer has sealed anything since it last failed on a single entry. If not, the
+   * signer may as well be broken, which must not use up the attempts of entries.
    */
   let hasSealedSince = false;
 
   async function seal(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]> {
     const results = await signer.seal(keyId, entries);
     if (!areOf(results, entries, keyId)) {
-      throw new SignerUnavailable('bad_response', 'the signer answered for other entries');
+      throw new SignerUnavailable(
+        'bad_response',
+        'the response of the signer is for other entries',
+      );
     }
     hasSealedSince ||= results.some(isSeal);
     return results;
   }
 
-  /** Adds those that it fails over alone to `suspects`. */
+  /** Seals entries, and adds those on which the signer fails alone to `suspects`. */
   async function sealHalving(
     keyId: string,
     entries: readonly EntryToSeal[],
@@ -104,7 +108,9 @@ export function createEntrySigning(signer: Pick<SignerClient, 'seal'>): EntrySig
   };
 }
 
-/** What the signer would say itself; but a text without limits is not to be loaded and sent. */
+/**
+ * Returns the fault that the signer would report, without loading and sending a text of any size.
+ */
 function tooLarge(id: string): SealFault {
   return { id, reason: 'too_large' };
 }
@@ -127,8 +133,8 @@ function isDoubtful(error: unknown): error is SignerRefused | SignerUnavailable 
 }
 
 /**
- * Whether the entries may be why: the signer hung or died over them, or did not take them. Where it
- * was away or said that its HSM is, they are not.
+ * Tells whether the entries may be the cause of a failure: the signer hung, died or refused them.
+ * They are not if the signer, or its HSM as it reported, was away.
  */
 export function mayBeToBlame(error: unknown): boolean {
   if (!(error instanceof SignerUnavailable)) return isDoubtful(error);

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { maxEntryBytes, type Seal } from '../../../signer/protocol/protocol.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import type { ClaimedEntry, SealFault } from './entry-signing.ts';
 import { storeSeals } from './stored-seals.ts';
 
@@ -8,25 +8,26 @@ export const leaseSeconds = 30;
 const maxAttempts = 5;
 const stepAsideSeconds = 5;
 
-/** The text as long as the signer takes it. */
+/** The canonical text; null if it is larger than the signer accepts. */
 export const sendableText: RawBuilder<string | null> = sql`
   case when octet_length(canonical) <= ${maxEntryBytes} then canonical end`;
 
-/** The sealer's statements. Each is a transaction of its own; none is open while the HSM works. */
+/** The sealer's transactions. None is open while the HSM works. */
 export interface SealerStore {
+  /** Leases up to `limit` entries that wait, the oldest first. */
   claim(claimId: string, limit: number): Promise<ClaimedEntry[]>;
   /**
-   * First writer wins: rows that another batch sealed or claimed meanwhile stay as they are. False,
-   * and nothing stored, where the key that signed is active no more.
+   * Stores seals. The first writer wins: rows that another batch sealed or claimed meanwhile stay
+   * as they are. Stores nothing and resolves with false if the key that signed is no longer active.
    */
   storeSeals(claimId: string, keyId: string, seals: readonly Seal[]): Promise<boolean>;
-  /** Gives a batch back unsealed; no attempt is used up. */
+  /** Ends the lease of unsealed entries; uses up no attempt. */
   release(claimId: string, entryIds: readonly string[]): Promise<void>;
-  /** The same for an entry that may be why the signer failed: others come first for a moment. */
+  /** Ends the lease of an entry that may have made the signer fail; others go first for 5 s. */
   stepAside(claimId: string, entryId: string): Promise<void>;
-  /** Whether any entry waits, claimed or not. */
+  /** Tells whether any entry waits, leased or not. */
   hasWaiting(): Promise<boolean>;
-  /** Counts an attempt of an entry the signer refused for its own sake; the fifth is its last. */
+  /** Counts a failed attempt that the entry itself caused; after the fifth it is dead. */
   recordFault(claimId: string, fault: SealFault): Promise<void>;
 }
 
@@ -51,7 +52,8 @@ export function createSealerStore(db: Database): SealerStore {
       db.asService(async (tx) => {
         const { rows } = await sql<ClaimedEntry>`
           update audit_entries
-          set claim_id = ${claimId}::uuid, claimed_until = now() + make_interval(secs => ${leaseSeconds})
+          set claim_id = ${claimId}::uuid,
+            claimed_until = now() + make_interval(secs => ${leaseSeconds})
           where id in (
             select id from audit_entries
             where state = 'PENDING' and (claimed_until is null or claimed_until < now())
@@ -77,26 +79,29 @@ export function createSealerStore(db: Database): SealerStore {
         return (await waiting.limit(1).executeTakeFirst()) !== undefined;
       }),
 
-    recordFault: (claimId, { id, reason }) =>
-      db.asService(async (tx) => {
-        const isLast = sql<boolean>`attempts + 1 >= ${maxAttempts}`;
-        const entry = await tx
-          .updateTable('audit_entries')
-          .set({
-            attempts: sql`attempts + 1`,
-            state: sql`case when ${isLast} then 'DEAD' else 'PENDING' end`,
-            claim_id: null,
-            claimed_until: sql`case when not ${isLast} then now() + interval '1 second' * power(2, attempts) end`,
-          })
-          .where('id', '=', id)
-          .where('claim_id', '=', claimId)
-          .returning(['attempts', 'state'])
-          .executeTakeFirst();
-        if (entry?.state !== 'DEAD') return;
-        await tx
-          .insertInto('audit_dead_letters')
-          .values({ entry_id: id, reason, attempts: entry.attempts })
-          .execute();
-      }),
+    recordFault: (claimId, fault) => db.asService((tx) => countFault(tx, claimId, fault)),
   };
+}
+
+/** Counts a failed attempt; the last one makes the entry a dead letter. */
+async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
+  const isLast = sql<boolean>`attempts + 1 >= ${maxAttempts}`;
+  const entry = await tx
+    .updateTable('audit_entries')
+    .set({
+      attempts: sql`attempts + 1`,
+      state: sql`case when ${isLast} then 'DEAD' else 'PENDING' end`,
+      claim_id: null,
+      claimed_until: sql`
+        case when not ${isLast} then now() + interval '1 second' * power(2, attempts) end`,
+    })
+    .where('id', '=', id)
+    .where('claim_id', '=', claimId)
+    .returning(['attempts', 'state'])
+    .executeTakeFirst();
+  if (entry?.state !== 'DEAD') return;
+  await tx
+    .insertInto('audit_dead_letters')
+    .values({ entry_id: id, reason, attempts: entry.attempts })
+    .execute();
 }

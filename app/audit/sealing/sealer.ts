@@ -16,41 +16,34 @@ import {
 import type { SealerStore } from './sealer-store.ts';
 import { createSealingBreaker } from './breaker.ts';
 
-/** One batch alone would wait for Postgres and the signer in turn. */
+/** Batches at a time: while one waits for Postgres, the other one uses the signer. */
 const lanes = 2;
 const pollMs = 250;
-/** What is committed while a lane rests makes one batch: each batch costs two transactions and a call. */
+/** How long a lane collects entries for a batch, which costs two transactions and a call. */
 const restMs = 50;
 
-export interface Sealer {
-  /** Since when this process has not been able to seal; undefined while it is. */
-  readonly pausedSince: Date | undefined;
-  /** Resolves when this process has sealed another batch, or after `ms`. */
-  nextBatch(ms: number): Promise<void>;
-  /** Finishes the batches under way. */
-  stop(): Promise<void>;
-}
+export type Sealer = ReturnType<typeof startSealer>;
 
 interface SealerOptions {
   readonly store: SealerStore;
   readonly signing: EntrySigning;
   readonly signer: Pick<SignerClient, 'health'>;
   readonly registry: KeyRegistry;
-  /** Something was committed: look for it now rather than at the next poll. */
+  /** Woken after a commit, so that new entries are found before the next poll. */
   readonly signal: WakeSignal;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Starts signing what is committed, in batches, until stopped. */
-export function startSealer(options: SealerOptions): Sealer {
+/** Starts to sign committed entries in batches, until stopped. */
+export function startSealer(options: SealerOptions) {
   const { store, signing, signer, registry, signal, clock, log } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const stopping = new AbortController();
   const batchSize = createBatchSize();
   const breaker = createSealingBreaker(clock, log);
 
-  /** Whether there may be more. */
+  /** Seals one batch; tells whether more entries may wait. */
   async function sealBatch(): Promise<boolean> {
     const claimId = randomUUID();
     const limit = batchSize.current;
@@ -87,7 +80,9 @@ export function startSealer(options: SealerOptions): Sealer {
     const [first, second] = entries;
     if (first !== undefined && second === undefined && mayBeToBlame(error)) {
       await store.stepAside(claimId, first.id);
-    } else await store.release(claimId, idsOf(entries));
+    } else {
+      await store.release(claimId, idsOf(entries));
+    }
   }
 
   async function sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed> {
@@ -102,7 +97,10 @@ export function startSealer(options: SealerOptions): Sealer {
     }
   }
 
-  /** What waited may have been sealed by another replica: then no batch of ours shows a recovery. */
+  /**
+   * Closes the breaker if nothing waits and the HSM is ready: another replica may have sealed the
+   * entries, so that no batch of this process would show the recovery.
+   */
   async function closeWhenReady(): Promise<void> {
     if (breaker.openSince === undefined || (await store.hasWaiting())) return;
     const { token } = await signer.health();
@@ -132,13 +130,16 @@ export function startSealer(options: SealerOptions): Sealer {
 
   const running = Promise.all(Array.from({ length: lanes }, runLane));
   return {
-    get pausedSince() {
+    /** Since when this process has not been able to seal; undefined while it is. */
+    get pausedSince(): Date | undefined {
       return breaker.openSince;
     },
-    async nextBatch(ms) {
+    /** Resolves when this process has sealed another batch, or after `ms`. */
+    async nextBatch(ms: number): Promise<void> {
       await once(events, 'sealed', { signal: AbortSignal.timeout(ms) }).catch(() => undefined);
     },
-    async stop() {
+    /** Stops after the batches under way. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },

@@ -2,13 +2,14 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
+import { holdActiveKey } from '../../keys/active-key.ts';
 
 const slots = 64;
 
 /**
- * Answers the ids of those that were stored; undefined, and nothing stored, where the key that signed
- * is active no more. First writer wins: rows that another batch sealed or claimed meanwhile stay as
- * they are.
+ * Stores seals; returns the ids of the entries that got theirs. Stores nothing and returns
+ * undefined if the key that signed is no longer active. The first writer wins: rows that another
+ * batch sealed or claimed meanwhile stay as they are.
  */
 export async function storeSeals(
   tx: Tx,
@@ -16,8 +17,8 @@ export async function storeSeals(
   keyId: string,
   seals: readonly Seal[],
 ): Promise<string[] | undefined> {
-  if (!(await isActive(tx, keyId))) return undefined;
-  const { rows } = await sql<{ id: string }>`
+  if (!(await holdActiveKey(tx, keyId))) return undefined;
+  const { rows } = await sql<{ readonly id: string }>`
     update audit_entries e
     set state = 'SEALED', hash = s.hash, signature = s.signature, key_id = ${keyId},
       sealed_at = clock_timestamp(), claim_id = null, claimed_until = null
@@ -31,19 +32,7 @@ export async function storeSeals(
   return rows.map(({ id }) => id);
 }
 
-/** Locked until the seals are stored: a key is retired before or after them, never meanwhile. */
-async function isActive(tx: Tx, keyId: string): Promise<boolean> {
-  const key = await tx
-    .selectFrom('signing_keys')
-    .select('key_id')
-    .where('key_id', '=', keyId)
-    .where('state', '=', 'ACTIVE')
-    .forShare()
-    .executeTakeFirst();
-  return key !== undefined;
-}
-
-/** In one of many rows, so that sealers seldom wait for each other's commit. */
+/** Counts sealed entries in one of many rows, so that sealers seldom wait for each other. */
 async function addToTotal(tx: Tx, sealed: number): Promise<void> {
   await tx
     .insertInto('audit_totals')

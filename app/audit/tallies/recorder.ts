@@ -10,16 +10,16 @@ import { countUnsealed } from '../../trail/unsealed.ts';
 type TallyRow = Selectable<Schema['audit_tallies']>;
 
 const batchSize = 200;
-/** An event that began before the minute ended may still be counted a moment after. */
+/** An event that began before the minute ended may be counted a moment later. */
 const graceMs = 5_000;
 
-/** What never succeeded; all else that is counted did. */
+/** The counted actions whose outcome is a failure. */
 const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']);
 
 /**
- * One entry for each tally of a minute that is over, while fewer than `maxUnsealed` entries wait for
- * their signature: what strangers cause must not fill the backlog of everybody. Any number of
- * processes may do it at once.
+ * Appends one entry for each tally of a past minute, while fewer than `maxUnsealed` entries wait
+ * for their signature: events that strangers cause must not fill the backlog for everyone. Any
+ * number of processes may call it at once.
  */
 export async function recordTallies(
   db: Database,
@@ -40,8 +40,8 @@ export async function recordTallies(
 }
 
 /**
- * In the order of the resources, whose sequences are locked one after the other. Of an account that
- * has moved meanwhile they are in its present tenant, where its numbers go on.
+ * Removes and returns tallies of past minutes. Those of an account that has moved meanwhile have
+ * its present tenant, where its sequence numbers continue.
  */
 async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyRow[]> {
   const { rows } = await sql<TallyRow>`
@@ -53,8 +53,8 @@ async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyR
       ))
       returning *
     )
-    select t.minute, t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id, t.action, t.actor_id,
-      t.resource_type, t.resource_id, t.detail, t.count
+    select t.minute, t.user_id, coalesce(a.tenant_id, t.tenant_id) as tenant_id,
+      t.action, t.actor_id, t.resource_type, t.resource_id, t.detail, t.count
     from taken t left join accounts a on a.id = t.user_id`.execute(tx);
   return rows;
 }

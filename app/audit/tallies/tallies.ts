@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { nobody, type AuditEvent } from '../../trail/event.ts';
@@ -27,9 +27,9 @@ interface TalliesOptions {
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly log: Log;
-  /** How many different events may wait; beyond it all are counted under nobody's name. */
+  /** How many different events may wait; above it, all are counted without owner and actor. */
   readonly limit: number;
-  /** How many unsealed entries there may be for tallies to become entries. */
+  /** Tallies become entries only while fewer entries than this are unsealed. */
   readonly maxUnsealed: number;
 }
 
@@ -49,51 +49,56 @@ export function startTallies(options: TalliesOptions) {
   }
 
   const recording = repeat(recordEveryMs, record, (error) =>
-    log.warn({ err: error }, 'counted events could not become entries; they wait'),
+    log.warn({ err: error }, 'counted events could not be recorded as entries; retrying'),
   );
   recording.now();
   return {
     /** Counts one event. Durable when it resolves. */
     async add(event: TalliedEvent): Promise<void> {
-      const { action, actor, owner, resource, data } = isFull ? anonymised(event) : event;
       const minute = new Date(Math.floor(clock().getTime() / 60_000) * 60_000);
-      await db.asService((tx) =>
-        tx
-          .insertInto('audit_tallies')
-          .values({
-            minute,
-            user_id: owner.userId,
-            tenant_id: owner.tenantId,
-            action,
-            actor_id: actor.id ?? '',
-            resource_type: resource.type,
-            resource_id: resource.id,
-            detail: JSON.stringify(data),
-            count: 1,
-          })
-          .onConflict((conflict) =>
-            conflict
-              .columns([
-                'minute',
-                'user_id',
-                'tenant_id',
-                'action',
-                'actor_id',
-                'resource_type',
-                'resource_id',
-                'detail',
-              ])
-              .doUpdateSet({ count: sql`audit_tallies.count + 1` }),
-          )
-          .execute(),
-      );
+      await db.asService((tx) => count(tx, minute, isFull ? anonymised(event) : event));
     },
-    /** Finishes the entries under way. */
+    /** Stops after the entries under way. */
     stop: () => recording.stop(),
   };
 }
 
-/** Returns the event under nobody's name; it is still counted. */
+async function count(
+  tx: Tx,
+  minute: Date,
+  { action, actor, owner, resource, data }: TalliedEvent,
+): Promise<void> {
+  await tx
+    .insertInto('audit_tallies')
+    .values({
+      minute,
+      user_id: owner.userId,
+      tenant_id: owner.tenantId,
+      action,
+      actor_id: actor.id ?? '',
+      resource_type: resource.type,
+      resource_id: resource.id,
+      detail: JSON.stringify(data),
+      count: 1,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns([
+          'minute',
+          'user_id',
+          'tenant_id',
+          'action',
+          'actor_id',
+          'resource_type',
+          'resource_id',
+          'detail',
+        ])
+        .doUpdateSet({ count: sql`audit_tallies.count + 1` }),
+    )
+    .execute();
+}
+
+/** Returns the event without its owner and actor, so that it is counted with all others. */
 function anonymised({ action }: TalliedEvent): TalliedEvent {
   return {
     action,
@@ -106,7 +111,7 @@ function anonymised({ action }: TalliedEvent): TalliedEvent {
 
 async function countsOver(db: Database, limit: number): Promise<boolean> {
   const { rows } = await db.asService((tx) =>
-    sql<{ count: number }>`
+    sql<{ readonly count: number }>`
       select count(*) as count
       from (select 1 from audit_tallies limit ${limit + 1}) as waiting`.execute(tx),
   );

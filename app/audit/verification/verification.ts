@@ -6,7 +6,7 @@ import type { Proofs } from '../proofs/proofs.ts';
 import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
 
-/** A verdict, or why there is nothing to verify: then none of the three is true. */
+/** A verdict; or the reason why there is nothing to verify, with all three members false. */
 interface EntryVerdict extends Verdict {
   readonly reason?: Absence['reason'];
 }
@@ -22,20 +22,9 @@ interface LogStatus {
   readonly checked: number;
   readonly valid: number;
   readonly invalid: number;
-  /** Not signed yet, so not checked. */
+  /** Entries that are not signed yet, and so not checked. */
   readonly pending: number;
   readonly message: string;
-}
-
-/** Verifies what is stored now, each time anew: no verdict is kept. */
-export interface Verification {
-  /** Throws as Proofs.get does where there is nothing to verify. */
-  verify(caller: Caller, entryId: string): Promise<Verdict>;
-  /** Each id once, in their order. */
-  verifyBatch(caller: Caller, entryIds: readonly string[]): Promise<BatchVerdict>;
-  verifyExternal(proof: AuditProof): Promise<Verdict>;
-  /** The newest entries that the caller may see. */
-  verifyNewest(caller: Caller, limit: number): Promise<LogStatus>;
 }
 
 interface VerificationOptions {
@@ -45,7 +34,10 @@ interface VerificationOptions {
   readonly threads: VerifyingThreads;
 }
 
-export function createVerification(options: VerificationOptions): Verification {
+export type Verification = ReturnType<typeof createVerification>;
+
+/** Creates the service that verifies what is stored now; it caches no verdict. */
+export function createVerification(options: VerificationOptions) {
   const { proofs, storedProofs, registry, threads } = options;
 
   async function verifyAll(stored: readonly StoredProof[]): Promise<[string, EntryVerdict][]> {
@@ -58,14 +50,16 @@ export function createVerification(options: VerificationOptions): Verification {
   }
 
   return {
-    async verify(caller, entryId) {
+    /** Verifies one entry. Throws as Proofs.get does if there is nothing to verify. */
+    async verify(caller: Caller, entryId: string): Promise<Verdict> {
       const [stored] = await storedProofs.find(caller, [entryId]);
       if (stored === undefined) throw new AppError('not_found');
       if ('absence' in stored) return proofs.refuse(entryId, stored.absence);
       return verifyProof(stored.proof, stored.key);
     },
 
-    async verifyBatch(caller, entryIds) {
+    /** Verifies several entries, each id once, in the order of the ids. */
+    async verifyBatch(caller: Caller, entryIds: readonly string[]): Promise<BatchVerdict> {
       const stored = await storedProofs.find(caller, [...new Set(entryIds)]);
       const results = await verifyAll(stored);
       const valid = results.filter(([, verdict]) => verdict.valid).length;
@@ -73,9 +67,12 @@ export function createVerification(options: VerificationOptions): Verification {
       return { total, valid, invalid: total - valid, results: Object.fromEntries(results) };
     },
 
-    verifyExternal: async (proof) => verifyProof(proof, await registry.find(proof.hsmKeyId)),
+    /** Verifies a proof that someone holds, with the registered key of its key id. */
+    verifyExternal: async (proof: AuditProof): Promise<Verdict> =>
+      verifyProof(proof, await registry.find(proof.hsmKeyId)),
 
-    async verifyNewest(caller, limit) {
+    /** Verifies the newest entries that the caller may see. */
+    async verifyNewest(caller: Caller, limit: number): Promise<LogStatus> {
       const verdicts = await verifyAll(await storedProofs.findNewest(caller, limit));
       const count = (is: (verdict: EntryVerdict) => boolean) =>
         verdicts.filter(([, verdict]) => is(verdict)).length;
@@ -95,7 +92,7 @@ function unverified({ reason }: Absence): EntryVerdict {
 
 function takeNext(verdicts: Iterator<Verdict>): Verdict {
   const next = verdicts.next();
-  if (next.done === true) throw new Error('a proof was not verified');
+  if (next.done === true) throw new Error('the threads returned too few verdicts');
   return next.value;
 }
 

@@ -5,13 +5,12 @@ import { fingerprint } from '../../accounts/fingerprint.ts';
 import { assertSaltLength } from '../../accounts/salt-length.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Tx } from '../../db/database.ts';
-import { takesLock } from '../../db/lock-order.ts';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { isRecovery, type Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import { endSessions } from '../../sessions/login-sessions.ts';
+import { endSessions, assertNotEnded } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Act } from '../../trail/act.ts';
 import type { RequestEvent } from '../../trail/event.ts';
@@ -110,16 +109,4 @@ function changedEvents(
   });
   const password = changed('password', { salt, verifier });
   return rekey === undefined ? [password] : [password, changed('recovery', credentialOf(rekey))];
-}
-
-/** Locks a login session. Throws invalid_token if another change ended it since it was let in. */
-async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
-  takesLock(tx, 'login session');
-  const session = await tx
-    .selectFrom('login_sessions')
-    .select('revoked_at')
-    .where('id', '=', sessionId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (session !== undefined && session.revoked_at !== null) throw new AppError('invalid_token');
 }

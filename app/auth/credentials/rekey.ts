@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { storeCredential, type Credential } from '../../accounts/credentials.ts';
 import type { Owner, Tx } from '../../db/database.ts';
-import { takesLock } from '../../db/lock-order.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import { AppError } from '../../errors/app-error.ts';
 import type { RequestEvent } from '../../trail/event.ts';
 import type { CredentialsChange } from './schema.ts';
+import { lockActiveDevices } from '../../sessions/active-device.ts';
 
 type Change = z.output<typeof CredentialsChange>;
 
@@ -76,23 +76,10 @@ export async function storeEnvelopes(
   return events;
 }
 
-/** Locks the active devices, so that none is revoked or changed until the transaction ends. */
-async function assertActiveDevices(
-  tx: Tx,
-  { userId, tenantId }: Owner,
-  devices: Rekey['devices'],
-): Promise<void> {
-  takesLock(tx, 'device');
-  const active = await tx
-    .selectFrom('devices')
-    .select('device_id')
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .where('revoked_at', 'is', null)
-    .orderBy('device_id')
-    .forUpdate()
-    .execute();
+/** Throws rekey_incomplete unless these are all active devices of the user, which it locks. */
+async function assertActiveDevices(tx: Tx, owner: Owner, devices: Rekey['devices']): Promise<void> {
+  const active = await lockActiveDevices(tx, owner);
   const named = new Set(devices.map(({ deviceId }) => deviceId));
-  const isComplete = active.every(({ device_id: id }) => named.has(id));
+  const isComplete = active.every((deviceId) => named.has(deviceId));
   if (!isComplete || active.length !== named.size) throw new AppError('rekey_incomplete');
 }

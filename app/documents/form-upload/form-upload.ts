@@ -50,7 +50,7 @@ export function createFormUpload(options: FormUploadOptions) {
     );
   }
 
-  /** Creates the document of an upload, which it removes if that fails. */
+  /** Creates a document from an upload. Removes the upload if that fails. */
   async function createDocument(
     request: ServiceRequest,
     stream: IncomingMessage,

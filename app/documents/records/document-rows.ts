@@ -14,7 +14,7 @@ export type DocumentRow = VersionRow & {
   readonly document_created_at: Date;
 };
 
-/** A document as the API returns it, and the number of its latest change. */
+/** A document as the API returns it, and its revision, which each change increments. */
 export interface RevisedDocument {
   readonly document: z.input<typeof DocumentView>;
   readonly revision: number;

@@ -16,7 +16,7 @@ import {
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { Certified } from '../records/schema.ts';
 
-/** Milliseconds for which a caller waits for the signature; afterwards it must poll the proof. */
+/** Milliseconds for which a caller waits for the signature; the proof can be fetched later. */
 const signatureWaitMs = 5_000;
 
 interface CertificationOptions {
@@ -45,7 +45,7 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
     return row.version;
   }
 
-  /** Seals a version. Returns undefined if another version has become the current one. */
+  /** Seals a version. Returns undefined, without effect, if another one has become current. */
   function seal(request: ServiceRequest, id: string, version: number) {
     return act(request, async (tx) => {
       const row = await lockDocument(tx, id);

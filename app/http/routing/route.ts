@@ -144,7 +144,9 @@ export function routeFor<S>() {
       };
       const perform = async (idempotency?: Idempotency, hangUp?: AbortSignal) => {
         const request = { ...toServiceRequest<Admitted<A>>(raw), idempotency, hangUp };
-        return options.response?.parse(await handler(services, { ...input, request }));
+        // Not inside the parse, which is skipped for routes without a response body.
+        const answer = await handler(services, { ...input, request });
+        return options.response?.parse(answer);
       };
       const performAttended = (idempotency?: Idempotency) =>
         options.waitsLong === true

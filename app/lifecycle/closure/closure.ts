@@ -65,12 +65,12 @@ export function createClosure(options: ClosureOptions) {
 
   return {
     /**
-     * Closes the caller's account in one transaction: the e-mail address is forgotten and may be
-     * registered anew, sessions are revoked, and credentials, envelopes, uploads, unsealed documents
-     * and shares are removed; their stored objects follow. Everything that was committed before is
-     * removed here. Only a request that was admitted before can still add an upload session, an
-     * envelope, a share or a login: `sweep` removes these. Throws access_denied for users of other
-     * issuers, and invalid_token where the account is closed already.
+     * Closes the caller's account in one transaction: forgets the e-mail address, which may be
+     * registered again, revokes the login sessions, and removes credentials, envelopes, uploads,
+     * unsealed documents and shares; their stored objects follow. Everything that was committed
+     * before is removed here. Only a request that was admitted before can still add an upload
+     * session, an envelope, a share or a login session: `sweep` removes these. Throws access_denied
+     * for users of other issuers, and invalid_token if the account is closed already.
      */
     async close(request: ServiceRequest): Promise<void> {
       if (request.caller.issuer !== issuer) throw new AppError('access_denied');

@@ -21,8 +21,9 @@ interface PurgedBatch {
 const none: PurgeCounts = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
 
 /**
- * Removes the next expired accounts after a place, with everything stored about them. Skips accounts
- * that another transaction has locked: they are being validated, registered again or purged.
+ * Removes the next expired accounts after a place, with everything stored about them. Skips
+ * accounts that another transaction has locked: they are being validated, registered again or
+ * purged.
  */
 export async function purgeBatch(tx: Tx, after: Place, now: Date): Promise<PurgedBatch> {
   const locked = await selectExpired(tx, after, now).forUpdate().skipLocked().execute();

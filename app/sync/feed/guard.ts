@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { OpenFeed } from './open-feeds.ts';
+import { findRevokedDevices } from '../../devices/revoked-devices.ts';
 
 interface FeedGuardOptions {
   readonly feeds: () => ReadonlySet<OpenFeed>;
@@ -33,8 +33,8 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     }
     // Revoking a device does not end the sessions of other issuers.
     if (looked.length > 0) {
-      const revoked = await findRevokedDevices(db, looked);
-      for (const feed of looked) if (revoked.has(nameOf(feed))) feed.end('device_blacklisted');
+      const revoked = await db.asService((tx) => findRevokedDevices(tx, looked));
+      for (const feed of looked) if (revoked.has(feed)) feed.end('device_blacklisted');
     }
     knownAt = startedAt;
   }
@@ -59,27 +59,4 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
       await looking.stop();
     },
   };
-}
-
-type Device = Pick<OpenFeed, 'userId' | 'tenantId' | 'deviceId'>;
-
-const nameOf = ({ userId, tenantId, deviceId }: Device) => `${userId} ${deviceId} ${tenantId}`;
-
-async function findRevokedDevices(db: Database, devices: readonly Device[]): Promise<Set<string>> {
-  const userIds = devices.map(({ userId }) => userId);
-  const tenantIds = devices.map(({ tenantId }) => tenantId);
-  const deviceIds = devices.map(({ deviceId }) => deviceId);
-  const rows = await db.asService((tx) =>
-    tx
-      .selectFrom('devices')
-      .select(['user_id as userId', 'tenant_id as tenantId', 'device_id as deviceId'])
-      .where('revoked_at', 'is not', null)
-      .where(
-        sql<boolean>`(user_id, tenant_id, device_id) in (
-          select * from unnest(${userIds}::uuid[], ${tenantIds}::text[], ${deviceIds}::uuid[])
-        )`,
-      )
-      .execute(),
-  );
-  return new Set(rows.map(nameOf));
 }

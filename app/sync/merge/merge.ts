@@ -129,7 +129,7 @@ export function mergeRemoval(
 }
 
 function overlapsOf({ pointer, current, lost, gap }: Edit, touched: Since['touched']): Overlap[] {
-  const above = gap && touched.get(gap.pointer);
+  const above = gap === undefined ? undefined : touched.get(gap.pointer);
   if (above !== undefined) {
     return [{ field: pointer, server: { ...above, value: undefined } }];
   }
@@ -148,7 +148,8 @@ function verdictOf(
   { by, ruleOf }: Since,
 ): Verdict {
   const rule = ruleOf(field);
-  return rule && judge(rule, server, { ...by, value: isLost ? undefined : value });
+  if (rule === undefined) return undefined;
+  return judge(rule, server, { ...by, value: isLost ? undefined : value });
 }
 
 /** Tells whether an equal but later value counts, against writes with a time in between. */

@@ -1,8 +1,8 @@
 import { AppError } from '../../errors/app-error.ts';
 
 /**
- * Returns the sha-256 of a Content-Digest header (RFC 9530) in base64, or undefined if the header is
- * absent or names only other algorithms. Throws digest_mismatch if the header is malformed.
+ * Returns the sha-256 of a Content-Digest header (RFC 9530) in base64, or undefined if the header
+ * is absent or names only other algorithms. Throws digest_mismatch if the header is malformed.
  */
 export function parseContentDigest(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
