@@ -30,16 +30,7 @@ export function createDocumentExpiry(options: ExpiryOptions) {
   ): Promise<{ readonly found: number; readonly expired: number }> {
     const ids = await lockOverdue(tx, before);
     const expired = await expireVersions(tx, ids, before);
-    for (const version of expired) {
-      await audit.append(tx, {
-        action: 'document.expired',
-        actor: { type: 'system', id: null },
-        owner: ownerOf(version),
-        resource: { type: 'document', id: version.document_id },
-        requestId: null,
-        data: { version: version.version, fileHash: version.file_hash },
-      });
-    }
+    await audit.appendAll(tx, expired.map(expiredEvent));
     return { found: ids.length, expired: expired.length };
   }
 
@@ -64,6 +55,17 @@ export function createDocumentExpiry(options: ExpiryOptions) {
       }
     },
   };
+}
+
+function expiredEvent(version: VersionRow) {
+  return {
+    action: 'document.expired',
+    actor: { type: 'system', id: null },
+    owner: ownerOf(version),
+    resource: { type: 'document', id: version.document_id },
+    requestId: null,
+    data: { version: version.version, fileHash: version.file_hash },
+  } as const;
 }
 
 function selectOverdue(tx: Tx, before: Date) {
@@ -98,7 +100,7 @@ async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
 
 /**
  * Expires the versions of these locked documents that are still overdue. Returns them in the order
- * in which the sequences of their audit entries are locked.
+ * of their numbers.
  */
 async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Promise<VersionRow[]> {
   if (ids.length === 0) return [];
@@ -118,10 +120,5 @@ async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Pro
       .where('id', 'in', changed)
       .execute();
   }
-  return expired.sort(byDocumentAndVersion);
-}
-
-function byDocumentAndVersion(a: VersionRow, b: VersionRow): number {
-  if (a.document_id === b.document_id) return a.version - b.version;
-  return a.document_id < b.document_id ? -1 : 1;
+  return expired.toSorted((a, b) => a.version - b.version);
 }

@@ -15,7 +15,7 @@ export type RunOptions = z.output<typeof MaintenanceQuery>;
 /** The work of one transaction with the service login. Resolves with what it did, or would do. */
 export type Batch<C extends Counts> = (tx: Tx) => Promise<Partial<C>>;
 
-/** Periodic work that may be interrupted, and may run twice at the same time. */
+/** Periodic work that is safe to interrupt, and to run twice at the same time. */
 export interface MaintenanceTask<Name extends string, C extends Counts> {
   readonly name: Name;
   /** The report of a run that found nothing. */

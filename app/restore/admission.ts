@@ -42,7 +42,7 @@ interface AdmissionOptions {
   readonly signer: Pick<SignerClient, 'listKeys'>;
   readonly objects: MarkObjects;
   readonly record: MarkRecord;
-  /** The id of the high-water mark up to which an operator accepts losses. */
+  /** The id of the high-water mark by which an operator accepts the losses of this start. */
   readonly acceptMark: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,7 +66,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
     while (!stopping.signal.aborted) {
       try {
         const checked = await checkMarks(options);
-        if (failure !== undefined) log.info('the high-water marks could be read; sealing starts');
+        if (failure !== undefined) log.info('the high-water marks could be read');
         if (isAcceptable(checked, acceptMark)) admitted = admit(checked, log);
         else {
           refused = refuse(checked, log);

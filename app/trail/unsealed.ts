@@ -3,7 +3,7 @@ import type { Tx } from '../db/database.ts';
 
 /** Counts the entries that wait for their signature, up to `limit`. */
 export async function countUnsealed(tx: Tx, limit: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const { rows } = await sql<{ readonly count: number }>`
     select count(*) as count
     from (select 1 from audit_entries where state = 'PENDING' limit ${limit}) as unsealed`.execute(
     tx,

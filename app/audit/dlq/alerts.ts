@@ -30,7 +30,7 @@ export interface AlertThresholds {
 
 interface AlertsOptions {
   readonly db: Database;
-  /** Since when this process cannot seal. */
+  /** Returns since when this process cannot seal; undefined while it can. */
   readonly pausedSince: () => Date | undefined;
   readonly thresholds: AlertThresholds;
   readonly clock: Clock;

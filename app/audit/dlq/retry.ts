@@ -161,14 +161,14 @@ export function createDlqRetry(options: DlqOptions) {
     ): Promise<RetriedEntry> => retry(entryId, operatorOf(request, by)),
 
     /**
-     * Does the same for up to `limit` entries: those with the fewest attempts, the oldest first.
+     * Has up to `limit` dead entries signed again: those with the fewest attempts, oldest first.
      */
     retryMany: (
       request: ServiceRequest<Caller | InternalCaller>,
       limit: number,
     ): Promise<RetriedBatch> => retryBatch({ limit }, operatorOf(request)),
 
-    /** Does the same for every entry that is in the queue now, each once, in batches. */
+    /** Has every entry that is in the queue now signed again, each once, in batches. */
     async *retryAll(request: ServiceRequest<Caller | InternalCaller>): AsyncIterable<RetriedBatch> {
       const operator = operatorOf(request);
       const waiting = await db.asService(listWaiting);

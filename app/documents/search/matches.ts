@@ -14,7 +14,7 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-type Matches = RawBuilder<{ document_id: string }>;
+type Matches = RawBuilder<{ readonly document_id: string }>;
 
 /**
  * Selects the ids of a user's documents with these keywords, newest first. The statements prescribe

@@ -60,7 +60,11 @@ export async function findRemovable(
 
 /** Counts the accounts that are not validated, and those of them that have no valid token. */
 export async function countPending(tx: Tx, now: Date) {
-  const { rows } = await sql<{ pending: number; expired: number; oldest: Date | null }>`
+  const { rows } = await sql<{
+    readonly pending: number;
+    readonly expired: number;
+    readonly oldest: Date | null;
+  }>`
     select count(*) as pending, count(*) filter (where ended_at <= ${now}) as expired,
       min(ended_at) filter (where ended_at <= ${now}) as oldest
     from (

@@ -32,7 +32,7 @@ interface Backups {
 export interface Comparison {
   /** The id of the newest high-water mark of all, by which an operator accepts this state. */
   readonly markId: string;
-  /** What one of the three lacks and another knows of, one phrase each; empty if they fit. */
+  /** Things that one of the three lacks and another knows, a phrase each; empty if they fit. */
   readonly losses: readonly string[];
   /** The ids of retired keys that the token no longer holds, which is no loss. */
   readonly destroyedKeys: readonly string[];

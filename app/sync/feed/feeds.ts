@@ -62,10 +62,7 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
   }
 
   const lookingForNews = repeat(lookForNewsEveryMs, lookForNews, (error) =>
-    log.warn(
-      { err: error },
-      'lost messages of change feeds could not be made up for; the next check is in 15 s',
-    ),
+    log.warn({ err: error }, 'change feeds could not look for missed changes; retrying'),
   );
   const channel = openWakeChannel({
     redis,

@@ -21,7 +21,7 @@ export async function assertQuota(
 ): Promise<void> {
   takesLock(tx, 'upload quota');
   await lockName(tx, `uploads:${owner.userId}`);
-  const { rows } = await sql<{ open: number; bytes: string | null }>`
+  const { rows } = await sql<{ readonly open: number; readonly bytes: string | null }>`
     select count(*) filter (where status = 'IN_PROGRESS') as open, sum(file_size) as bytes
     from upload_sessions
     where user_id = ${owner.userId}

@@ -38,18 +38,10 @@ export type UploadExpiry = ReturnType<typeof createUploadExpiry>;
 export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   const ago = (ms: number) => new Date(clock().getTime() - ms);
 
-  /** Appends an entry for each session, in the order in which their sequences are locked. */
+  /** Appends an entry for each session. */
   async function record(tx: Tx, rows: readonly SessionRow[], cause: ExpiryCause): Promise<void> {
-    for (const row of rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      await audit.append(tx, {
-        action: 'upload.expired',
-        actor: { type: 'system', id: cause.requestedBy },
-        owner: { userId: row.user_id, tenantId: row.tenant_id },
-        resource: { type: 'upload', id: row.id },
-        requestId: cause.requestId,
-        data: { fileSize: row.file_size, wasCompleted: row.completed_at !== null },
-      });
-    }
+    const events = rows.map((row) => expiredEvent(row, cause));
+    await audit.appendAll(tx, events);
   }
 
   return {
@@ -129,6 +121,17 @@ function expireOverdue(tx: Tx, now: Date): Promise<SessionRow[]> {
     )
     .returningAll()
     .execute();
+}
+
+function expiredEvent(row: SessionRow, { requestedBy, requestId }: ExpiryCause) {
+  return {
+    action: 'upload.expired',
+    actor: { type: 'system', id: requestedBy },
+    owner: { userId: row.user_id, tenantId: row.tenant_id },
+    resource: { type: 'upload', id: row.id },
+    requestId,
+    data: { fileSize: row.file_size, wasCompleted: row.completed_at !== null },
+  } as const;
 }
 
 /** Selects open sessions past their end that are not being completed. */

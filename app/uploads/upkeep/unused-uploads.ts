@@ -37,7 +37,7 @@ export async function findUnused(
     .orderBy('completed_at')
     .orderBy('id')
     .limit(limit)
-    .$narrowType<{ completedAt: Date }>()
+    .$narrowType<{ readonly completedAt: Date }>()
     .execute();
   return {
     ids: page.filter((row) => row.isUnused).map(({ id }) => id),
