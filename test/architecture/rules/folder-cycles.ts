@@ -39,7 +39,7 @@ function components(graph: Graph): readonly (readonly string[])[] {
   return [...graph.keys()].flatMap((folder) => {
     if (placed.has(folder) || reach.get(folder)?.has(folder) !== true) return [];
     const group = [...graph.keys()].filter(
-      (other) => reach.get(folder)?.has(other) && reach.get(other)?.has(folder),
+      (other) => reach.get(folder)?.has(other) === true && reach.get(other)?.has(folder) === true,
     );
     for (const member of group) placed.add(member);
     return [group];

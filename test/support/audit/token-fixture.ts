@@ -27,7 +27,7 @@ const sources = fileURLToPath(new URL('../../../signer/', import.meta.url));
 const pollMs = 20;
 const pollLimitMs = 60_000;
 
-export type TokenFixture = {
+export interface TokenFixture {
   readonly directory: string;
   readonly pin: string;
   readonly environment: Record<string, string> &
@@ -42,7 +42,7 @@ export type TokenFixture = {
   /** Changes the token's objects directly, as no signer would (see token-surgery.ts). */
   operate(...args: string[]): Promise<void>;
   remove(): Promise<void>;
-};
+}
 
 type ListedKey = Pick<PublicKey, 'purpose' | 'generation' | 'keyId' | 'publicKey'> & {
   readonly fingerprint: string;
@@ -92,7 +92,7 @@ export async function createTokenFixture(): Promise<TokenFixture> {
   };
 }
 
-export type RunningSigner = {
+export interface RunningSigner {
   readonly process: ChildProcess;
   readonly client: SignerClient;
   /** Resolves with the id of a purpose's newest key. Rejects unless the token is ready. */
@@ -104,7 +104,7 @@ export type RunningSigner = {
   metrics(): Promise<string>;
   /** Stops the signer by SIGTERM and resolves with its exit code. */
   stop(): Promise<number | null>;
-};
+}
 
 /**
  * Starts the signer as a separate process; resolves once it has connected to its token or failed

@@ -18,7 +18,7 @@ const program = (process.env.PATH ?? '')
   .find((path) => existsSync(path));
 
 /** A token served over a socket by a process that can die and hang, like a network HSM. */
-export type TokenServer = {
+export interface TokenServer {
   /** Variables with which a signer reaches the token through the server. */
   readonly environment: Record<string, string>;
   start(): Promise<void>;
@@ -26,7 +26,7 @@ export type TokenServer = {
   /** Stops the server by SIGSTOP: requests get neither a response nor an error. */
   hang(): void;
   resume(): void;
-};
+}
 
 /** Creates a server for the fixture's token, which must exist. The server is not started yet. */
 export function createTokenServer(fixture: TokenFixture): TokenServer {
