@@ -1,4 +1,4 @@
-import { createAuditTrail, type AuditTrail } from '../trail/trail.ts';
+import { createAuditTrail, type AuditTrail } from '../audit-trail/audit-trail.ts';
 import { systemClock } from '../async/clock.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { requireDatabaseUrl } from './command.ts';

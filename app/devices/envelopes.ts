@@ -15,8 +15,8 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { loadActive, touch } from '../sessions/active-device.ts';
-import type { Act, Acted } from '../trail/act.ts';
-import type { RequestEvent } from '../trail/event.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
+import type { RequestEvent } from '../audit-trail/event.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
 import type { SessionBinding } from '../sessions/session-binding.ts';
 

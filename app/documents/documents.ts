@@ -6,8 +6,8 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Act, Acted } from '../trail/act.ts';
-import type { RequestEvent } from '../trail/event.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
+import type { RequestEvent } from '../audit-trail/event.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import {
   loadDocument,

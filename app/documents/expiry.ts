@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AuditTrail } from '../trail/trail.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';

@@ -10,8 +10,8 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { assertFreshLogin } from '../sessions/fresh-login.ts';
 import { endRecoverySessions } from '../sessions/login-sessions.ts';
-import type { Act, Acted } from '../trail/act.ts';
-import type { RequestEvent } from '../trail/event.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
+import type { RequestEvent } from '../audit-trail/event.ts';
 import type { KeyForm, ToEnvelope } from './key-form.ts';
 import { envelopeEvent } from './recording.ts';
 import {

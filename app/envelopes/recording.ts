@@ -1,4 +1,4 @@
-import type { RequestEvent } from '../trail/event.ts';
+import type { RequestEvent } from '../audit-trail/event.ts';
 import type { EnvelopeRow } from './rows.ts';
 
 /** Returns the event of an envelope that its owner created, replaced or removed. */

@@ -5,8 +5,8 @@ import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { fingerprintOf } from '../proof/registered-key.ts';
-import { nobody, type AuditEvent } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import { nobody, type AuditEvent } from '../audit-trail/event.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 
 type KeyRow = Selectable<Schema['signing_keys']>;
 

@@ -4,7 +4,7 @@ import type { Clock } from '../async/clock.ts';
 import { within } from '../async/within.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { registerKeys, type MadeKey } from './registration.ts';
 
 /**

@@ -7,8 +7,8 @@ import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
-import type { Act } from '../trail/act.ts';
-import type { RequestEvent } from '../trail/event.ts';
+import type { Act } from '../audit-trail/act.ts';
+import type { RequestEvent } from '../audit-trail/event.ts';
 import { byKeys } from './registration.ts';
 import type { KeyRegistry } from './registry.ts';
 

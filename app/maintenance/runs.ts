@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
-import type { Act } from '../trail/act.ts';
-import { nobody, type RequestEvent } from '../trail/event.ts';
+import type { Act } from '../audit-trail/act.ts';
+import { nobody, type RequestEvent } from '../audit-trail/event.ts';
 import type { TaskLock } from './task-lock.ts';
 import {
   sumOf,

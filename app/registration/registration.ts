@@ -12,8 +12,8 @@ import type { LabelledKeys } from '../keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
-import type { Act, Acted } from '../trail/act.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { takeMessage } from '../outbox/waiting.ts';
 
 /** A sign-up as a client sends it; salt and verifier in hex. */

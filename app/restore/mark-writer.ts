@@ -1,6 +1,6 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { AuditProof } from '../proof/proof.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { KeyRegistry } from '../keys/registry.ts';

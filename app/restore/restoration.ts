@@ -3,8 +3,8 @@ import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { beginEpoch } from '../sync/objects/epoch.ts';
-import { nobody, type AuditEvent, type EventData } from '../trail/event.ts';
-import type { AuditTrail } from '../trail/trail.ts';
+import { nobody, type AuditEvent, type EventData } from '../audit-trail/event.ts';
+import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 
 const resourceType = 'vault';
 

@@ -6,7 +6,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { Act } from '../trail/act.ts';
+import type { Act } from '../audit-trail/act.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 

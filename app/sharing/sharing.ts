@@ -6,7 +6,7 @@ import { AppError } from '../errors/app-error.ts';
 import { cutPage } from '../http/answers/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { Act, Acted } from '../trail/act.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
 import { listReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';

@@ -6,7 +6,7 @@ import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { canonicalText } from '../json/canonical-text.ts';
-import type { Act, Acted } from '../trail/act.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import { leavesOf } from './merge/json-pointer.ts';
 import type { JsonObject } from './merge/json.ts';

@@ -1,4 +1,4 @@
-import type { Act } from '../trail/act.ts';
+import type { Act } from '../audit-trail/act.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { Outbox } from '../outbox/outbox.ts';

@@ -12,8 +12,8 @@ import { countStatuses } from '../support/documents/files.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
-import { createAct } from '../../app/trail/act.ts';
-import { createAuditTrail } from '../../app/trail/trail.ts';
+import { createAct } from '../../app/audit-trail/act.ts';
+import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 
 let vault: TestVault;
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { createAuditTrail } from '../../app/trail/trail.ts';
+import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { createAuditTrail } from '../../app/trail/trail.ts';
+import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/app-error.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
@@ -16,7 +16,7 @@ import {
 } from '../support/documents/people.ts';
 import { recordStatements } from './statements.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
-import { createAct } from '../../app/trail/act.ts';
+import { createAct } from '../../app/audit-trail/act.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 

@@ -6,7 +6,7 @@ import { operatorOf, type Operator } from './operator.ts';
 import type { DlqOptions } from './retry.ts';
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { RequestEvent } from '../../trail/event.ts';
+import type { RequestEvent } from '../../audit-trail/event.ts';
 
 interface AbandonedEntry {
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { AuditEvent } from '../../trail/event.ts';
+import type { AuditEvent } from '../../audit-trail/event.ts';
 
 /** The operator who retries or abandons dead letters, as entries name them. */
 export interface Operator {

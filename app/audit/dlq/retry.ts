@@ -18,12 +18,12 @@ import {
 import { operatorOf, type Operator } from './operator.ts';
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { Act } from '../../trail/act.ts';
+import type { Act } from '../../audit-trail/act.ts';
 import type { EntrySigning, Signed } from '../sealing/entry-signing.ts';
-import type { AuditEvent } from '../../trail/event.ts';
+import type { AuditEvent } from '../../audit-trail/event.ts';
 import type { SealerStore } from '../sealing/sealer-store.ts';
 import { storeSeals } from '../sealing/stored-seals.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
 interface RetriedEntry {
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { countUnsealed } from '../../trail/unsealed.ts';
+import { countUnsealed } from '../../audit-trail/count-unsealed.ts';
 
 const checkMs = 1_000;
 

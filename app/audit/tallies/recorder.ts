@@ -2,10 +2,10 @@ import { sql, type Selectable } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { AuditAction, AuditEvent } from '../../trail/event.ts';
+import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
 import type { TalliedEvent } from './tallies.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
-import { countUnsealed } from '../../trail/unsealed.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
+import { countUnsealed } from '../../audit-trail/count-unsealed.ts';
 
 type TallyRow = Selectable<Schema['audit_tallies']>;
 

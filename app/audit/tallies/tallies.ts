@@ -3,9 +3,9 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { nobody, type AuditEvent } from '../../trail/event.ts';
+import { nobody, type AuditEvent } from '../../audit-trail/event.ts';
 import { recordTallies } from './recorder.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 
 /**
  * An event that strangers can cause at will, or a read. Equal ones within a minute are counted and

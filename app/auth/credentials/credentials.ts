@@ -12,8 +12,8 @@ import { isRecovery, type Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { endSessions, assertNotEnded } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
-import type { Act } from '../../trail/act.ts';
-import type { RequestEvent } from '../../trail/event.ts';
+import type { Act } from '../../audit-trail/act.ts';
+import type { RequestEvent } from '../../audit-trail/event.ts';
 import { credentialOf, parseRekey, storeEnvelopes, type Rekey } from './rekey.ts';
 import type { CredentialsChange } from './schema.ts';
 

@@ -10,7 +10,7 @@ import {
   type EnvelopeName,
 } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { RequestEvent } from '../../trail/event.ts';
+import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { CredentialsChange } from './schema.ts';
 import { lockActiveDevices } from '../../sessions/active-device.ts';
 

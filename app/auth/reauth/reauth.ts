@@ -3,7 +3,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ReauthTokens } from '../../tokens/reauth-token.ts';
-import type { Act } from '../../trail/act.ts';
+import type { Act } from '../../audit-trail/act.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
 import type { ProofLimits } from '../login/proof-limits.ts';
 import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';

@@ -1,4 +1,4 @@
-import { describeActions } from '../../trail/actions-page.ts';
+import { describeActions } from '../../audit-trail/actions-page.ts';
 import { listRoutes } from '../../wiring/routes.ts';
 import { parseOptions, type Command } from '../command.ts';
 

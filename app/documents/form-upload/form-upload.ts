@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { untilHangUp } from '../../http/requests/hang-up.ts';
 import { idleMs } from '../../http/requests/idle-clients.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { Act } from '../../trail/act.ts';
+import type { Act } from '../../audit-trail/act.ts';
 import { maxFileSize } from '../../uploads/sessions/limits.ts';
 import type { StreamedUploads } from '../../uploads/streamed/streamed-uploads.ts';
 import type { Uploads } from '../../uploads/uploads.ts';

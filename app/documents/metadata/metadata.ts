@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
 import { assertIfMatch, type IfMatch } from '../../http/answers/precondition.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { Act, Acted } from '../../trail/act.ts';
+import type { Act, Acted } from '../../audit-trail/act.ts';
 import {
   assertPending,
   changeCurrent,

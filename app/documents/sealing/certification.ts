@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
-import type { Act } from '../../trail/act.ts';
+import type { Act } from '../../audit-trail/act.ts';
 import {
   assertPending,
   changeCurrent,

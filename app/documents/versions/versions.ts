@@ -5,7 +5,7 @@ import { AppError } from '../../errors/app-error.ts';
 import { cutPage } from '../../http/answers/page.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { Act } from '../../trail/act.ts';
+import type { Act } from '../../audit-trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
-import type { AuditAction } from '../../trail/event.ts';
+import type { AuditAction } from '../../audit-trail/event.ts';
 import { parseInput } from '../bodies/validation.ts';
 import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
 import { untilHangUp } from '../requests/hang-up.ts';

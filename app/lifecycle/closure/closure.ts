@@ -12,8 +12,8 @@ import { removeWaitingMails } from '../../outbox/waiting.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import { removeSharing } from '../../sharing/removal.ts';
-import type { Act, Acted } from '../../trail/act.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { Act, Acted } from '../../audit-trail/act.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { Uploads } from '../../uploads/uploads.ts';
 import { removeRows } from '../owned-rows.ts';
 

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
-import type { EventData } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { EventData } from '../../audit-trail/event.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { endSessions } from '../../sessions/login-sessions.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/database.ts';
 import { wasLoggedIn } from '../../sessions/login-sessions.ts';
-import { continueSequences } from '../../trail/sequences.ts';
+import { continueSequences } from '../../audit-trail/sequences.ts';
 import { findLeftBehind } from '../owned-rows.ts';
 
 /** Seconds within which every process learns of a revoked login session. */

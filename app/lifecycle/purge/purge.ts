@@ -1,5 +1,5 @@
-import { nobody } from '../../trail/event.ts';
-import type { AuditTrail } from '../../trail/trail.ts';
+import { nobody } from '../../audit-trail/event.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { removeExpired } from '../../sessions/login-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';

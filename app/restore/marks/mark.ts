@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { NIL, v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../signer/protocol/entry.ts';
-import { nobody, type AuditAction } from '../../trail/event.ts';
+import { nobody, type AuditAction } from '../../audit-trail/event.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
 import { KeyId } from '../../http/bodies/wire.ts';
 

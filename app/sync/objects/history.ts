@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
-import type { RequestEvent } from '../../trail/event.ts';
+import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { Change } from '../merge/rules.ts';
 
 /** The device that sends a write, and the id that its client gave the request. */

@@ -5,7 +5,7 @@ import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
-import type { Acted } from '../../trail/act.ts';
+import type { Acted } from '../../audit-trail/act.ts';
 import { isOld } from './old-requests.ts';
 
 const keptDays = 7;

@@ -7,7 +7,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
-import type { Act, Acted } from '../../trail/act.ts';
+import type { Act, Acted } from '../../audit-trail/act.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { forgetLostParts } from './lost-parts.ts';
 import { assertWhole, loadParts, type PartRow } from '../parts/recorded-parts.ts';

@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../../trail/trail.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Tx } from '../../db/database.ts';
 import type { Outbox } from '../../outbox/outbox.ts';

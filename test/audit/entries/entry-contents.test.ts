@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { eventKinds } from '../../../app/trail/event.ts';
-import type { EventKind } from '../../../app/trail/kinds/kind.ts';
+import { eventKinds } from '../../../app/audit-trail/event.ts';
+import type { EventKind } from '../../../app/audit-trail/kinds/kind.ts';
 import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
 import { close, createMember, sweepNow, type Member } from '../../support/accounts/closing.ts';
 import { beginLogin, openSession as logInAgain } from '../../support/accounts/test-account.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { createAuditTrail } from '../../../app/trail/trail.ts';
+import { createAuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Owner } from '../../../app/db/database.ts';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditAction, AuditEvent } from '../../../app/trail/event.ts';
-import { createAuditTrail, type AuditTrail } from '../../../app/trail/trail.ts';
+import type { AuditAction, AuditEvent } from '../../../app/audit-trail/event.ts';
+import { createAuditTrail, type AuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Database, type Owner } from '../../../app/db/database.ts';
 import type { TestVault } from '../vault/vault.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { describeActions } from '../../app/trail/actions-page.ts';
-import { eventKinds } from '../../app/trail/event.ts';
-import { workersAndCommands } from '../../app/trail/workers.ts';
+import { describeActions } from '../../app/audit-trail/actions-page.ts';
+import { eventKinds } from '../../app/audit-trail/event.ts';
+import { workersAndCommands } from '../../app/audit-trail/workers.ts';
 import { listRoutes } from '../../app/wiring/routes.ts';
 
 test('docs/audit-actions.md matches the code; if not, run npm run openapi', async (t) => {

@@ -2,7 +2,7 @@ import type { Database, Tx } from '../db/database.ts';
 import type { Caller, InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { byOwner, type AuditEvent, type RequestEvent } from './event.ts';
-import type { AuditTrail } from './trail.ts';
+import type { AuditTrail } from './audit-trail.ts';
 
 /** The result of an action: the response to its caller, and the events to record. */
 export interface Acted<Answer> {
