@@ -20,7 +20,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
 import { createSessionBinding } from '../sessions/session-binding.ts';
-import { createInternalKeys } from '../internal/api-keys.ts';
+import { createInternalKeys } from '../internal-api/check-api-key.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { hashApiKey, type ApiKey } from '../../app/internal/api-key.ts';
-import { readApiKeys } from '../../app/internal/api-key-file.ts';
-import { createInternalKeys } from '../../app/internal/api-keys.ts';
+import { hashApiKey, type ApiKey } from '../../app/internal-api/api-key-format.ts';
+import { readApiKeys } from '../../app/internal-api/api-key-file.ts';
+import { createInternalKeys } from '../../app/internal-api/check-api-key.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { runCli } from '../support/processes/run-cli.ts';
 

@@ -1,5 +1,5 @@
-import { ApiKey, createApiKey } from '../../internal/api-key.ts';
-import { addApiKey } from '../../internal/api-key-file.ts';
+import { ApiKey, createApiKey } from '../../internal-api/api-key-format.ts';
+import { addApiKey } from '../../internal-api/api-key-file.ts';
 import { parseOptions, UsageError, type Command } from '../command.ts';
 
 export const apiKey: Command = {

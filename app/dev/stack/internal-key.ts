@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKey } from '../../internal/api-key.ts';
+import { createApiKey } from '../../internal-api/api-key-format.ts';
 import type { Layout } from '../files/layout.ts';
 
 /** The paths of the files of the internal API key, both closed to other users. */

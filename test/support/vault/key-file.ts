@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createApiKey, type ApiKey } from '../../../app/internal/api-key.ts';
+import { createApiKey, type ApiKey } from '../../../app/internal-api/api-key-format.ts';
 
 /** A test's own file of internal API keys, and the keys whose hashes it has. */
 export interface KeyFile {

@@ -4,9 +4,9 @@ import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { AppError } from '../../app/errors/app-error.ts';
-import { createApiKey, hashApiKey } from '../../app/internal/api-key.ts';
-import { addApiKey, readApiKeys } from '../../app/internal/api-key-file.ts';
-import { createInternalKeys, type InternalKeys } from '../../app/internal/api-keys.ts';
+import { createApiKey, hashApiKey } from '../../app/internal-api/api-key-format.ts';
+import { addApiKey, readApiKeys } from '../../app/internal-api/api-key-file.ts';
+import { createInternalKeys, type InternalKeys } from '../../app/internal-api/check-api-key.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { writeKeys } from '../support/vault/key-file.ts';
 

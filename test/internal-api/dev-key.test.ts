@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'ava';
 import { ensureInternalKey, internalKeyFiles } from '../../app/dev/stack/internal-key.ts';
-import { createInternalKeys } from '../../app/internal/api-keys.ts';
+import { createInternalKeys } from '../../app/internal-api/check-api-key.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 
 test('the first start creates a key that the app accepts, and later ones keep it', async (t) => {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { Log } from '../telemetry/log.ts';
-import { hashApiKey, type ApiKey } from './api-key.ts';
+import { hashApiKey, type ApiKey } from './api-key-format.ts';
 import { readApiKeys } from './api-key-file.ts';
 
 export type InternalKeys = ReturnType<typeof createInternalKeys>;

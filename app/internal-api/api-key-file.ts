@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { ApiKey } from './api-key.ts';
+import { ApiKey } from './api-key-format.ts';
 
 const ApiKeys = z
   .array(ApiKey)
