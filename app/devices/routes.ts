@@ -1,5 +1,5 @@
-import { linkNextPage } from '../http/answers/next-page.ts';
-import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
+import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { Devices } from './devices.ts';
 import type { DeviceEnvelopes } from './envelopes.ts';

@@ -1,5 +1,5 @@
-import { linkNextPage } from '../http/answers/next-page.ts';
-import { etagOf } from '../http/answers/precondition.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
+import { etagOf } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { Documents } from './documents.ts';
 import { mayRead, mayWrite } from './records/access.ts';

@@ -5,7 +5,7 @@ import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
-import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
+import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { assertFreshLogin } from '../sessions/fresh-login.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../errors/error-codes.ts';
-import { parseIfMatch, withETag } from '../http/answers/precondition.ts';
+import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
 import type { RequestInfo, ServiceRequest } from '../http/requests/request.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { ReauthTokens } from '../tokens/reauth-token.ts';

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
-import { cutPage } from '../http/answers/page.ts';
+import { cutPage } from '../http/responses/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { recoveryTokenSeconds } from '../tokens/token-rules.ts';

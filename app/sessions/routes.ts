@@ -1,5 +1,5 @@
 import { AppError } from '../errors/app-error.ts';
-import { linkNextPage } from '../http/answers/next-page.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
 import { Uuid } from '../http/bodies/wire.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { LoginSessions } from './login-sessions.ts';

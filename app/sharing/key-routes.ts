@@ -1,4 +1,4 @@
-import { etagOf, parseIfMatch } from '../http/answers/precondition.ts';
+import { etagOf, parseIfMatch } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { SharingKeys } from './keys.ts';
 import { SharingKeyChange, SharingKeyView } from './schema.ts';

@@ -4,7 +4,7 @@ import type { Database, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { assertIfMatch, type IfMatch } from '../http/answers/precondition.ts';
+import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Act } from '../audit-trail/act.ts';
 import { fingerprintOf } from './public-key.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../db/database.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import { cutPage } from '../http/answers/page.ts';
+import { cutPage } from '../http/responses/page.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
 /** A page of shares. `cursor` is the id of its last share, or undefined for the last page. */

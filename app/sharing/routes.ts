@@ -1,6 +1,6 @@
 import { mayRead, mayWrite } from '../documents/records/access.ts';
 import { DocumentId } from '../documents/records/schema.ts';
-import { linkNextPage } from '../http/answers/next-page.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
-import { cutPage } from '../http/answers/page.ts';
+import { cutPage } from '../http/responses/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';

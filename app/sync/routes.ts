@@ -1,6 +1,6 @@
 import { parseDeviceId, requireDeviceId } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
-import { linkNextPage } from '../http/answers/next-page.ts';
+import { linkNextPage } from '../http/responses/next-page.ts';
 import { Uuid } from '../http/bodies/wire.ts';
 import type { RequestInfo } from '../http/requests/request.ts';
 import { routeFor } from '../http/routing/route.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { cutPage } from '../../http/answers/page.ts';
+import { cutPage } from '../../http/responses/page.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
 import { EntryText, type EntryQuery, type EntryView } from './schema.ts';

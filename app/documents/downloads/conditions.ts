@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors/app-error.ts';
-import { parseIfMatch } from '../../http/answers/precondition.ts';
+import { parseIfMatch } from '../../http/responses/precondition.ts';
 
 /** The method and headers of a request for a file, which determine the bytes to send. */
 interface FileRequest {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
 import { routeFor } from '../../http/routing/route.ts';
-import { StreamedAnswer } from '../../http/answers/streamed-answer.ts';
+import { StreamedAnswer } from '../../http/responses/streamed-answer.ts';
 import { mayRead } from '../records/access.ts';
 import { evaluate } from './conditions.ts';
 import type { Downloads } from './downloads.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
-import { assertIfMatch, type IfMatch } from '../../http/answers/precondition.ts';
+import { assertIfMatch, type IfMatch } from '../../http/responses/precondition.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Act, Acted } from '../../audit-trail/act.ts';
 import {

@@ -1,4 +1,4 @@
-import { etagOf, parseIfMatch } from '../../http/answers/precondition.ts';
+import { etagOf, parseIfMatch } from '../../http/responses/precondition.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayWrite } from '../records/access.ts';
 import type { DocumentMetadata } from './metadata.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
-import { cutPage } from '../../http/answers/page.ts';
+import { cutPage } from '../../http/responses/page.ts';
 import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
 

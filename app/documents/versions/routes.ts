@@ -1,4 +1,4 @@
-import { linkNextPage } from '../../http/answers/next-page.ts';
+import { linkNextPage } from '../../http/responses/next-page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayRead, mayWrite } from '../records/access.ts';
 import {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { EventStream } from '../answers/event-stream.ts';
+import { EventStream } from '../responses/event-stream.ts';
 import { IdempotencyKey, replayedHeader } from '../routing/idempotency.ts';
 import { EventHeaders, RangeHeaders } from './stream.ts';
 import type { Route } from '../routing/route.ts';
-import { StreamedAnswer } from '../answers/streamed-answer.ts';
+import { StreamedAnswer } from '../responses/streamed-answer.ts';
 
 const idempotencyKey = IdempotencyKey.optional().meta({
   description:

@@ -6,11 +6,11 @@ import {
 } from 'zod-openapi';
 import { describeError, type ErrorCode } from '../../errors/error-codes.ts';
 import { recoveryScope, type Access } from '../requests/caller.ts';
-import { EventStream } from '../answers/event-stream.ts';
+import { EventStream } from '../responses/event-stream.ts';
 import { answerHeaders, requestHeaders } from './headers.ts';
 import { eventResponses, headResponses, octets, streamedResponses } from './stream.ts';
 import type { Route } from '../routing/route.ts';
-import { StreamedAnswer } from '../answers/streamed-answer.ts';
+import { StreamedAnswer } from '../responses/streamed-answer.ts';
 
 const ErrorBody = z
   .object({

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
-import { EventStream, sendEvents } from '../answers/event-stream.ts';
+import { EventStream, sendEvents } from '../responses/event-stream.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
@@ -11,7 +11,7 @@ import { requestInfo } from '../requests/request-context.ts';
 import type { RequestInfo } from '../requests/request.ts';
 import type { Route } from './route.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
-import { sendStream, StreamedAnswer } from '../answers/streamed-answer.ts';
+import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
 
 /**
  * Creates the router of these routes. Each request passes the guards, then its body is read, then

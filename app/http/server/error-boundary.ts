@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { errorBody } from '../answers/error-body.ts';
+import { errorBody } from '../responses/error-body.ts';
 import { requestInfo } from '../requests/request-context.ts';
 
 /** Converts an error of another module to an AppError; returns undefined for unknown errors. */

@@ -3,8 +3,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
-import { errorBody } from '../answers/error-body.ts';
-import { securityHeaderValues } from '../answers/security-headers.ts';
+import { errorBody } from '../responses/error-body.ts';
+import { securityHeaderValues } from '../responses/security-headers.ts';
 
 /** Our codes for errors of Node and its parser. Other errors become invalid_request. */
 const codes: Readonly<Record<string, ErrorCode>> = {

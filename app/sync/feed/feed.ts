@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Listener } from '../../http/answers/event-stream.ts';
+import type { Listener } from '../../http/responses/event-stream.ts';
 import { isSame, type Cursor } from '../objects/cursor.ts';
 import { pageSize, type FeedPage } from './changes.ts';
 import { changeEvent, closeEvent, heartbeat, readyEvent, type EndReason } from './events.ts';

@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.ts';
 import type { DeviceGuard } from '../../devices/guard.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { Listener } from '../../http/answers/event-stream.ts';
+import type { Listener } from '../../http/responses/event-stream.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isSame, startAfter, type Cursor } from '../objects/cursor.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
 import { AppError } from '../../errors/app-error.ts';
-import { EventStream } from '../../http/answers/event-stream.ts';
+import { EventStream } from '../../http/responses/event-stream.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { Cursor } from '../objects/cursor.ts';
 import type { ChangeFeeds } from './feeds.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { DeviceGuard } from '../../devices/guard.ts';
-import { cutPage } from '../../http/answers/page.ts';
+import { cutPage } from '../../http/responses/page.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { assertKnown, loadObject } from '../objects/object-rows.ts';
 import {

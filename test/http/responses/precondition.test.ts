@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { assertIfMatch, etagOf, parseIfMatch } from '../../../app/http/answers/precondition.ts';
+import { assertIfMatch, etagOf, parseIfMatch } from '../../../app/http/responses/precondition.ts';
 
 /** Returns the code of the refusal of a change to version 3; undefined if it is allowed. */
 function refusal(header: string | undefined): unknown {

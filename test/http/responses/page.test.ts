@@ -1,5 +1,5 @@
 import test from 'ava';
-import { cutPage } from '../../../app/http/answers/page.ts';
+import { cutPage } from '../../../app/http/responses/page.ts';
 
 const MiB = 2 ** 20;
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { until } from '../../../app/dev/processes/until.ts';
-import { sendEvents, type Listener } from '../../../app/http/answers/event-stream.ts';
+import { sendEvents, type Listener } from '../../../app/http/responses/event-stream.ts';
 import { openSocket } from '../../support/http/raw-http.ts';
 
 /** Serves endless events of 64 KiB and counts those that were requested. */
