@@ -4,7 +4,7 @@ import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/old-keys.ts';
 import { countOldRequests, removeOldRequests } from '../sync/objects/old-requests.ts';
-import type { Garbage } from '../uploads/upkeep/garbage.ts';
+import type { Garbage } from '../uploads/cleanup/garbage.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 
 const nothing = {

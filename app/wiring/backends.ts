@@ -4,7 +4,7 @@ import { openDatabase } from '../db/database.ts';
 import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';
 import { createObjectStore } from '../storage/create-store.ts';
-import { hasFiles } from '../uploads/upkeep/references.ts';
+import { hasFiles } from '../uploads/cleanup/references.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';

@@ -76,10 +76,10 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'signing_keys', file: 'app/restore/check.ts', reason: wholeLog },
   { table: 'audit_sequences', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'audit_entries', file: 'app/restore/restoration.ts', reason: wholeLog },
-  { table: 'document_versions', file: 'app/uploads/upkeep/references.ts', reason: everyReference },
+  { table: 'document_versions', file: 'app/uploads/cleanup/references.ts', reason: everyReference },
   {
     table: 'document_versions',
-    file: 'app/uploads/upkeep/unused-uploads.ts',
+    file: 'app/uploads/cleanup/unused-uploads.ts',
     reason: everyReference,
   },
 ];

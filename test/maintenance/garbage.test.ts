@@ -9,7 +9,7 @@ import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { certify, createDocument, storeDocument } from '../support/documents/documents.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, complete, openSession, putPart, upload } from '../support/documents/files.ts';
-import { listStore } from '../uploads/upkeep/listed-store.ts';
+import { listStore } from '../uploads/cleanup/listed-store.ts';
 import { storeDirectory } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
 import {

@@ -5,7 +5,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { assertNoViolation, assertProofsVerify, query, untilSealed } from '../audit/audit-check.ts';
-import { listStore } from '../../uploads/upkeep/listed-store.ts';
+import { listStore } from '../../uploads/cleanup/listed-store.ts';
 import { readMails } from '../../support/accounts/mailbox.ts';
 import { registerSteadily } from '../vault/registrations.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';

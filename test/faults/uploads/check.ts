@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { ObjectStore } from '../../../app/storage/interface/object-store.ts';
 import type { UploadedFile } from '../../../client/uploads/upload.ts';
-import { listStore } from '../../uploads/upkeep/listed-store.ts';
+import { listStore } from '../../uploads/cleanup/listed-store.ts';
 import { query } from '../audit/audit-check.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 

@@ -9,7 +9,7 @@ import { decryptStream } from '../../../client/files/decryption.ts';
 import { runProgram, temporaryDirectory, untilLine } from '../../support/processes/processes.ts';
 import { testStack } from '../../support/vault/stack.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
-import { listStore } from '../../uploads/upkeep/listed-store.ts';
+import { listStore } from '../../uploads/cleanup/listed-store.ts';
 import { query } from '../audit/audit-check.ts';
 import { rounds, seed, seededRandom } from '../../support/runs/rounds.ts';
 import { startS3Lab } from '../../support/processes/s3-lab.ts';

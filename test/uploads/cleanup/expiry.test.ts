@@ -2,7 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import { openDatabase } from '../../../app/db/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
-import { findUnused, removeUnused } from '../../../app/uploads/upkeep/unused-uploads.ts';
+import { findUnused, removeUnused } from '../../../app/uploads/cleanup/unused-uploads.ts';
 import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
