@@ -9,7 +9,7 @@ import { downloadRoutes } from '../documents/downloads/routes.ts';
 import { formUploadRoutes } from '../documents/form-upload/routes.ts';
 import { metadataRoutes } from '../documents/metadata/routes.ts';
 import { documentRoutes } from '../documents/routes.ts';
-import { sealingRoutes } from '../documents/sealing/routes.ts';
+import { sealingRoutes } from '../documents/certification/routes.ts';
 import { searchRoutes } from '../documents/search/routes.ts';
 import { versionRoutes } from '../documents/versions/routes.ts';
 import { envelopeRoutes } from '../envelopes/routes.ts';
