@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Database } from '../db/database.ts';
-import type { LabelledKeys } from '../keys/labelled-keys.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
+import type { KeyRegistry } from '../signing-keys/registry.ts';
 import { assertWritable } from '../redis/redis.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
 import type { Issuers } from '../tokens/issuers/issuers.ts';

@@ -8,7 +8,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { LabelledKeys } from '../keys/labelled-keys.ts';
+import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';

@@ -3,7 +3,7 @@ import type { AuditProof } from '../proof/proof.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Admission, Admitted } from './admission.ts';

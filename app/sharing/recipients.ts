@@ -2,7 +2,7 @@ import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { LabelledKeys } from '../keys/labelled-keys.ts';
+import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { decoyPublicKey, recipientIdOf } from './decoy-key.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
 import { routeFor } from '../http/routing/route.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import { servesTokens } from './own-keys.ts';
 import { Discovery, JsonWebKeySet } from './schema.ts';

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { KeyRegistry } from '../signing-keys/registry.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-rules.ts';
 
 /** Seconds for which a process may still sign with a key that another has just retired. */

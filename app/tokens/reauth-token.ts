@@ -5,7 +5,7 @@ import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
-import type { KeyRegistry } from '../keys/registry.ts';
+import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
 import { reauthTokenSeconds } from './token-rules.ts';
 

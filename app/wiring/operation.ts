@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { createDocumentExpiry } from '../documents/expiry.ts';
 import { createCacheProbe } from '../health/cache.ts';
 import { createHealth } from '../health/health.ts';
-import { createKeyRotation } from '../keys/rotation.ts';
+import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { Outbox } from '../outbox/outbox.ts';

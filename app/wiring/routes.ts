@@ -16,7 +16,7 @@ import { envelopeRoutes } from '../envelopes/routes.ts';
 import { healthRoutes } from '../health/routes.ts';
 import { createOpenApi } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/routing/route.ts';
-import { keyRoutes } from '../keys/routes.ts';
+import { keyRoutes } from '../signing-keys/routes.ts';
 import { closureRoutes } from '../lifecycle/closure/routes.ts';
 import { purgeRoutes } from '../lifecycle/purge/routes.ts';
 import { maintenanceRoutes } from '../maintenance/routes.ts';

@@ -67,7 +67,7 @@ export const tableExceptions: readonly TableException[] = [
   },
   {
     table: 'audit_entries',
-    file: 'app/keys/published-keys.ts',
+    file: 'app/signing-keys/published-keys.ts',
     reason: 'The published record of a key is its sealed entry; audit lies above keys.',
   },
   { table: 'audit_totals', file: 'app/restore/marks/log-state.ts', reason: wholeLog },

@@ -1,7 +1,7 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../app/dev/processes/until.ts';
-import { createOwnToken } from '../keys/keys-vault.ts';
+import { createOwnToken } from '../signing-keys/keys-vault.ts';
 import { startSigner } from '../support/audit/token-fixture.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault, untilAllSealed, type Parts } from './drill-vault.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../app/http/requests/caller.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
 import { Cursor } from '../../app/sync/objects/cursor.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
-import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
+import { createOwnToken, type OwnToken } from '../signing-keys/keys-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import {
   createDrillVault,

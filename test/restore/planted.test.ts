@@ -5,7 +5,7 @@ import type { AuditProof } from '../../app/proof/proof.ts';
 import { markKey } from '../../app/restore/marks/mark-key.ts';
 import { createMarkText } from '../../app/restore/marks/mark.ts';
 import { StartRefused } from '../../app/restore/start-refused.ts';
-import { createOwnToken, type OwnToken } from '../keys/keys-vault.ts';
+import { createOwnToken, type OwnToken } from '../signing-keys/keys-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault } from './drill-vault.ts';
 

@@ -1,12 +1,12 @@
 import test from 'ava';
 import type { AuditProof } from '../../app/proof/proof.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { createKeyRegistry } from '../../app/keys/registry.ts';
+import { createKeyRegistry } from '../../app/signing-keys/registry.ts';
 import { noMark } from '../../app/restore/marks/mark.ts';
 import { startMarkWriter } from '../../app/restore/mark-writer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
-import { startOwnKeysVault } from '../keys/keys-vault.ts';
+import { startOwnKeysVault } from '../signing-keys/keys-vault.ts';
 
 test('a key retired while a mark is being signed signs no mark', async (t) => {
   const own = await startOwnKeysVault(t);

@@ -3,7 +3,7 @@ import { SignerRefused } from '../../../signer/protocol/signer-error.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import {
   assertWaiting,
   claimLetters,

@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { selectInReach, selectMatches } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import { asReader } from '../entries/readers.ts';

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { sleep, type WakeSignal } from '../../async/wake-signal.ts';
 import { createBatchSize } from './batch-size.ts';

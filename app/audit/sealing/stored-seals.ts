@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
-import { holdActiveKey } from '../../keys/active-key.ts';
+import { holdActiveKey } from '../../signing-keys/active-key.ts';
 
 const slots = 64;
 

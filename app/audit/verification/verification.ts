@@ -1,6 +1,6 @@
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
-import type { KeyRegistry } from '../../keys/registry.ts';
+import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';

@@ -1,6 +1,6 @@
 import { newAccount } from '../../accounts/new-account.ts';
 import type { Tallies } from '../../audit/tallies/tallies.ts';
-import type { LabelledKeys } from '../../keys/labelled-keys.ts';
+import type { LabelledKeys } from '../../signing-keys/labelled-keys.ts';
 import { hashClientAddress } from './address-hash.ts';
 
 interface LoginFailuresOptions {

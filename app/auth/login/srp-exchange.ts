@@ -4,7 +4,7 @@ import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { LabelledKeys } from '../../keys/labelled-keys.ts';
+import type { LabelledKeys } from '../../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { pad } from '../../srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../srp/srp.ts';

@@ -9,7 +9,7 @@ import type { ServiceRequest } from '../http/requests/request.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
-import { byKeys } from './registration.ts';
+import { byKeys } from './key-registration.ts';
 import type { KeyRegistry } from './registry.ts';
 
 type Request = ServiceRequest<InternalCaller>;

@@ -5,7 +5,7 @@ import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { createKeyRegistry } from '../../app/keys/registry.ts';
+import { createKeyRegistry } from '../../app/signing-keys/registry.ts';
 import { verifyProof } from '../../client/proofs/proof.ts';
 import { askOpenssl } from '../support/audit/openssl.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';

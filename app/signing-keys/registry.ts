@@ -5,7 +5,7 @@ import { within } from '../async/within.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
-import { registerKeys, type MadeKey } from './registration.ts';
+import { registerKeys, type MadeKey } from './key-registration.ts';
 
 /**
  * Every key that ever signed, so that old proofs verify for ever, with the HSM or without it. While
