@@ -5,7 +5,7 @@ import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import { assertWritable } from '../redis/redis.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
-import type { Issuers } from '../tokens/issuers/issuers.ts';
+import type { Issuers } from '../tokens/external-issuers/issuers.ts';
 import { infoField } from './cache.ts';
 import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
 

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import { AppError } from '../errors/app-error.ts';
 import type { Identified } from '../http/requests/caller.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
-import type { Issuers } from '../tokens/issuers/issuers.ts';
+import type { Issuers } from '../tokens/external-issuers/issuers.ts';
 import type { Revocations } from './revocations.ts';
 
 interface AuthenticateOptions {

@@ -3,7 +3,7 @@ import { createAccounts } from '../accounts/accounts.ts';
 import { createAccessTokens } from '../tokens/access-token.ts';
 import { createAuthenticate } from '../sessions/authenticate.ts';
 import { createCredentials } from '../auth/credentials/credentials.ts';
-import { createIssuers } from '../tokens/issuers/issuers.ts';
+import { createIssuers } from '../tokens/external-issuers/issuers.ts';
 import { createLogin } from '../auth/login/login.ts';
 import { createLoginFailures } from '../auth/login/login-failures.ts';
 import { createLoginSessions } from '../sessions/login-sessions.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readIssuers, type IssuerConfig } from '../../tokens/issuers/config.ts';
+import { readIssuers, type IssuerConfig } from '../../tokens/external-issuers/config.ts';
 import { Text } from '../definition/forms.ts';
 import { defaultPublicUrl } from './listeners.ts';
 import { setting, type Variables } from '../definition/setting.ts';

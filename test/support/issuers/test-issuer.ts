@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { JWTPayload } from 'jose';
-import { readIssuers, type IssuerConfig } from '../../../app/tokens/issuers/config.ts';
-import { startKeySet, type KeySet } from '../../../app/tokens/issuers/key-set.ts';
+import { readIssuers, type IssuerConfig } from '../../../app/tokens/external-issuers/config.ts';
+import { startKeySet, type KeySet } from '../../../app/tokens/external-issuers/key-set.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { AppError } from '../../../app/errors/app-error.ts';
 import type { ErrorCode } from '../../../app/errors/error-codes.ts';

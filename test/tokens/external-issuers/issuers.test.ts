@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import type { IssuerConfig } from '../../../app/tokens/issuers/config.ts';
-import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
+import type { IssuerConfig } from '../../../app/tokens/external-issuers/config.ts';
+import { createIssuers, type Issuers } from '../../../app/tokens/external-issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
@@ -98,7 +98,10 @@ test('stopping a vault aborts its fetch in progress', async (t) => {
 
 test('the wait for the next fetch keeps no process alive', async (t) => {
   const { config, server } = await startTestIssuer(t);
-  const program = runProgram(t, ['test/tokens/issuers/key-set-program.ts', JSON.stringify(config)]);
+  const program = runProgram(t, [
+    'test/tokens/external-issuers/key-set-program.ts',
+    JSON.stringify(config),
+  ]);
   t.is(await program.exitCode, 0, program.lines.join('\n'));
   t.is(server.requests, 1);
 });

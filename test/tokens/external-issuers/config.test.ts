@@ -1,5 +1,5 @@
 import test from 'ava';
-import { readIssuers } from '../../../app/tokens/issuers/config.ts';
+import { readIssuers } from '../../../app/tokens/external-issuers/config.ts';
 import { issuersFile } from '../../support/issuers/issuers-file.ts';
 
 const ownIssuer = 'https://vault.example';

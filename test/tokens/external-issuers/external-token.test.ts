@@ -4,7 +4,7 @@ import { SignJWT, type JWTPayload } from 'jose';
 import {
   createExternalTokens,
   type ExternalToken,
-} from '../../../app/tokens/issuers/external-token.ts';
+} from '../../../app/tokens/external-issuers/external-token.ts';
 import type { ErrorCode } from '../../../app/errors/error-codes.ts';
 import { createSigningKey } from '../../support/issuers/signing-key.ts';
 import { startTestIssuer, throwsCode, type TestIssuer } from '../../support/issuers/test-issuer.ts';

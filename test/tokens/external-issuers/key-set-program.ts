@@ -2,7 +2,7 @@
  * Starts a key set, waits until it is fetched, and then has nothing to do. Usage:
  * `key-set-program.ts <config>`.
  */
-import { startKeySet } from '../../../app/tokens/issuers/key-set.ts';
+import { startKeySet } from '../../../app/tokens/external-issuers/key-set.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createLog } from '../../../app/telemetry/log.ts';

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { jwtVerify, type JWK } from 'jose';
-import type { KeySet } from '../../../app/tokens/issuers/key-set.ts';
+import type { KeySet } from '../../../app/tokens/external-issuers/key-set.ts';
 import { toTokenError } from '../../../app/tokens/token-rules.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { startKeyServer } from '../../support/issuers/key-server.ts';

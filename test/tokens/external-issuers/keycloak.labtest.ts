@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { readIssuers } from '../../../app/tokens/issuers/config.ts';
-import { createIssuers, type Issuers } from '../../../app/tokens/issuers/issuers.ts';
+import { readIssuers } from '../../../app/tokens/external-issuers/config.ts';
+import { createIssuers, type Issuers } from '../../../app/tokens/external-issuers/issuers.ts';
 import { systemClock } from '../../../app/async/clock.ts';
 import { until } from '../../../app/dev/processes/until.ts';
 import { AppError } from '../../../app/errors/app-error.ts';

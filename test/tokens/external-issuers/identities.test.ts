@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createIdentities } from '../../../app/tokens/issuers/identities.ts';
+import { createIdentities } from '../../../app/tokens/external-issuers/identities.ts';
 import { startTestDatabase } from './test-database.ts';
 
 const someone = { issuer: 'https://one.test', subject: 'someone' };
