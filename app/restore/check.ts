@@ -3,11 +3,11 @@ import type { PublicKey } from '../../signer/protocol/protocol.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
-import { compareBackups, type Comparison } from './marks/comparison.ts';
-import { countSealed, isSealed, listKeyIds } from './marks/log-state.ts';
-import type { MarkObjects } from './marks/mark-objects.ts';
-import type { MarkRecord } from './marks/mark-record.ts';
-import { findNewestMark, type FoundMarks } from './marks/newest-mark.ts';
+import { compareBackups, type Comparison } from './high-water-marks/comparison.ts';
+import { countSealed, isSealed, listKeyIds } from './high-water-marks/log-state.ts';
+import type { MarkObjects } from './high-water-marks/mark-objects.ts';
+import type { MarkRecord } from './high-water-marks/mark-record.ts';
+import { findNewestMark, type FoundMarks } from './high-water-marks/newest-mark.ts';
 
 /** The result of a check, and the facts that it is logged and recorded with. */
 export interface Checked extends Comparison {

@@ -7,10 +7,10 @@ import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Admission, Admitted } from './admission.ts';
-import { countSealed, readLogState } from './marks/log-state.ts';
-import { createMarkId, createMarkText, type LogState } from './marks/mark.ts';
-import type { MarkObjects } from './marks/mark-objects.ts';
-import type { MarkRecord } from './marks/mark-record.ts';
+import { countSealed, readLogState } from './high-water-marks/log-state.ts';
+import { createMarkId, createMarkText, type LogState } from './high-water-marks/mark.ts';
+import type { MarkObjects } from './high-water-marks/mark-objects.ts';
+import type { MarkRecord } from './high-water-marks/mark-record.ts';
 import { recordRestoration } from './restoration.ts';
 import { within } from '../async/within.ts';
 

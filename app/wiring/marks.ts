@@ -1,8 +1,8 @@
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { startAdmission } from '../restore/admission.ts';
-import { createMarkObjects } from '../restore/marks/mark-objects.ts';
-import { createMarkRecord } from '../restore/marks/mark-record.ts';
+import { createMarkObjects } from '../restore/high-water-marks/mark-objects.ts';
+import { createMarkRecord } from '../restore/high-water-marks/mark-record.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Backends } from './backends.ts';
 

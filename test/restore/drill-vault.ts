@@ -7,8 +7,11 @@ import { loadConfig } from '../../app/config/config.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
-import { parseMarkText } from '../../app/restore/marks/mark.ts';
-import { createMarkObjects, type MarkObjects } from '../../app/restore/marks/mark-objects.ts';
+import { parseMarkText } from '../../app/restore/high-water-marks/mark.ts';
+import {
+  createMarkObjects,
+  type MarkObjects,
+} from '../../app/restore/high-water-marks/mark-objects.ts';
 import { startServices, type Services } from '../../app/wiring/services.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLog } from '../../app/telemetry/log.ts';

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { AuditProof } from '../../app/proof/proof.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { createKeyRegistry } from '../../app/signing-keys/registry.ts';
-import { noMark } from '../../app/restore/marks/mark.ts';
+import { noMark } from '../../app/restore/high-water-marks/mark.ts';
 import { startMarkWriter } from '../../app/restore/mark-writer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Admission } from '../../restore/admission.ts';
-import { markPrefix } from '../../restore/marks/mark-key.ts';
+import { markPrefix } from '../../restore/high-water-marks/mark-key.ts';
 import { wasRestored } from '../../restore/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';

@@ -1,4 +1,4 @@
-import { markIdOf } from '../../../app/restore/marks/mark-key.ts';
+import { markIdOf } from '../../../app/restore/high-water-marks/mark-key.ts';
 import type { ObjectStore } from '../../../app/storage/interface/object-store.ts';
 
 /**
