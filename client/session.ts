@@ -11,7 +11,7 @@ import type { Http } from './http/http.ts';
 import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
-import type { AuditProof } from './proofs/audit-proof.ts';
+import type { AuditProof } from './proofs/proof-format.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
 import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { lockAccount, storeCredential, type Credential } from '../accounts/credentials.ts';
+import { lockAccount, storeCredential, type Credential } from '../accounts/credential-rows.ts';
 import { fingerprint } from '../accounts/fingerprint.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';

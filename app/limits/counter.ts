@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Breaker } from './breaker.ts';
+import type { Breaker } from './redis-breaker.ts';
 import type { Rate } from './rate.ts';
 
 interface CounterOptions {

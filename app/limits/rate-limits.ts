@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createBreaker } from './breaker.ts';
+import { createBreaker } from './redis-breaker.ts';
 import { createCounter } from './counter.ts';
 import { networkOf } from './network.ts';
 import type { Rate } from './rate.ts';

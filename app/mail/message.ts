@@ -7,7 +7,7 @@ import { Sender } from './sender.ts';
 import { accountClosed } from './templates/account-closed.ts';
 import { alreadyRegistered } from './templates/already-registered.ts';
 import type { Letter } from './templates/letter.ts';
-import { validate } from './templates/validate.ts';
+import { validate } from './templates/email-validation.ts';
 
 export interface MessageOptions {
   /** The sender: an e-mail address, or a name and an e-mail address. */

@@ -1,9 +1,9 @@
-import { countOldAddresses, removeOldAddresses } from '../auth/login/known-addresses.ts';
+import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
 import { countExpired, removeExpired } from '../sessions/login-sessions.ts';
 import type { Clock } from '../async/clock.ts';
-import { countOldBindings, removeOldBindings } from '../devices/old-bindings.ts';
-import { countOldKeys, removeOldKeys } from '../idempotency/old-keys.ts';
-import { countOldRequests, removeOldRequests } from '../sync/objects/old-requests.ts';
+import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
+import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
+import { countOldRequests, removeOldRequests } from '../sync/objects/expired-requests.ts';
 import type { Garbage } from '../uploads/cleanup/garbage.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
 

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { sleep } from '../async/wake-signal.ts';
-import { checkMarks, type Checked } from './check.ts';
+import { checkMarks, type Checked } from './check-at-start.ts';
 import type { MarkObjects } from './high-water-marks/mark-objects.ts';
 import type { MarkRecord } from './high-water-marks/mark-record.ts';
 import type { Restoration } from './restoration.ts';

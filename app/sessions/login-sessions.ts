@@ -13,7 +13,7 @@ import { recoveryTokenSeconds } from '../tokens/token-rules.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import { byOwner } from '../audit-trail/event.ts';
 import { lockActive, touch } from './active-device.ts';
-import { issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
+import { issueRefreshToken, refreshTokenExpiry } from './refresh-token-rows.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionView } from './schema.ts';
 

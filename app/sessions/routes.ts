@@ -4,7 +4,7 @@ import { Uuid } from '../http/bodies/wire.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { LoginSessions } from './login-sessions.ts';
 import { RefreshRequest, SessionId, SessionList, SessionPage, TokenPair } from './schema.ts';
-import type { TokenRefresh } from './token-refresh.ts';
+import type { TokenRefresh } from './refresh-rotation.ts';
 
 const tag = 'Sessions';
 /** Accounts have this role; a token for one purpose, as that of a recovery login, has none. */

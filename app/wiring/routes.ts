@@ -26,7 +26,7 @@ import { sharingKeyRoutes } from '../sharing/key-routes.ts';
 import { sharingRoutes } from '../sharing/routes.ts';
 import { feedRoutes } from '../sync/feed/routes.ts';
 import { syncRoutes } from '../sync/routes.ts';
-import { issuerRoutes } from '../tokens/issuer-routes.ts';
+import { issuerRoutes } from '../tokens/jwks-routes.ts';
 import { uploadRoutes } from '../uploads/routes.ts';
 import { about } from './about.ts';
 import type { Services } from './services.ts';

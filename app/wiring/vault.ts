@@ -13,7 +13,7 @@ import { createDocuments } from '../documents/documents.ts';
 import { createDocumentVersions } from '../documents/versions/versions.ts';
 import { createKeyForms } from '../envelopes/key-form.ts';
 import { createEnvelopes } from '../envelopes/envelopes.ts';
-import { createIdempotencyKeys } from '../idempotency/idempotency-keys.ts';
+import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createSharingKeys } from '../sharing/keys.ts';
 import { createRecipients } from '../sharing/recipients.ts';

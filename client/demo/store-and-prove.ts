@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { defaultRetry } from '../http/retry.ts';
 import { createNodeFileHash } from '../node/file-hash.ts';
-import { keyFingerprint } from '../proofs/proof.ts';
+import { keyFingerprint } from '../proofs/verify-proof.ts';
 import { createVaultClient, type VaultClient } from '../vault.ts';
 import { createAccount, openAccount, type OpenAccount } from './steps/account.ts';
 import { DemoError } from './terminal/demo-error.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
 import { readPages } from '../http/pages.ts';
-import { verifyProof } from '../proofs/proof.ts';
+import { verifyProof } from '../proofs/verify-proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { VaultError } from '../errors/vault-error.ts';
 

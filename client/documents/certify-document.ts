@@ -1,4 +1,4 @@
-import type { AuditProof } from '../proofs/audit-proof.ts';
+import type { AuditProof } from '../proofs/proof-format.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { Documents } from './documents.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
 import { parseAnswer, type Http, type HttpAnswer } from '../http/http.ts';
 import { listPages, readPages } from '../http/pages.ts';
-import { AuditProof } from '../proofs/audit-proof.ts';
+import { AuditProof } from '../proofs/proof-format.ts';
 import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
 import { createDocumentVersions, type DocumentVersions } from './versions.ts';
 

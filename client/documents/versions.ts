@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
-import { AuditProof } from '../proofs/audit-proof.ts';
+import { AuditProof } from '../proofs/proof-format.ts';
 import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
 
 const DocumentVersion = z.object({

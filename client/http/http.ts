@@ -3,7 +3,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { VaultError } from '../errors/vault-error.ts';
-import { createPatience, type Patience } from './patience.ts';
+import { createPatience, type Patience } from './wait-limit.ts';
 import { isRepeatable, timeoutSecondsOf, toFetch, toUrl, type HttpRequest } from './request.ts';
 import { withRetries, type RetryPolicy } from './retry.ts';
 

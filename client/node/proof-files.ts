@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
-import type { AuditProof } from '../proofs/audit-proof.ts';
+import type { AuditProof } from '../proofs/proof-format.ts';
 
 const pemLine = 64;
 const pemPattern = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
-import { AuditProof } from './audit-proof.ts';
+import { AuditProof } from './proof-format.ts';
 
 const Verdict = z.object({
   valid: z.boolean(),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import { FromHsm, type HsmRequest, type ToHsm } from '../ipc/messages.ts';
 import { SignerUnavailable } from '../protocol/signer-error.ts';
-import { tokenAway } from '../protocol/token-away.ts';
+import { tokenAway } from '../protocol/token-unavailable.ts';
 
 const entry = fileURLToPath(new URL('../pkcs11/process/main.ts', import.meta.url));
 

@@ -17,7 +17,7 @@ import {
   type SigningPurpose,
   type TokenState,
 } from '../protocol/protocol.ts';
-import { tokenAway } from '../protocol/token-away.ts';
+import { tokenAway } from '../protocol/token-unavailable.ts';
 
 const restartMinMs = 250;
 const restartMaxMs = 10_000;

@@ -1,5 +1,5 @@
 import { constants, verify, type KeyObject } from 'node:crypto';
-import { checkClaims } from './claims.ts';
+import { checkClaims } from './signable-claims.ts';
 import type { Hsm } from '../hsm/hsm.ts';
 import type { KeyDirectory } from '../hsm/key-directory.ts';
 import type { Metrics } from '../metrics/metrics.ts';

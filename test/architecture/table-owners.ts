@@ -73,7 +73,7 @@ export const tableExceptions: readonly TableException[] = [
   { table: 'audit_totals', file: 'app/restore/high-water-marks/log-state.ts', reason: wholeLog },
   { table: 'audit_entries', file: 'app/restore/high-water-marks/log-state.ts', reason: wholeLog },
   { table: 'signing_keys', file: 'app/restore/high-water-marks/log-state.ts', reason: wholeLog },
-  { table: 'signing_keys', file: 'app/restore/check.ts', reason: wholeLog },
+  { table: 'signing_keys', file: 'app/restore/check-at-start.ts', reason: wholeLog },
   { table: 'audit_sequences', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'audit_entries', file: 'app/restore/restoration.ts', reason: wholeLog },
   { table: 'document_versions', file: 'app/uploads/cleanup/references.ts', reason: everyReference },

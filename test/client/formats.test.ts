@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { z } from 'zod';
-import { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { verifyProof } from '../../client/proofs/proof.ts';
+import { AuditProof } from '../../client/proofs/proof-format.ts';
+import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { readVectors } from '../support/client/vectors.ts';
 

@@ -4,7 +4,7 @@ import { decryptMetadata } from '../../client/documents/metadata.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { headerBytes } from '../../client/files/header.ts';
 import { tagBytes } from '../../client/crypto/aes-gcm.ts';
-import { verifyProof } from '../../client/proofs/proof.ts';
+import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import { connect, createUser } from '../support/client/user.ts';

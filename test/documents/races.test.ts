@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { nextCursor } from '../../client/http/pages.ts';
-import type { AuditProof } from '../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../client/proofs/proof-format.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, sha3, upload } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';

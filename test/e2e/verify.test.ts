@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import canonicalize from 'canonicalize';
 import { writeProofFolder } from '../../client/demo/proof-folder/proof-folder.ts';
 import { writeProofFiles } from '../../client/node/proof-files.ts';
-import { keyFingerprint } from '../../client/proofs/proof.ts';
+import { keyFingerprint } from '../../client/proofs/verify-proof.ts';
 import { runProgram, temporaryDirectory } from '../support/processes/processes.ts';
 
 /** Signs an entry with a new key and returns the proof, as anyone can make one. */

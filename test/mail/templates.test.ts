@@ -3,7 +3,7 @@ import test from 'ava';
 import { accountClosed } from '../../app/mail/templates/account-closed.ts';
 import { alreadyRegistered } from '../../app/mail/templates/already-registered.ts';
 import { letter, type Letter } from '../../app/mail/templates/letter.ts';
-import { validate } from '../../app/mail/templates/validate.ts';
+import { validate } from '../../app/mail/templates/email-validation.ts';
 import { validateMail } from './sample-mail.ts';
 
 const service = 'vault.example.org';

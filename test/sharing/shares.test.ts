@@ -3,7 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
-import { startVaultWithSigner } from '../support/audit/own-signer.ts';
+import { startVaultWithSigner } from '../support/audit/killable-signer.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import type { Api } from '../support/documents/uploads.ts';
 import { countStatuses } from '../support/documents/files.ts';

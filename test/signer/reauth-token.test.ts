@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { checkClaims } from '../../signer/requests/claims.ts';
+import { checkClaims } from '../../signer/requests/signable-claims.ts';
 import { SignerRefused } from '../../signer/protocol/signer-error.ts';
 
 const now = new Date();

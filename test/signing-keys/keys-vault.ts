@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../client/proofs/proof-format.ts';
 import { getJson, send, type JsonAnswer } from '../support/http/send.ts';
 import { createKeyFile } from '../support/vault/key-file.ts';
 import {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../client/proofs/audit-proof.ts';
-import { verifyProof } from '../../client/proofs/proof.ts';
+import type { AuditProof } from '../../client/proofs/proof-format.ts';
+import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { askOpenssl } from '../support/audit/openssl.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { createAccount, logIn } from '../support/accounts/test-account.ts';

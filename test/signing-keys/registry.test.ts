@@ -6,7 +6,7 @@ import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { createKeyRegistry } from '../../app/signing-keys/registry.ts';
-import { verifyProof } from '../../client/proofs/proof.ts';
+import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { askOpenssl } from '../support/audit/openssl.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { getJson } from '../support/http/send.ts';

@@ -14,7 +14,7 @@ import {
   type Signed,
 } from './entry-signing.ts';
 import type { SealerStore } from './sealer-store.ts';
-import { createSealingBreaker } from './breaker.ts';
+import { createSealingBreaker } from './signer-breaker.ts';
 
 /** Batches at a time: while one waits for Postgres, the other one uses the signer. */
 const lanes = 2;

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { storeCredential, type Credential } from '../../accounts/credentials.ts';
+import { storeCredential, type Credential } from '../../accounts/credential-rows.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';

@@ -1,7 +1,7 @@
 import { newAccount } from '../../accounts/new-account.ts';
 import type { Tallies } from '../../audit/tallies/tallies.ts';
 import type { LabelledKeys } from '../../signing-keys/labelled-keys.ts';
-import { hashClientAddress } from './address-hash.ts';
+import { hashClientAddress } from './client-address-hash.ts';
 
 interface LoginFailuresOptions {
   readonly tallies: Tallies;

@@ -10,7 +10,7 @@ import { pad } from '../../srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../srp/srp.ts';
 import { decoyById, decoyFor } from './decoy.ts';
 import type { LoginFailures } from './login-failures.ts';
-import type { ProofLimits } from './proof-limits.ts';
+import type { ProofLimits } from './login-proof-limits.ts';
 import { srpSessionSeconds, type PendingProof, type SrpSessions } from './srp-sessions.ts';
 
 /** The first step as a client sends it. */

@@ -5,7 +5,7 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ReauthTokens } from '../../tokens/reauth-token.ts';
 import type { Act } from '../../audit-trail/act.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
-import type { ProofLimits } from '../login/proof-limits.ts';
+import type { ProofLimits } from '../login/login-proof-limits.ts';
 import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
 import type { Reauthenticated, ReauthRequest } from './schema.ts';

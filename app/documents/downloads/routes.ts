@@ -3,7 +3,7 @@ import { AppError } from '../../errors/app-error.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { StreamedAnswer } from '../../http/responses/streamed-answer.ts';
 import { mayRead } from '../records/access.ts';
-import { evaluate } from './conditions.ts';
+import { evaluate } from './range-request.ts';
 import type { Downloads } from './downloads.ts';
 import { DocumentId } from '../records/schema.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../async/clock.ts';
-import { forgetAddressesOf } from '../../auth/login/known-addresses.ts';
+import { forgetAddressesOf } from '../../auth/login/known-client-addresses.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
-import { removeUnsealed } from '../../documents/unsealed.ts';
+import { removeUnsealed } from '../../documents/remove-unsealed.ts';
 import { lockEnvelope } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';

@@ -1,5 +1,5 @@
 import { countTraces, eraseTraces } from '../../audit/entries/erasure.ts';
-import { forgetAddressesOf } from '../../auth/login/known-addresses.ts';
+import { forgetAddressesOf } from '../../auth/login/known-client-addresses.ts';
 import type { Tx } from '../../db/database.ts';
 import { countWaitingMails, removeWaitingMails } from '../../outbox/waiting.ts';
 import { batchSize, findRemovable, selectExpired, type Place } from './expired-accounts.ts';

@@ -6,7 +6,7 @@ import { StorageError } from '../interface/storage-error.ts';
 import { awsChunked, awsChunkedHeaders } from './aws-chunked.ts';
 import { toPartEtag } from './part-etag.ts';
 import { withoutAnswerLimit } from './client.ts';
-import { explainUpload, isUploadOpen, type UploadTarget } from './upload.ts';
+import { explainUpload, isUploadOpen, type UploadTarget } from './multipart-upload.ts';
 
 interface PartToSend {
   readonly upload: UploadTarget;

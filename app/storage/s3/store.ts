@@ -13,7 +13,7 @@ import { toServerKey } from './key.ts';
 import { listObjects, listUploads } from './lists.ts';
 import { getObject, statObject } from './object.ts';
 import { sendPart } from './part.ts';
-import { completeUpload, explainUpload, findLostParts } from './upload.ts';
+import { completeUpload, explainUpload, findLostParts } from './multipart-upload.ts';
 import { versionCondition } from './version.ts';
 
 /** Stores objects in an existing S3 bucket. The credentials must be allowed to list it. */

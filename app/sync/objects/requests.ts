@@ -6,7 +6,7 @@ import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
 import type { Acted } from '../../audit-trail/act.ts';
-import { isOld } from './old-requests.ts';
+import { isOld } from './expired-requests.ts';
 
 const keptDays = 7;
 

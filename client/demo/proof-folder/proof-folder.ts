@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { decodeBase64 } from '../../bytes/base64.ts';
 import { opensslArguments, verifyWithOpenssl } from '../../node/openssl.ts';
 import { readKeyFile, readProofFiles, writeProofFiles } from '../../node/proof-files.ts';
-import { AuditProof } from '../../proofs/audit-proof.ts';
-import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/proof.ts';
+import { AuditProof } from '../../proofs/proof-format.ts';
+import { keyFingerprint, verifyProof, type ProofDefect } from '../../proofs/verify-proof.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 import { describeFolder } from './folder-readme.ts';
 

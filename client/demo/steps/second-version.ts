@@ -2,7 +2,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { addVersion } from '../../documents/add-version.ts';
 import { blobSource, type ByteSource } from '../../files/byte-source.ts';
 import { createNodeFileHash } from '../../node/file-hash.ts';
-import { verifyProof } from '../../proofs/proof.ts';
+import { verifyProof } from '../../proofs/verify-proof.ts';
 import type { OpenAccount } from './account.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 import { readSealedEntry } from './sealed-entry.ts';

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { ConfigError, exitBadConfig, loadHsmConfig, type HsmConfig } from '../../config/config.ts';
 import { createActivity } from './activity.ts';
-import { createAnswers } from './answers.ts';
+import { createAnswers } from './requests.ts';
 import { describeKeys } from '../keys/key-description.ts';
 import { ToHsm, type FromHsm } from '../../ipc/messages.ts';
 import { Token } from '../token/token.ts';

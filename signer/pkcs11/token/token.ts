@@ -14,7 +14,7 @@ import type { TokenState } from '../../protocol/protocol.ts';
 import { createPublicKeyParser } from '../keys/public-key.ts';
 import { PoolDrained, type Queue } from './session-pool.ts';
 import { SignerUnavailable } from '../../protocol/signer-error.ts';
-import { tokenAway } from '../../protocol/token-away.ts';
+import { tokenAway } from '../../protocol/token-unavailable.ts';
 
 const retryMinMs = 250;
 const retryMaxMs = 10_000;

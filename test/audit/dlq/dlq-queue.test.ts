@@ -5,7 +5,7 @@ import { eraseTraces, findUnsealed } from '../../../app/audit/entries/erasure.ts
 import { send } from '../../support/http/send.ts';
 import { startDlqVault } from './dead-letters.ts';
 import { appendEntries } from '../../support/audit/entries.ts';
-import { createOwnSigner } from '../../support/audit/own-signer.ts';
+import { createOwnSigner } from '../../support/audit/killable-signer.ts';
 import { startSignerProxy } from '../sealing/signer-proxy.ts';
 
 test('a batch retries the least tried entries first, so none is blocked', async (t) => {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { send } from '../../support/http/send.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { startDlqVault, type DlqVault } from './dead-letters.ts';

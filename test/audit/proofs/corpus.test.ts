@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import { verifyProof } from '../../../client/proofs/proof.ts';
+import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import { generateCorpus } from '../../vectors/proofs.generate.ts';

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from '
 import { p256 } from '@noble/curves/nist.js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { sha3 } from '../../support/documents/files.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';

@@ -14,7 +14,7 @@ import {
 import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { startVault } from '../../support/vault/vault.ts';
 import { appendEntries, openTrail } from '../../support/audit/entries.ts';
-import { startVaultWithSigner } from '../../support/audit/own-signer.ts';
+import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 
 const write = (api: Api) =>
   api.send('POST', '/v1/crypto/keys/master-envelope', {

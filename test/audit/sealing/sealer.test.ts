@@ -6,7 +6,7 @@ import { createLog } from '../../../app/telemetry/log.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
-import { startVaultWithSigner } from '../../support/audit/own-signer.ts';
+import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 
 async function untilSealed(sql: Sql, what: string): Promise<void> {
   await until(

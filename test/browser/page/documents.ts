@@ -7,7 +7,7 @@ import { downloadFile } from '../../../client/downloads/download.ts';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import { createFileHash } from '../../../client/files/hash.ts';
 import type { StoredFile } from '../../../client/files/stored-file.ts';
-import { verifyProof } from '../../../client/proofs/proof.ts';
+import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { present } from './account.ts';
 
 /** The part of the DOM that the page needs: the project is checked with the types of Node. */

@@ -6,7 +6,7 @@ import { openDocument } from '../../../client/documents/open-document.ts';
 import type { DocumentVersion } from '../../../client/documents/versions.ts';
 import { downloadDocument } from '../../../client/downloads/download.ts';
 import { openResumeFile } from '../../../client/node/resume-file.ts';
-import { verifyProof } from '../../../client/proofs/proof.ts';
+import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
 import { temporaryDirectory } from '../../support/processes/processes.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';

@@ -11,7 +11,7 @@ import { createSql } from '../../support/vault/sql.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
 import { collect } from '../../support/client/collect.ts';
-import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings.ts';
+import { spellingsOfKey, spellingsOfWords } from '../../support/client/secret-encodings.ts';
 import { storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 

@@ -14,7 +14,7 @@ import type { VaultSession } from '../../../client/session.ts';
 import { startReadyVault } from '../../support/vault/vault.ts';
 import { createBreakingLine } from '../../support/client/breaking-fetch.ts';
 import { collect, gather } from '../../support/client/collect.ts';
-import { spellingsOfKey, spellingsOfWords } from '../../support/client/spellings.ts';
+import { spellingsOfKey, spellingsOfWords } from '../../support/client/secret-encodings.ts';
 import { storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 

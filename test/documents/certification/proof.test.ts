@@ -1,8 +1,8 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
-import { verifyProof } from '../../../client/proofs/proof.ts';
-import { startVaultWithSigner } from '../../support/audit/own-signer.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
+import { verifyProof } from '../../../client/proofs/verify-proof.ts';
+import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';

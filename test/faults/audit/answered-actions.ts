@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import { AuditProof } from '../../../client/proofs/proof-format.ts';
 
 /** Actions that servers confirmed in their responses. */
 export interface AnsweredActions {

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createNodeFileHash } from '../../../client/node/file-hash.ts';
-import { verifyProof } from '../../../client/proofs/proof.ts';
+import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 import { violations } from '../vault/violations.ts';

@@ -1,6 +1,6 @@
 import { createHash, verify } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import { askOpenssl } from '../../support/audit/openssl.ts';
 import { query } from './audit-check.ts';

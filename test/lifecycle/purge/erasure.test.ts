@@ -3,7 +3,7 @@ import { p256 } from '@noble/curves/nist.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send } from '../../support/http/send.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 
 const run = promisify(execFile);
 

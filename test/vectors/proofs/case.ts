@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProofDefect } from '../../../client/proofs/proof.ts';
+import type { ProofDefect } from '../../../client/proofs/verify-proof.ts';
 
 const Verdict = z.strictObject({
   valid: z.boolean(),

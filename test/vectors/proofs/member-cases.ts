@@ -1,4 +1,4 @@
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { malformed, wrongBoth, wrongHash, wrongSignature, type ProofCase } from './case.ts';
 import { otherProof, proof } from './signing.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import canonicalize from 'canonicalize';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 
 /** SubjectPublicKeyInfo of P-256 without the point (RFC 5480 §2). */
 const spkiPrefix = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex');

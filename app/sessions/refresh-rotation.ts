@@ -7,7 +7,7 @@ import type { ServiceRequest } from '../http/requests/request.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import { byOwner } from '../audit-trail/event.ts';
-import { hashRefreshToken, issueRefreshToken, refreshTokenExpiry } from './refresh-tokens.ts';
+import { hashRefreshToken, issueRefreshToken, refreshTokenExpiry } from './refresh-token-rows.ts';
 import type { Revocations } from './revocations.ts';
 import { tokenPair, type TokenPair } from './token-pair.ts';
 

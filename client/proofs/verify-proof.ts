@@ -6,7 +6,7 @@ import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, type Bytes } from '../bytes/bytes.ts';
-import { AuditProof } from './audit-proof.ts';
+import { AuditProof } from './proof-format.ts';
 
 /** DER of a SubjectPublicKeyInfo for an uncompressed P-256 point, up to the point (RFC 5480 §2). */
 const spkiPrefix = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);

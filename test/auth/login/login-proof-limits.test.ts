@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
 import { openDatabase, type Database } from '../../../app/db/database.ts';
-import { createProofLimits, type ProofLimits } from '../../../app/auth/login/proof-limits.ts';
+import { createProofLimits, type ProofLimits } from '../../../app/auth/login/login-proof-limits.ts';
 import { AppError } from '../../../app/errors/app-error.ts';
 import { refusal, someClientAddress, startReplica } from '../../limits/replica.ts';
 import { testStack } from '../../support/vault/stack.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { p256 } from '@noble/curves/nist.js';
 import test from 'ava';
 import canonicalize from 'canonicalize';
-import type { AuditProof } from '../../../client/proofs/audit-proof.ts';
-import { keyFingerprint, verifyProof } from '../../../client/proofs/proof.ts';
+import type { AuditProof } from '../../../client/proofs/proof-format.ts';
+import { keyFingerprint, verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { isOpenssl3, verifyWithOpenssl } from '../../../client/node/openssl.ts';
 import { readProofFiles, writeProofFiles } from '../../../client/node/proof-files.ts';
 

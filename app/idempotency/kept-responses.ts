@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/routing/idempotency.ts';
-import { isOld } from './old-keys.ts';
+import { isOld } from './expired-keys.ts';
 
 /** Seconds after which another request may take over the claim of a process that died. */
 const leaseSeconds = 60;

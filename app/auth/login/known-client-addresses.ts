@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/database.ts';
-import { forgottenAfterMs } from './proof-limits.ts';
+import { forgottenAfterMs } from './login-proof-limits.ts';
 
 /** Removes at most `limit` client addresses that no longer count. Resolves with their number. */
 export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Promise<number> {

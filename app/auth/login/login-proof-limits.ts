@@ -1,7 +1,7 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
-import { hashClientAddress } from './address-hash.ts';
+import { hashClientAddress } from './client-address-hash.ts';
 
 /** One login proof, from before it is checked. It counts as failed unless a method is called. */
 interface ProofAttempt {
