@@ -1,4 +1,7 @@
-import type { Tx } from './database.ts';
+import type { Kysely } from 'kysely';
+import type { Schema } from './schema.ts';
+
+type Tx = Kysely<Schema>;
 
 /**
  * The order in which a transaction takes its locks. Two transactions that both keep to it cannot

@@ -1,8 +1,20 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { createObjectStore, type StoreConfig } from './create-store.ts';
-import type { HashReply, HashRequest, ObjectHash } from './object-hash.ts';
-import { StorageError } from './interface/storage-error.ts';
+import { StorageError, type StorageErrorCode } from './interface/storage-error.ts';
+
+/** SHA3-256 in lowercase hex; `size` is in bytes. */
+export interface ObjectHash {
+  readonly sha3: string;
+  readonly size: number;
+}
+
+export interface HashRequest {
+  readonly key: string;
+  readonly version: string;
+}
+
+export type HashReply = ObjectHash | { readonly code: StorageErrorCode; readonly reason: string };
 
 const store = await createObjectStore(workerData as StoreConfig, { mayCreate: async () => false });
 

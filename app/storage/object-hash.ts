@@ -1,19 +1,7 @@
 import { createThreadPool } from '../async/thread-pool.ts';
 import type { StoreConfig } from './create-store.ts';
-import { StorageError, type StorageErrorCode } from './interface/storage-error.ts';
-
-/** SHA3-256 in lowercase hex; `size` is in bytes. */
-export interface ObjectHash {
-  readonly sha3: string;
-  readonly size: number;
-}
-
-export interface HashRequest {
-  readonly key: string;
-  readonly version: string;
-}
-
-export type HashReply = ObjectHash | { readonly code: StorageErrorCode; readonly reason: string };
+import { StorageError } from './interface/storage-error.ts';
+import type { HashReply, HashRequest, ObjectHash } from './object-hash-worker.ts';
 
 export type ObjectHasher = ReturnType<typeof createObjectHasher>;
 

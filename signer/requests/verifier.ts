@@ -1,12 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-
-export interface SignedTexts {
-  readonly publicKey: KeyObject;
-  readonly texts: readonly string[];
-  /** One per text, in the order of `texts`: ECDSA over SHA3-256 of the UTF-8 text, DER, base64. */
-  readonly signatures: readonly string[];
-}
+import type { SignedTexts } from './verify-worker.ts';
 
 export type Verifier = ReturnType<typeof startVerifier>;
 

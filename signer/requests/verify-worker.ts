@@ -1,6 +1,12 @@
-import { verify } from 'node:crypto';
+import { verify, type KeyObject } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { SignedTexts } from './verifier.ts';
+
+export interface SignedTexts {
+  readonly publicKey: KeyObject;
+  readonly texts: readonly string[];
+  /** One per text, in the order of `texts`: ECDSA over SHA3-256 of the UTF-8 text, DER, base64. */
+  readonly signatures: readonly string[];
+}
 
 parentPort?.on('message', (signed: SignedTexts) => {
   parentPort?.postMessage(areValid(signed), []);

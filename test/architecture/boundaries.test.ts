@@ -1,6 +1,6 @@
 import test from 'ava';
 import { boundaryProblems, devProblems } from './rules/boundaries.ts';
-import { folderCycles } from './rules/folder-cycles.ts';
+import { fileCycles, folderCycles } from './rules/folder-cycles.ts';
 import { readSources, type SourceFile } from './source/sources.ts';
 
 const sources = readSources();
@@ -24,6 +24,21 @@ test('folders that import each other in a circle are found and named', (t) => {
       'client/http → client/http/retry, client/http/retry → client/login): cut one direction.',
   ]);
   t.deepEqual(folderCycles(files, 'client/http'), []);
+});
+
+test('no files import each other in a circle', (t) => {
+  t.deepEqual(fileCycles(sources), []);
+});
+
+test('files that import each other by types alone are found', (t) => {
+  const files: readonly SourceFile[] = [
+    { path: 'app/db/a.ts', text: "import { b } from './b.ts';" },
+    { path: 'app/db/b.ts', text: "import type { A } from './a.ts';" },
+    { path: 'app/db/c.ts', text: "import './a.ts';" },
+  ];
+  t.deepEqual(fileCycles(files), [
+    'app/db/a.ts, app/db/b.ts import each other: cut one direction.',
+  ]);
 });
 
 test('a circle through the top folder itself is found', (t) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { startTallies, type TalliedEvent } from '../../app/audit/tallies/tallies.ts';
+import type { TalliedEvent } from '../../app/audit/tallies/tallied-event.ts';
+import { startTallies } from '../../app/audit/tallies/tallies.ts';
 import { recordTallies } from '../../app/audit/tallies/recorder.ts';
 import type { Clock } from '../../app/async/clock.ts';
 import { until } from '../../app/dev/processes/until.ts';

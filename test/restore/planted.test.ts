@@ -74,7 +74,9 @@ test('forged marks do not stop a vault that has a mark of its own, and are logge
   await drill.untilMarked();
   await again.stop();
   t.is(again.services.admission.admitted?.markIds[0], own);
-  const warning = again.logLines.find((line) => line.includes('marks that no key of ours signed'));
+  const warning = again.logLines.find((line) =>
+    line.includes('high-water marks that no key of this vault signed'),
+  );
   t.like(JSON.parse(warning ?? '{}'), { level: 'warn', count: 25 });
   const third = await drill.start();
   t.not(third.services.admission.admitted?.markIds[0], own);

@@ -3,7 +3,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
-import type { TalliedEvent } from './tallies.ts';
+import type { TalliedEvent } from './tallied-event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { countUnsealed } from '../../audit-trail/count-unsealed.ts';
 

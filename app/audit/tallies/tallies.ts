@@ -3,22 +3,10 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { repeat } from '../../async/repeat.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { nobody, type AuditEvent } from '../../audit-trail/event.ts';
+import { nobody } from '../../audit-trail/event.ts';
+import type { TalliedEvent } from './tallied-event.ts';
 import { recordTallies } from './recorder.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
-
-/**
- * An event that strangers can cause at will, or a read. Equal ones within a minute are counted and
- * become one entry.
- */
-export interface TalliedEvent {
-  readonly action: 'auth.login_failed' | 'audit.read';
-  readonly actor: AuditEvent['actor'];
-  readonly owner: AuditEvent['owner'];
-  readonly resource: { readonly type: string; readonly id: string };
-  /** The members of the entry's data but `count` and `minute`. */
-  readonly data: Readonly<Record<string, string>>;
-}
 
 const recordEveryMs = 5_000;
 

@@ -1,6 +1,12 @@
 import { parentPort } from 'node:worker_threads';
-import { verifyProof } from '../../proof/proof.ts';
-import type { VerifiableProof } from './verifying-threads.ts';
+import { verifyProof, type AuditProof } from '../../proof/proof.ts';
+import type { RegisteredKey } from '../../proof/registered-key.ts';
+
+/** An audit proof, and the registered key of its key id. */
+export interface VerifiableProof {
+  readonly proof: AuditProof;
+  readonly key: RegisteredKey | undefined;
+}
 
 parentPort?.on('message', (proofs: readonly VerifiableProof[]) => {
   const verdicts = proofs.map(({ proof, key }) => verifyProof(proof, key));

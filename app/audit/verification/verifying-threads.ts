@@ -1,12 +1,6 @@
-import type { RegisteredKey } from '../../proof/registered-key.ts';
 import { createThreadPool } from '../../async/thread-pool.ts';
-import type { AuditProof, Verdict } from '../../proof/proof.ts';
-
-/** An audit proof, and the registered key of its key id. */
-export interface VerifiableProof {
-  readonly proof: AuditProof;
-  readonly key: RegisteredKey | undefined;
-}
+import type { Verdict } from '../../proof/proof.ts';
+import type { VerifiableProof } from './verifying-thread.ts';
 
 export type VerifyingThreads = ReturnType<typeof createVerifyingThreads>;
 

@@ -19,6 +19,16 @@ export function folderCycles(files: readonly SourceFile[], top: string): readonl
   });
 }
 
+/** Finds the groups of files that import each other in a circle, by type imports too. */
+export function fileCycles(files: readonly SourceFile[]): readonly string[] {
+  const graph = new Map(
+    files.map((file) => [file.path, new Set(importsOf(file).map(({ target }) => target))]),
+  );
+  return components(graph).map(
+    (group) => `${group.join(', ')} import each other: cut one direction.`,
+  );
+}
+
 function folderGraph(files: readonly SourceFile[], top: string): Graph {
   const folders = new Set(files.map(({ path }) => folderOf(path)));
   const graph = new Map([...folders].map((folder) => [folder, new Set<string>()]));

@@ -1,10 +1,8 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import test from 'ava';
 import canonicalize from 'canonicalize';
-import {
-  createVerifyingThreads,
-  type VerifiableProof,
-} from '../../../app/audit/verification/verifying-threads.ts';
+import type { VerifiableProof } from '../../../app/audit/verification/verifying-thread.ts';
+import { createVerifyingThreads } from '../../../app/audit/verification/verifying-threads.ts';
 import type { RegisteredKey } from '../../../app/proof/registered-key.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
