@@ -7,11 +7,14 @@ import type { AuditTrail } from './audit-trail.ts';
 /** The result of an action: the response to its caller, and the events to record. */
 export interface Acted<Answer> {
   readonly answer: Answer;
-  /** Empty when nothing changed. */
+  /** The events to record; empty if nothing changed. */
   readonly events: readonly RequestEvent[];
 }
 
-/** The caller of a request for the service login: a user, an internal API key, or nobody. */
+/**
+ * The caller of a request that `asService` performs: a user, the holder of an internal API key, or
+ * undefined for an unauthenticated client.
+ */
 type AnyCaller = Caller | InternalCaller | undefined;
 
 type Work<Answer> = (tx: Tx) => Promise<Acted<Answer>>;
@@ -42,9 +45,10 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
   }
 
   /**
-   * Performs the action of a request in one transaction, with the caller's own rows: the work, the
-   * kept response of an Idempotency-Key, and the audit entries last, in the order of their
-   * resources. Either all of it is stored or nothing. Throws audit_backlog_full before the work.
+   * Performs the action of a request in one transaction, which sees only the caller's own rows: it
+   * does the work, keeps the response under the Idempotency-Key, and appends the audit entries
+   * last, in the order of their resources. Either all of this is stored or nothing. Throws
+   * audit_backlog_full before the work.
    */
   async function act<Answer>(
     request: ServiceRequest,
@@ -56,8 +60,8 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
   }
 
   /**
-   * Performs an action as `act` does, with the service login, which sees the rows of all users.
-   * Events of a request that no user sent state owner and actor.
+   * Performs an action like `act`, but with the service login, which sees the rows of all users. If
+   * no user sent the request, its events must name their owner and actor.
    */
   async function asService<Answer>(
     request: ServiceRequest<AnyCaller>,
@@ -70,12 +74,18 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
 
   return Object.assign(act, {
     asService,
-    /** Throws audit_backlog_full, for actions that do long work before their transaction. */
+    /**
+     * Throws audit_backlog_full if the audit backlog is full. Call it in actions that do long work
+     * before their transaction.
+     */
     assertWritable: () => audit.assertWritable(),
   });
 }
 
-/** Completes an event with the request's id, and with its caller as owner and actor. */
+/**
+ * Completes an event with the request's id and, unless the event names them, with the caller as
+ * owner and actor.
+ */
 function withCircumstances(
   event: RequestEvent,
   { caller, requestId }: ServiceRequest<AnyCaller>,
@@ -84,7 +94,7 @@ function withCircumstances(
   const complete = { ...own, ...event, requestId };
   if (complete.actor === undefined || complete.owner === undefined) {
     throw new TypeError(
-      `the event ${event.action} states no owner and actor, and no user caused it`,
+      `the event ${event.action} names no owner and actor, and no user sent the request`,
     );
   }
   return complete as AuditEvent;

@@ -15,15 +15,15 @@ const introduction = `# Audit actions
 Generated from the code by \`npm run openapi\`; a test compares it with the entries that the API
 appends.
 
-Every change of state appends an entry in its own transaction, with the next \`seq\` of its
-resource. The numbers have no gaps.
+Every change of state appends an entry in the transaction of the change, with the next \`seq\` of
+the resource. The numbers have no gaps.
 
 ## Actions
 
 The resource is the entry's \`resource.type\`. Its \`resource.id\` is the id of that resource: the
 user's id for \`account\` and \`sharing_key\`, the run's id for \`purge\` and \`maintenance\`. The
-owner is the user whose resource it is; resources of no user belong to the nil UUID in the tenant
-\`system\`. Members of \`data\` in parentheses are not always present. No entry holds an e-mail
+owner is the user to whom the resource belongs; the owner of a resource that belongs to no user is
+the nil UUID in the tenant \`system\`. Members of \`data\` in parentheses are not always present. No entry holds an e-mail
 address, a secret, plaintext or a file name: e-mail addresses and client addresses are recorded as
 hashes under a key of the HSM.
 
@@ -32,13 +32,14 @@ hashes under a key of the HSM.
 `;
 
 const afterActions = `
-\`auth.login_failed\` and \`audit.read\` are counted, and each count becomes one entry a minute: for
-an account and network, or for a caller. If there are too many different ones, further events are
-counted together without an owner, under the resource \`overflow\`.
+\`auth.login_failed\` and \`audit.read\` are counted. The failed logins to one account from one network
+within a minute become one entry, and so do the reads of one caller. If there are too many different
+counts, further events are counted together without an owner, under the resource \`overflow\`.
 
 ## Routes
 
-Aliases append the same entries. GET changes nothing; only reads of proofs are recorded.
+An alias of a route appends the same entries as the route. GET requests change nothing; of these,
+only reads of proofs are recorded.
 
 | Method | Path | Actions |
 | --- | --- | --- |

@@ -22,8 +22,9 @@ export type AuditTrail = ReturnType<typeof createAuditTrail>;
 /** Creates the service that appends audit entries. */
 export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOptions) {
   /**
-   * Records an event in the transaction of its action; it is signed right after the commit. Call
-   * it last: it locks the sequence of the event's resource. Resolves with the entry's id.
+   * Appends the audit entry of an event in the transaction of the action; the sealer signs the
+   * entry soon after the commit. Call it last in the transaction, since it locks the sequence of
+   * the event's resource. Resolves with the entry's id.
    */
   async function append(tx: Tx, event: AuditEvent): Promise<string> {
     const { entryId: id = uuidv7(), owner, resource } = event;
@@ -52,7 +53,10 @@ export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOpt
   return {
     append,
 
-    /** Records several events, in the order of their resources so that none deadlock. */
+    /**
+     * Appends the entries of several events, in the order of their resources so that concurrent
+     * transactions do not deadlock.
+     */
     async appendAll(tx: Tx, events: readonly AuditEvent[]): Promise<void> {
       for (const event of events.toSorted(byResource)) await append(tx, event);
     },
@@ -70,7 +74,7 @@ function byResource(a: AuditEvent, b: AuditEvent): number {
   return first < second ? -1 : 1;
 }
 
-/** Returns the key of a resource in the order in which sequences are locked. */
+/** Returns the sort key of a resource: sequences are locked in the order of these keys. */
 export function resourceKey({ owner, resource }: Pick<AuditEvent, 'owner' | 'resource'>): string {
   return `${owner.userId} ${resource.type} ${resource.id} ${owner.tenantId}`;
 }
@@ -98,8 +102,8 @@ function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
 }
 
 /**
- * Returns the RFC 8785 text that is hashed and signed, cut at its `seq`, which only the statement
- * that stores the entry knows.
+ * Returns the RFC 8785 text that is hashed and signed, as the parts before and after the value of
+ * `seq`: only the SQL statement that stores the entry determines that number.
  */
 function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, tail: string] {
   const entry: Omit<AuditEntry, 'seq'> = {

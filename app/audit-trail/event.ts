@@ -7,8 +7,8 @@ import { keyEvents } from './kinds/keys.ts';
 import { operationEvents } from './kinds/operation.ts';
 
 /**
- * Every kind of audit entry by its action. The types of events and docs/audit-actions.md come from
- * this table; a test compares it with the entries that the API leaves.
+ * Every kind of audit entry by its action. The types of events and docs/audit-actions.md are
+ * derived from this table; a test compares the table with the entries that the API appends.
  */
 export const eventKinds = {
   ...accountEvents,
@@ -35,20 +35,20 @@ interface Happening<Action extends AuditAction> {
   readonly action: Action;
   readonly resource: { readonly type: Kinds[Action]['resource']; readonly id: string };
   readonly data: EventData<Action>;
-  /** `success` unless stated. */
+  /** The outcome of the event; `success` if absent. */
   readonly outcome?: 'failure';
-  /** The id that the entry will have; a new UUIDv7 unless stated. */
+  /** The id that the entry will have; by default a new UUIDv7. */
   readonly entryId?: string;
 }
 
-/** An event as it is appended; the trail adds time, sequence number and salt. */
+/** A complete event; the audit trail adds the time, the sequence number and the salt. */
 export type AuditEvent<Action extends AuditAction = AuditAction> = Action extends AuditAction
   ? Happening<Action> & Circumstances
   : never;
 
 /**
  * An event that a request causes: `act` takes the request id from the request, and owner and actor
- * from its caller unless they are stated.
+ * from the caller of the request unless the event names them.
  */
 export type RequestEvent<Action extends AuditAction = AuditAction> = Action extends AuditAction
   ? Happening<Action> & Partial<Omit<Circumstances, 'requestId'>>

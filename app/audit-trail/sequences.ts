@@ -2,7 +2,10 @@ import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 
-/** Lets the sequence numbers of a user's resources go on in another tenant where they stand. */
+/**
+ * Copies the sequence numbers of a user's resources to another tenant, so that the numbering
+ * continues there without a gap.
+ */
 export async function continueSequences(tx: Tx, userId: string, tenantId: string): Promise<void> {
   takesLock(tx, 'audit sequence');
   await sql`

@@ -1,11 +1,11 @@
 import type { AuditAction } from './event.ts';
 
-/** The audit entries of a worker or command, which no route shows. */
+/** A worker or command that appends audit entries, which the routes do not document. */
 interface Cause {
   /** The name, as Markdown. */
   readonly name: string;
   readonly actions: readonly AuditAction[];
-  /** When entries are appended, or why there are none. */
+  /** When the entries are appended, or why no entries are appended. */
   readonly note?: string;
 }
 
@@ -23,13 +23,13 @@ export const workersAndCommands: readonly Cause[] = [
   {
     name: 'outbox `email`, `object.delete`, `multipart.abort`',
     actions: [],
-    note: 'the entry of the transaction that promised them covers them',
+    note: 'the transaction that added the message appended the entry',
   },
   { name: 'revocations', actions: [], note: 'they only read' },
   {
     name: 'high-water marks',
     actions: ['vault.marked', 'vault.restored'],
-    note: 'after entries were signed; at a start that is told to accept older data',
+    note: 'the first after entries were signed, the second at a start with `RESTORE_ACCEPT_MARK`',
   },
   { name: '`probatio grant`', actions: ['account.granted'] },
   { name: '`probatio revoke`', actions: ['account.revoked'] },
@@ -37,11 +37,11 @@ export const workersAndCommands: readonly Cause[] = [
   {
     name: '`probatio maintenance`, `probatio keys`',
     actions: [],
-    note: 'they call routes, which leave entries',
+    note: 'they call routes, which append entries',
   },
   {
     name: '`probatio migrate`, `probatio api-key create`',
     actions: [],
-    note: 'they work before there is a log',
+    note: 'they do not need the audit log',
   },
 ];

@@ -14,13 +14,13 @@ interface ProofReadsOptions {
 export type ProofReads = ReturnType<typeof createProofReads>;
 
 /**
- * Creates the service by which callers read and verify proofs. Reads are recorded: one entry for
- * each caller and minute, with the number of requests.
+ * Creates the service by which callers read and verify audit proofs. The reads of a caller are
+ * recorded as one audit entry per minute, which holds the number of requests.
  */
 export function createProofReads({ tallies, proofs, verification }: ProofReadsOptions) {
   /**
-   * Resolves with what is read, once it is durable that the caller read it: a read that cannot be
-   * recorded is refused. A read that throws is not recorded.
+   * Waits for `read`, records durably that the caller read audit proofs, and resolves with the
+   * result of `read`. Rejects if the read cannot be recorded. A read that rejects is not recorded.
    */
   async function record<T>({ userId, tenantId }: Caller, read: Promise<T>): Promise<T> {
     const found = await read;
@@ -37,19 +37,19 @@ export function createProofReads({ tallies, proofs, verification }: ProofReadsOp
   return {
     record,
 
-    /** Returns the proof of an entry. Throws as Proofs.get does. */
+    /** Returns the audit proof of an entry. Throws the errors of Proofs.get. */
     get: ({ caller }: ServiceRequest, entryId: string): Promise<AuditProof> =>
       record(caller, proofs.get(caller, entryId)),
 
-    /** Verifies an entry. Throws as Verification.verify does. */
+    /** Verifies an audit entry. Throws the errors of Verification.verify. */
     verify: ({ caller }: ServiceRequest, entryId: string): Promise<Verdict> =>
       record(caller, verification.verify(caller, entryId)),
 
-    /** Verifies several entries. */
+    /** Verifies several audit entries. */
     verifyBatch: ({ caller }: ServiceRequest, entryIds: readonly string[]) =>
       record(caller, verification.verifyBatch(caller, entryIds)),
 
-    /** Verifies the newest entries that the caller may see. */
+    /** Verifies the newest audit entries that the caller may see. */
     verifyNewest: ({ caller }: ServiceRequest, limit: number) =>
       record(caller, verification.verifyNewest(caller, limit)),
   };

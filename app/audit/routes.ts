@@ -26,7 +26,7 @@ interface AuditRouteServices {
 const route = routeFor<AuditRouteServices>();
 
 export const auditRoutes = [
-  // Before `:id`, which would match `status`.
+  // This route is listed before `:id`, which would match `status`.
   route({
     method: 'get',
     path: '/v1/audit/proof/status',
@@ -87,13 +87,13 @@ export const auditRoutes = [
     method: 'post',
     path: '/v1/audit/proof/verify-external',
     tag,
-    summary: 'Verifies a proof that someone holds',
+    summary: 'Verifies the audit proof that the request contains',
     access,
     body: ExternalProof,
     status: 200,
     response: ExternalVerification,
     errors: [],
-    audit: { actions: [], note: 'the proof that is verified comes with the request' },
+    audit: { actions: [], note: 'the request itself contains the proof' },
     handler: async ({ verification, clock }, { body }) => ({
       ...(await verification.verifyExternal(body.proof)),
       verifiedAt: clock(),

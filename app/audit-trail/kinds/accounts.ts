@@ -27,13 +27,13 @@ export const accountEvents = {
     resource: 'account',
     actor: theUser,
     data: z.strictObject(removedWithAccount),
-    note: 'how many were removed; shares that the user received are counted too',
+    note: 'how many objects were removed; `shares` includes the shares that the user received',
   },
   'account.swept': {
     resource: 'account',
     actor: 'system',
     data: z.strictObject({ sessions: Count, ...removedWithAccount }),
-    note: 'how many were removed of what was added after the closure',
+    note: 'how many objects that were added after the closure were removed',
   },
   'account.granted': {
     resource: 'account',
@@ -97,6 +97,6 @@ export const accountEvents = {
       isRecovery: z.boolean().optional(),
       sessions: Count.optional(),
     }),
-    note: '`sessions` is how many other login sessions ended',
+    note: '`sessions` is the number of other login sessions that were revoked',
   },
 } as const satisfies Record<string, EventKind>;

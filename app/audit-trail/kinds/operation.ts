@@ -76,7 +76,7 @@ export const operationEvents = {
       reason: Text.nullable(),
       by: Text.nullable(),
     }),
-    note: 'the tombstone of that entry',
+    note: 'the entry is the tombstone of the abandoned entry',
   },
   'audit.read': {
     resource: 'account',
@@ -93,7 +93,7 @@ export const operationEvents = {
     resource: 'mark',
     actor: 'system `marks`',
     data: z.strictObject({ sealed: Count, newestEntryId: Text.nullable(), keyIds: Text }),
-    note: 'kept in the object store, not in the log',
+    note: 'the entry is kept in the object store, not in the database',
   },
   'vault.restored': {
     resource: 'vault',

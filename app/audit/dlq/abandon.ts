@@ -17,11 +17,12 @@ interface AbandonedEntry {
 
 export type Abandon = ReturnType<typeof createAbandon>;
 
-/** Creates the action that gives up a dead entry. */
+/** Creates the function that abandons an entry in the dead-letter queue. */
 export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>) {
   /**
-   * Gives up a dead entry for good: a tombstone, signed in its place, says which entry of which
-   * resource it was and what text it had. Throws not_found, entry_not_dead, retry_in_progress.
+   * Abandons a dead entry for good and appends a tombstone: an audit entry that records the
+   * resource of the abandoned entry, its `seq`, and the hash of its text. Throws not_found,
+   * entry_not_dead, retry_in_progress or audit_backlog_full.
    */
   return (
     request: ServiceRequest<Caller | InternalCaller>,

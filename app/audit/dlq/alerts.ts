@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 
-/** A condition that an operator should look at. */
+/** A condition that an operator should examine. */
 interface DlqAlert {
   readonly code:
     | 'dead_letters'
@@ -12,14 +12,14 @@ interface DlqAlert {
     | 'sealing_paused';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
-  /** Number of entries; for an age or a pause, seconds. */
+  /** A number of entries for `dead_letters` and `backlog_large`; seconds for the other codes. */
   readonly value: number;
   readonly threshold: number;
   /** When the condition began. */
   readonly since: Date;
 }
 
-/** The values from which on there is an alert. */
+/** The thresholds of the alerts: a value that reaches its threshold raises an alert. */
 export interface AlertThresholds {
   readonly deadLetters: number;
   readonly deadLetterAgeSeconds: number;
@@ -30,15 +30,15 @@ export interface AlertThresholds {
 
 interface AlertsOptions {
   readonly db: Database;
-  /** Returns since when this process cannot seal; undefined while it can. */
+  /** Returns when this process became unable to seal; undefined while it can seal. */
   readonly pausedSince: () => Date | undefined;
   readonly thresholds: AlertThresholds;
   readonly clock: Clock;
 }
 
-/** Creates the function that reads the present alerts. */
+/** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptions) {
-  /** Returns the alerts of the whole vault; `sealing_paused` is about this process alone. */
+  /** Returns the alerts of the whole vault; only `sealing_paused` describes this process alone. */
   return async (): Promise<DlqAlert[]> => {
     const { letters, entries } = await db.asService(async (tx) => ({
       letters: await findWaiting(tx, lettersInOrder, thresholds.deadLetters),
@@ -84,15 +84,15 @@ interface Age {
 
 interface Waiting {
   readonly count: number;
-  /** By the clock of the database, which also set the creation times. */
+  /** The age of the oldest row by the clock of the database, which also set the creation times. */
   readonly oldest: Age | undefined;
-  /** When the entry was created with which the threshold was reached. */
+  /** Creation time of the row that reached the threshold; undefined below the threshold. */
   readonly reachedAt: Date | undefined;
 }
 
 const lettersInOrder = sql`
   select created_at from audit_dead_letters where status = 'PENDING' order by created_at`;
-/** Uses the index of the ids, which are nearly in the order of time. */
+/** Orders by id, which has an index: ids are nearly in the order of their creation times. */
 const unsealedInOrder = sql`
   select created_at from audit_entries where state = 'PENDING' order by id`;
 

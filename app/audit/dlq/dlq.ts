@@ -11,7 +11,10 @@ interface Options extends DlqOptions {
 
 export type Dlq = ReturnType<typeof createDlq>;
 
-/** Creates the dead-letter queue: entries that could not be sealed for a fault of their own. */
+/**
+ * Creates the service of the dead-letter queue, which holds entries that could not be sealed
+ * because of their own content.
+ */
 export function createDlq(options: Options) {
   const { db, sealer } = options;
   return {

@@ -9,9 +9,9 @@ import { leaseSeconds, sendableText } from '../sealing/sealer-store.ts';
 /** A dead letter: an entry that is or was in the dead-letter queue. */
 export interface DeadLetter {
   readonly status: DeadLetterStatus;
-  /** How often its sealing failed. */
+  /** Number of failed attempts to seal the entry. */
   readonly attempts: number;
-  /** The reason of its last failure. */
+  /** The reason for the last failure. */
   readonly reason: string;
   readonly owner: Owner;
   readonly resource: { readonly type: string; readonly id: string };
@@ -26,8 +26,9 @@ export interface DeadEntry extends ClaimedEntry {
 const isLeased = sql<boolean>`claim_id is not null and claimed_until > now()`;
 
 /**
- * Locks the entry of a dead letter, which everyone locks before changing the letter. Throws
- * not_found for an entry that never was in the queue.
+ * Locks the row of an entry until the transaction ends, and returns the entry's dead letter. Every
+ * change of a dead letter must lock the entry first. Throws not_found for an entry that was never
+ * in the queue.
  */
 export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
   const find = () =>
@@ -55,13 +56,20 @@ export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
   };
 }
 
-/** Throws entry_not_dead if the letter has left the queue, retry_in_progress while it is leased. */
+/**
+ * Throws entry_not_dead if the letter has left the queue, and retry_in_progress while another retry
+ * has leased it.
+ */
 export function assertWaiting(letter: DeadLetter): void {
   if (letter.status !== 'PENDING') throw new AppError('entry_not_dead');
   if (letter.isLeased) throw new AppError('retry_in_progress', { retryAfterSeconds: leaseSeconds });
 }
 
-/** Leases the letters with the fewest attempts, oldest first; skips those that are leased. */
+/**
+ * Leases up to `limit` letters in the queue, only from the entry ids `among` if these are given.
+ * Letters with the fewest attempts are leased first, then the oldest; letters that are leased
+ * already are skipped.
+ */
 export async function claimLetters(
   tx: Tx,
   claimId: string,
@@ -100,7 +108,10 @@ export async function lease(
   }));
 }
 
-/** Takes entries that the transaction has just sealed off the queue. */
+/**
+ * Removes entries that the transaction has just sealed from the queue, by marking their letters as
+ * recovered.
+ */
 export async function recoverLetters(tx: Tx, entryIds: readonly string[], now: Date) {
   if (entryIds.length === 0) return [];
   return tx
@@ -112,8 +123,8 @@ export async function recoverLetters(tx: Tx, entryIds: readonly string[], now: D
 }
 
 /**
- * Counts a failed attempt and ends the lease. Returns the number of attempts, or undefined if the
- * lease was lost meanwhile.
+ * Counts a failed attempt and releases the lease; the letter stays in the queue. Returns the total
+ * number of attempts, or undefined if the lease was lost before.
  */
 export async function keepLetter(
   tx: Tx,

@@ -2,11 +2,11 @@ import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 
-/** The operator who retries or abandons dead letters, as entries name them. */
+/** The operator who retries or abandons dead letters, as audit entries record the operator. */
 export interface Operator {
   readonly actor: AuditEvent['actor'];
   readonly requestId: string;
-  /** A note that the operator adds about who they are. */
+  /** A note by the operator on who acted, in addition to `actor`. */
   readonly by: string | null;
 }
 

@@ -29,7 +29,7 @@ interface RetriedEntry {
   readonly id: string;
   /** PENDING if the entry is still in the queue. */
   readonly status: 'RECOVERED' | 'PENDING';
-  /** How often its sealing failed. */
+  /** Number of failed attempts to seal the entry. */
   readonly attempts: number;
   readonly lastError: string | null;
 }
@@ -54,11 +54,14 @@ export interface DlqOptions {
   readonly clock: Clock;
 }
 
-/** Creates the actions that have dead entries signed again. */
+/** Creates the functions that sign dead entries again. */
 export function createDlqRetry(options: DlqOptions) {
   const { db, store, signing, registry, audit, clock } = options;
 
-  /** Has leased entries signed; returns their outcomes, without those whose lease was lost. */
+  /**
+   * Signs leased entries and records the retries. Returns one outcome for each entry, except for
+   * entries whose lease was lost. Releases the leases if signing throws.
+   */
   async function sealAgain(
     claimId: string,
     entries: readonly DeadEntry[],
@@ -85,7 +88,10 @@ export function createDlqRetry(options: DlqOptions) {
     }
   }
 
-  /** Stores seals and faults. Does nothing and returns undefined if the key is no longer active. */
+  /**
+   * Stores seals and faults. Does nothing and returns undefined if the signing key is no longer
+   * active.
+   */
   async function settle(
     tx: Tx,
     claimId: string,
@@ -151,8 +157,9 @@ export function createDlqRetry(options: DlqOptions) {
 
   return {
     /**
-     * Has one dead entry signed again; for one that was recovered already, reports so. Throws
-     * not_found, entry_not_dead, retry_in_progress, and SignerUnavailable while the signer is away.
+     * Signs one dead entry again. Returns RECOVERED at once for an entry that was recovered before.
+     * Throws not_found, entry_not_dead, retry_in_progress, audit_backlog_full, signer_unavailable
+     * if the signer refuses the entry, or SignerUnavailable if the signer cannot be used.
      */
     retry: (
       request: ServiceRequest<Caller | InternalCaller>,
@@ -161,14 +168,18 @@ export function createDlqRetry(options: DlqOptions) {
     ): Promise<RetriedEntry> => retry(entryId, operatorOf(request, by)),
 
     /**
-     * Has up to `limit` dead entries signed again: those with the fewest attempts, oldest first.
+     * Signs up to `limit` dead entries again: those with the fewest attempts first, then the
+     * oldest. Throws audit_backlog_full, signer_unavailable or SignerUnavailable as `retry` does.
      */
     retryMany: (
       request: ServiceRequest<Caller | InternalCaller>,
       limit: number,
     ): Promise<RetriedBatch> => retryBatch({ limit }, operatorOf(request)),
 
-    /** Has every entry that is in the queue now signed again, each once, in batches. */
+    /**
+     * Signs every entry that is in the queue at the start again, each once, in batches. Yields the
+     * result of each batch.
+     */
     async *retryAll(request: ServiceRequest<Caller | InternalCaller>): AsyncIterable<RetriedBatch> {
       const operator = operatorOf(request);
       const waiting = await db.asService(listWaiting);

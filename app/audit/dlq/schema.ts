@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
-/** A note of the operator, which becomes part of an entry for good. */
+/** A note by the operator. It becomes part of an audit entry, which cannot be changed later. */
 function Note(maxLength: number) {
   return z
     .string()
@@ -10,7 +10,7 @@ function Note(maxLength: number) {
     .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters');
 }
 
-const By = Note(128).meta({ description: 'A note on who acts, in addition to the caller.' });
+const By = Note(128).meta({ description: 'A note on who acted, in addition to the caller.' });
 
 export const DeadEntryId = z.strictObject({ id: Uuid });
 
@@ -27,7 +27,8 @@ export const RetryQuery = z.strictObject({ by: By.optional() });
 export const AbandonQuery = z.strictObject({ reason: Note(512).optional(), by: By.optional() });
 
 /**
- * Refuses a body: a caller who put the reason into it would lose it, and cannot undo the action.
+ * Refuses a body with any member. The reason belongs in the query: a reason in the body would be
+ * ignored, and the caller could not undo the action.
  */
 export const NoBody = z.strictObject({}).optional();
 
@@ -37,11 +38,11 @@ export const Stats = z.strictObject({
   abandoned: z.int(),
   recovered: z.int(),
   oldestAt: Timestamp.nullable().meta({
-    description: 'When the oldest of the pending entries came into the queue.',
+    description: 'When the oldest pending entry entered the queue.',
   }),
   byReason: z
     .record(z.string(), z.int())
-    .meta({ description: 'Pending entries by the reason of their last failure.' }),
+    .meta({ description: 'Number of pending entries for each reason of the last failure.' }),
 });
 
 export const Alerts = z.strictObject({
@@ -56,7 +57,7 @@ export const Alerts = z.strictObject({
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),
-      value: z.int().meta({ description: 'Number of entries; for an age or a pause, seconds.' }),
+      value: z.int().meta({ description: 'A number of entries for `dead_letters` and `backlog_large`; otherwise seconds.' }),
       threshold: z.int(),
       since: Timestamp,
     }),
@@ -73,7 +74,7 @@ export const RetriedBatch = z.strictObject({
 export const RetriedEntry = z.strictObject({
   id: Uuid,
   status: z.enum(['RECOVERED', 'PENDING']),
-  attempts: z.int().meta({ description: 'How often its sealing failed.' }),
+  attempts: z.int().meta({ description: 'Number of failed attempts to seal the entry.' }),
   lastError: z.string().nullable(),
 });
 

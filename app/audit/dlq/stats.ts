@@ -6,13 +6,13 @@ interface DlqStats {
   readonly pending: number;
   readonly abandoned: number;
   readonly recovered: number;
-  /** When the oldest pending entry came into the queue. */
+  /** When the oldest pending entry entered the queue. */
   readonly oldestAt: Date | null;
-  /** Numbers of pending entries by the reason of their last failure. */
+  /** Number of pending entries for each reason of the last failure. */
   readonly byReason: Readonly<Record<string, number>>;
 }
 
-/** Counts the dead letters. */
+/** Counts the dead letters by status, and the pending ones by reason. */
 export async function readDlqStats(db: Database): Promise<DlqStats> {
   const groups = await db.asService((tx) =>
     tx

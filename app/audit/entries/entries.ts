@@ -15,8 +15,9 @@ export type Entries = ReturnType<typeof createEntries>;
 export function createEntries({ db }: { readonly db: Database }) {
   return {
     /**
-     * Lists the entries that the caller may see, newest first. A page may hold less than its limit:
-     * at most 10,000 entries are examined for it. `cursor` is undefined after the last page.
+     * Lists the entries that the caller may see, newest first. A page may contain fewer entries
+     * than `query.limit`, since at most 10,000 entries are examined for one page. `cursor` is
+     * undefined on the last page.
      */
     list: (
       { caller }: ServiceRequest,
@@ -61,7 +62,9 @@ function toView(row: Row): View {
   };
 }
 
-/** Parses an entry's text. Returns undefined once erased, or if it was tampered with. */
+/**
+ * Parses an entry's text. Returns undefined if the text was erased, or if it is not a valid entry.
+ */
 function readText(canonical: string | null): z.output<typeof EntryText> | undefined {
   if (canonical === null) return undefined;
   try {

@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/database.ts';
 
 /**
- * Returns those of the users who have entries that wait for a seal or for an operator, so that none
- * of their entries can be erased yet. An abandoned entry does not wait.
+ * Returns the users among `userIds` with entries that are pending or in the dead-letter queue. No
+ * entry of these users can be erased yet. An abandoned entry does not prevent the erasure.
  */
 export async function findUnsealed(tx: Tx, userIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx
@@ -27,9 +27,11 @@ export async function countTraces(tx: Tx, userIds: readonly string[]): Promise<n
 }
 
 /**
- * Erases text and salt of every entry about these users, for good. Hash, signature and `seq` stay,
- * so that the log still verifies. Removes the users' tallies that are not yet entries. The database
- * refuses all of it if an entry still waits. Returns the number of entries.
+ * Erases the text, with the salt in it, of every audit entry about these users for good. Hash,
+ * signature and `seq` stay, so that the log still verifies. Also removes the users' sequence
+ * counters, and their tallies that are not entries yet. The database refuses the whole erasure if
+ * an entry of the users is pending or in the dead-letter queue. Returns the number of erased
+ * entries.
  */
 export async function eraseTraces(tx: Tx, userIds: readonly string[], now: Date): Promise<number> {
   await tx.deleteFrom('audit_tallies').where('user_id', 'in', userIds).execute();

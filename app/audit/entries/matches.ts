@@ -9,13 +9,16 @@ type Query = z.output<typeof EntryQuery>;
 
 export const maxLookedThrough = 10_000;
 
-/** Selects the entries that the caller may see, newest first, by the filters that have an index. */
+/**
+ * Selects the entries that the caller may see, newest first. Applies only the filters that have an
+ * index.
+ */
 export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'> = {}) {
   const { resourceType, resourceId, from, to, cursor } = query;
   let found = tx.selectFrom('audit_entries').orderBy('id', 'desc');
   if (!readsAll(caller)) {
-    // Repeats the condition of row security as a range: so the planner expects few rows, and does
-    // not search for them among the entries of everyone.
+    // This range repeats the condition of row-level security, so that the planner expects few rows
+    // and does not scan the entries of all users.
     const { userId } = caller;
     found = found.where('user_id', '>=', userId).where('user_id', '<=', userId);
   }
@@ -30,8 +33,8 @@ export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'
 }
 
 /**
- * Applies the filters without an index to the first 10,000 entries of `inReach`: matches may be
- * rare among millions.
+ * Applies the filters that have no index, but only to the first 10,000 entries of `inReach`, since
+ * matches may be rare among millions of entries.
  */
 export function selectMatches(
   tx: Tx,
@@ -50,10 +53,10 @@ export function selectMatches(
   return matches;
 }
 
-/** The time in a UUIDv7, by which entries are ordered and found. */
+/** The time in the entry's id (UUIDv7), by which entries are ordered and filtered. */
 const recordedAt = sql<Date>`coalesce(uuid_extract_timestamp(id), created_at)`;
 
-/** Returns an id below every UUIDv7 that is made at that time or later. */
+/** Returns an id that is below every UUIDv7 generated at `time` or later. */
 function firstIdOf(time: Date): string {
   const digits = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
   return `${digits.slice(0, 8)}-${digits.slice(8)}-0000-0000-000000000000`;

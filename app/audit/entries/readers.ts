@@ -3,12 +3,12 @@ import type { Caller } from '../../http/requests/caller.ts';
 
 const roles: ReadonlySet<string> = new Set(['auditor', 'probatio_admin']);
 
-/** Tells whether the caller may see the entries of everyone, not just their own. */
+/** Returns whether the caller may see the entries of all users, not just their own. */
 export function readsAll(caller: Caller): boolean {
   return caller.roles.some((role) => roles.has(role));
 }
 
-/** Reads in a transaction that sees the entries which the caller may see. */
+/** Runs `read` in a transaction that sees only the entries that the caller may see. */
 export function asReader<T>(
   db: Database,
   caller: Caller,

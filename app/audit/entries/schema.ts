@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { Limit, Moment, Timestamp, Uuid } from '../../http/bodies/wire.ts';
 
 const Name = z.string().min(1).max(512);
-/** Any id; UUIDs, as most are, are converted to lower case. */
+/** The id of any resource. A UUID, as most ids are, is converted to lower case. */
 const ResourceId = Name.overwrite((id) => Uuid.safeParse(id).data ?? id);
 
 export const EntryQuery = z.strictObject({
   resourceType: Name.optional(),
   resourceId: ResourceId.optional(),
   action: Name.optional(),
-  /** The period of the entries: `from` inclusive, `to` exclusive. */
+  /** The period of the entries: `from` is inclusive, `to` is exclusive. */
   from: Moment.optional(),
   to: Moment.optional(),
   limit: Limit,
@@ -32,7 +32,7 @@ export const EntryView = z
     action: z.string(),
     resource: z.strictObject({ type: z.string(), id: z.string() }),
     seq: z.int(),
-    /** Null once erased, as `outcome` and `data`. */
+    /** Null if the entry's text was erased or is not valid; so are `outcome` and `data`. */
     actor: EntryText.shape.actor.nullable(),
     outcome: EntryText.shape.outcome.nullable(),
     state: z.enum(['PENDING', 'SEALED', 'DEAD', 'ABANDONED', 'ERASED']),

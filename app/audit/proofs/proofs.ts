@@ -8,16 +8,19 @@ import type { Absence, StoredProofs } from './stored-proofs.ts';
 /** The audit proofs of the entries that a caller may see. */
 export interface Proofs {
   /**
-   * Returns the proof of an entry. Throws not_found also for entries of others, proof_not_ready
-   * until the entry is signed, entry_unrecoverable with the tombstone's id as `proofId` if it never
-   * will be, and entry_erased.
+   * Returns the audit proof of an entry. Throws not_found if there is no entry that the caller may
+   * see, proof_not_ready until the entry is signed, entry_unrecoverable with the tombstone's id as
+   * `proofId` if the entry was abandoned, or entry_erased.
    */
   get(caller: Caller, entryId: string): Promise<AuditProof>;
-  /** Returns the proofs of those entries that have one, in the order of the ids. */
+  /** Returns the audit proofs of the entries that have a proof, in the order of `entryIds`. */
   list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
-  /** Waits for a proof; resolves with undefined if the HSM has not signed the entry within `ms`. */
+  /**
+   * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
+   * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
+   */
   waitFor(caller: Caller, entryId: string, ms: number): Promise<AuditProof | undefined>;
-  /** Throws the error that `get` throws for an entry without a proof. */
+  /** Rejects with the error by which `get` reports that an entry has no proof. */
   refuse(entryId: string, absence: Absence): Promise<never>;
 }
 

@@ -8,17 +8,17 @@ import { selectInReach, selectMatches } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import { asReader } from '../entries/readers.ts';
 
-/** The reason why there is no proof of an entry, as the code of an error. */
+/** The reason why an entry has no proof, as an error code. */
 export interface Absence {
   readonly reason: 'not_found' | 'proof_not_ready' | 'entry_unrecoverable' | 'entry_erased';
   readonly retryAfterSeconds?: number;
 }
 
-/** The unverified proof of an entry as it is stored, or the reason why there is none. */
+/** The unverified proof of an entry as it is stored, or the reason why the entry has no proof. */
 export type StoredProof = { readonly entryId: string } & (
   | {
       readonly proof: AuditProof;
-      /** Undefined if the registry does not know the key; the proof's publicKey is then empty. */
+      /** Undefined if the signing key is not registered; `proof.publicKey` is then empty. */
       readonly key: RegisteredKey | undefined;
     }
   | { readonly absence: Absence }
@@ -35,7 +35,7 @@ const absent = {
   missing: { reason: 'not_found' },
   erased: { reason: 'entry_erased' },
   abandoned: { reason: 'entry_unrecoverable' },
-  /** Takes long, since an operator has to act. */
+  /** The long delay leaves time for an operator, who has to retry the dead entry. */
   dead: { reason: 'proof_not_ready', retryAfterSeconds: 60 },
   pending: { reason: 'proof_not_ready', retryAfterSeconds: 1 },
 } as const satisfies Record<string, Absence>;
@@ -45,7 +45,7 @@ interface StoredProofsOptions {
   readonly registry: KeyRegistry;
 }
 
-/** Creates the reads of stored proofs. */
+/** Creates the service that reads stored audit proofs. */
 export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   async function findKeys(rows: readonly Row[]): Promise<Map<string, RegisteredKey>> {
     const keyIds = [...new Set(rows.flatMap(({ key_id: keyId }) => keyId ?? []))];
@@ -60,7 +60,10 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   }
 
   return {
-    /** Returns one result for each id, in their order; entries of others are not_found. */
+    /**
+     * Returns one result for each id, in the order of the ids. An entry that the caller may not see
+     * is reported as not_found.
+     */
     async find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectRows(tx)
@@ -72,7 +75,10 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
       return entryIds.map((entryId) => toStored(entryId, byId.get(entryId), keys));
     },
 
-    /** Returns results for the newest entries that the caller may see and that are not erased. */
+    /**
+     * Returns a result for each of the newest `limit` entries that the caller may see and that are
+     * not erased.
+     */
     async findNewest(caller: Caller, limit: number): Promise<StoredProof[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectMatches(tx, selectInReach(tx, caller))

@@ -7,15 +7,12 @@ const checkMs = 1_000;
 
 interface BacklogOptions {
   readonly db: Database;
-  /** The backlog is full with more unsigned entries than this. */
+  /** Number of unsigned entries above which the backlog is full. */
   readonly limit: number;
   readonly log: Log;
 }
 
-/**
- * Starts to count the entries that wait for their signature, until stopped. Counts those of all
- * replicas, whether the signer is away or slow.
- */
+/** Starts to count the unsigned entries of all replicas once a second, until stopped. */
 export function watchBacklog({ db, limit, log }: BacklogOptions) {
   let isFull = false;
 
@@ -28,7 +25,7 @@ export function watchBacklog({ db, limit, log }: BacklogOptions) {
   );
   counting.now();
   return {
-    /** Tells whether too many entries wait, as last counted. */
+    /** Returns whether the last count was above `limit`. */
     isFull: (): boolean => isFull,
     stop: (): Promise<void> => counting.stop(),
   };

@@ -9,7 +9,7 @@ export interface ClaimedEntry {
   readonly text: string | null;
 }
 
-/** The reason in an entry itself why it could not be sealed. */
+/** A fault of an entry itself, because of which it could not be sealed. */
 export interface SealFault {
   readonly id: string;
   readonly reason: string;
@@ -23,14 +23,15 @@ export interface Signed {
 export interface EntrySigning {
   /**
    * Signs the entries; resolves with their seals and faults. If the signer fails on a batch as a
-   * whole, the batch is halved until the entry that causes it stands alone. Throws
-   * SignerUnavailable or SignerRefused if the signer fails for another reason, or if it has sealed
-   * nothing since it last failed on a single entry, so that the entry may not be the cause.
+   * whole, the batch is halved repeatedly until the entry that causes the failure is alone in a
+   * batch. Throws SignerUnavailable or SignerRefused if the signer fails for a reason that no entry
+   * can cause. Throws them also if the signer has sealed nothing since it last failed on a single
+   * entry: then the signer may be broken, and no entry is blamed.
    */
   sign(keyId: string, entries: readonly ClaimedEntry[]): Promise<Signed>;
 }
 
-/** Codes of failures that an entry may cause. Signer or HSM cause all others. */
+/** Codes of failures that an entry may cause. The signer or the HSM causes all other failures. */
 const doubtful: ReadonlySet<string> = new Set([
   'bad_response',
   'internal_error',
@@ -38,7 +39,7 @@ const doubtful: ReadonlySet<string> = new Set([
   'payload_too_large',
 ]);
 
-/** Codes of failures to connect, by which the signer never received the entries. */
+/** System error codes of failed connections, over which the signer received no entry. */
 const unheard: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES']);
 
 interface Suspect extends SealFault {
@@ -48,7 +49,7 @@ interface Suspect extends SealFault {
 export function createEntrySigning(signer: Pick<SignerClient, 'seal'>): EntrySigning {
   /**
    * Whether the signer has sealed anything since it last failed on a single entry. If not, the
-   * signer may as well be broken, which must not use up the attempts of entries.
+   * signer itself may be broken, and the failure must not count as an attempt of the entry.
    */
   let hasSealedSince = false;
 
@@ -64,7 +65,10 @@ export function createEntrySigning(signer: Pick<SignerClient, 'seal'>): EntrySig
     return results;
   }
 
-  /** Seals entries, and adds those on which the signer fails alone to `suspects`. */
+  /**
+   * Seals entries, and halves the batch after a failure. Adds each entry on which the signer fails
+   * in a batch of one to `suspects`.
+   */
   async function sealHalving(
     keyId: string,
     entries: readonly EntryToSeal[],
@@ -109,7 +113,8 @@ export function createEntrySigning(signer: Pick<SignerClient, 'seal'>): EntrySig
 }
 
 /**
- * Returns the fault that the signer would report, without loading and sending a text of any size.
+ * Returns the fault that the signer would report for a text above its limit. Such a text is neither
+ * loaded nor sent.
  */
 function tooLarge(id: string): SealFault {
   return { id, reason: 'too_large' };
@@ -133,8 +138,9 @@ function isDoubtful(error: unknown): error is SignerRefused | SignerUnavailable 
 }
 
 /**
- * Tells whether the entries may be the cause of a failure: the signer hung, died or refused them.
- * They are not if the signer, or its HSM as it reported, was away.
+ * Returns whether the entries may be the cause of a failure: the signer timed out, closed the
+ * connection or refused the entries. Returns false if the signer could not be reached, or if the
+ * signer reported that its HSM is unavailable.
  */
 export function mayBeToBlame(error: unknown): boolean {
   if (!(error instanceof SignerUnavailable)) return isDoubtful(error);

@@ -12,22 +12,28 @@ const stepAsideSeconds = 5;
 export const sendableText: RawBuilder<string | null> = sql`
   case when octet_length(canonical) <= ${maxEntryBytes} then canonical end`;
 
-/** The sealer's transactions. None is open while the HSM works. */
+/** The sealer's transactions. No transaction stays open while the HSM signs. */
 export interface SealerStore {
-  /** Leases up to `limit` entries that wait, the oldest first. */
+  /** Leases up to `limit` pending entries that are not leased, oldest first. */
   claim(claimId: string, limit: number): Promise<ClaimedEntry[]>;
   /**
-   * Stores seals. The first writer wins: rows that another batch sealed or claimed meanwhile stay
-   * as they are. Stores nothing and resolves with false if the key that signed is no longer active.
+   * Stores seals. The first writer wins: entries that another batch has sealed or leased meanwhile
+   * are not changed. Stores nothing and resolves with false if the signing key is no longer active.
    */
   storeSeals(claimId: string, keyId: string, seals: readonly Seal[]): Promise<boolean>;
-  /** Ends the lease of unsealed entries; uses up no attempt. */
+  /** Releases the lease of unsealed entries, without counting a failed attempt. */
   release(claimId: string, entryIds: readonly string[]): Promise<void>;
-  /** Ends the lease of an entry that may have made the signer fail; others go first for 5 s. */
+  /**
+   * Releases the lease of an entry that may have made the signer fail. The entry cannot be leased
+   * for 5 s, so that other entries are sealed first.
+   */
   stepAside(claimId: string, entryId: string): Promise<void>;
-  /** Tells whether any entry waits, leased or not. */
+  /** Resolves with whether any entry is pending, leased or not. */
   hasWaiting(): Promise<boolean>;
-  /** Counts a failed attempt that the entry itself caused; after the fifth it is dead. */
+  /**
+   * Counts a failed attempt that the entry itself caused. The fifth failure moves the entry to the
+   * dead-letter queue.
+   */
   recordFault(claimId: string, fault: SealFault): Promise<void>;
 }
 
@@ -83,7 +89,10 @@ export function createSealerStore(db: Database): SealerStore {
   };
 }
 
-/** Counts a failed attempt; the last one makes the entry a dead letter. */
+/**
+ * Counts a failed attempt and delays the next one; after `maxAttempts` the entry becomes a dead
+ * letter.
+ */
 async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
   const isLast = sql<boolean>`attempts + 1 >= ${maxAttempts}`;
   const entry = await tx

@@ -16,10 +16,13 @@ import {
 import type { SealerStore } from './sealer-store.ts';
 import { createSealingBreaker } from './signer-breaker.ts';
 
-/** Batches at a time: while one waits for Postgres, the other one uses the signer. */
+/** Number of concurrent batches: while one batch waits for Postgres, another uses the signer. */
 const lanes = 2;
 const pollMs = 250;
-/** How long a lane collects entries for a batch, which costs two transactions and a call. */
+/**
+ * How long a lane lets new entries accumulate, since each batch costs two transactions and a call
+ * of the signer.
+ */
 const restMs = 50;
 
 export type Sealer = ReturnType<typeof startSealer>;
@@ -43,7 +46,7 @@ export function startSealer(options: SealerOptions) {
   const batchSize = createBatchSize();
   const breaker = createSealingBreaker(clock, log);
 
-  /** Seals one batch; tells whether more entries may wait. */
+  /** Seals one batch. Resolves with whether more entries may be waiting. */
   async function sealBatch(): Promise<boolean> {
     const claimId = randomUUID();
     const limit = batchSize.current;
@@ -98,8 +101,8 @@ export function startSealer(options: SealerOptions) {
   }
 
   /**
-   * Closes the breaker if nothing waits and the HSM is ready: another replica may have sealed the
-   * entries, so that no batch of this process would show the recovery.
+   * Closes the breaker if no entry is pending and the HSM is ready: another replica may have sealed
+   * the entries, so that no batch of this process would show the recovery.
    */
   async function closeWhenReady(): Promise<void> {
     if (breaker.openSince === undefined || (await store.hasWaiting())) return;
@@ -130,7 +133,7 @@ export function startSealer(options: SealerOptions) {
 
   const running = Promise.all(Array.from({ length: lanes }, runLane));
   return {
-    /** Since when this process has not been able to seal; undefined while it is. */
+    /** When this process became unable to seal; undefined while it can seal. */
     get pausedSince(): Date | undefined {
       return breaker.openSince;
     },
@@ -138,7 +141,7 @@ export function startSealer(options: SealerOptions) {
     async nextBatch(ms: number): Promise<void> {
       await once(events, 'sealed', { signal: AbortSignal.timeout(ms) }).catch(() => undefined);
     },
-    /** Stops after the batches under way. */
+    /** Stops claiming entries, and resolves once the batches under way are finished. */
     async stop(): Promise<void> {
       stopping.abort();
       await running;

@@ -7,9 +7,9 @@ import { holdActiveKey } from '../../signing-keys/active-key.ts';
 const slots = 64;
 
 /**
- * Stores seals; returns the ids of the entries that got theirs. Stores nothing and returns
- * undefined if the key that signed is no longer active. The first writer wins: rows that another
- * batch sealed or claimed meanwhile stay as they are.
+ * Stores seals and returns the ids of the entries that were sealed. Stores nothing and returns
+ * undefined if the signing key is no longer active. The first writer wins: entries that another
+ * batch has sealed or leased meanwhile are neither changed nor returned.
  */
 export async function storeSeals(
   tx: Tx,
@@ -32,7 +32,10 @@ export async function storeSeals(
   return rows.map(({ id }) => id);
 }
 
-/** Counts sealed entries in one of many rows, so that sealers seldom wait for each other. */
+/**
+ * Adds to the total of sealed entries in one of 64 rows, chosen at random, so that sealers seldom
+ * wait for the same row.
+ */
 async function addToTotal(tx: Tx, sealed: number): Promise<void> {
   await tx
     .insertInto('audit_totals')

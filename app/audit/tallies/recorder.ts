@@ -10,16 +10,16 @@ import { countUnsealed } from '../../audit-trail/count-unsealed.ts';
 type TallyRow = Selectable<Schema['audit_tallies']>;
 
 const batchSize = 200;
-/** An event that began before the minute ended may be counted a moment later. */
+/** Time after the end of a minute in which events of that minute may still be counted. */
 const graceMs = 5_000;
 
 /** The counted actions whose outcome is a failure. */
 const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']);
 
 /**
- * Appends one entry for each tally of a past minute, while fewer than `maxUnsealed` entries wait
- * for their signature: events that strangers cause must not fill the backlog for everyone. Any
- * number of processes may call it at once.
+ * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries
+ * wait for their signature: events that unauthenticated clients cause must not fill the audit
+ * backlog. Several processes may call it concurrently.
  */
 export async function recordTallies(
   db: Database,
@@ -40,8 +40,9 @@ export async function recordTallies(
 }
 
 /**
- * Removes and returns tallies of past minutes. Those of an account that has moved meanwhile have
- * its present tenant, where its sequence numbers continue.
+ * Removes and returns up to `limit` tallies of the minutes until `before`. The tallies of an
+ * account that has moved to another tenant are returned with the new tenant, where the account's
+ * sequence numbers continue.
  */
 async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyRow[]> {
   const { rows } = await sql<TallyRow>`
@@ -61,7 +62,7 @@ async function takeFinished(tx: Tx, before: Date, limit: number): Promise<TallyR
 
 function toEvent(row: TallyRow): AuditEvent {
   const isFailure = failures.has(row.action);
-  // The rows were written from events of these kinds (tallies.ts).
+  // The cast is safe, since tallies.ts writes rows from events of these kinds only.
   return {
     action: row.action,
     actor:

@@ -15,17 +15,21 @@ interface TalliesOptions {
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly log: Log;
-  /** How many different events may wait; above it, all are counted without owner and actor. */
+  /**
+   * Maximum number of tallies that are not entries yet. Above it, events are counted without owner
+   * and actor.
+   */
   readonly limit: number;
-  /** Tallies become entries only while fewer entries than this are unsealed. */
+  /** Number of unsealed entries from which on tallies do not become entries. */
   readonly maxUnsealed: number;
 }
 
 export type Tallies = ReturnType<typeof startTallies>;
 
 /**
- * Starts to count events, and to turn the counts of past minutes into entries, until stopped. So
- * entries grow with accounts and client addresses, not with requests.
+ * Starts to count events, and to turn the counts of past minutes into audit entries, until stopped.
+ * The number of entries thus depends on the numbers of accounts and client addresses, not on the
+ * number of requests.
  */
 export function startTallies(options: TalliesOptions) {
   const { db, audit, clock, log, limit, maxUnsealed } = options;
@@ -41,12 +45,12 @@ export function startTallies(options: TalliesOptions) {
   );
   recording.now();
   return {
-    /** Counts one event. Durable when it resolves. */
+    /** Counts one event. The count is durable once the promise resolves. */
     async add(event: TalliedEvent): Promise<void> {
       const minute = new Date(Math.floor(clock().getTime() / 60_000) * 60_000);
       await db.asService((tx) => count(tx, minute, isFull ? anonymised(event) : event));
     },
-    /** Stops after the entries under way. */
+    /** Stops recording, and resolves once the run under way has finished. */
     stop: () => recording.stop(),
   };
 }
@@ -86,7 +90,10 @@ async function count(
     .execute();
 }
 
-/** Returns the event without its owner and actor, so that it is counted with all others. */
+/**
+ * Returns the event without owner, actor and details, so that all anonymised events of an action
+ * share one tally.
+ */
 function anonymised({ action }: TalliedEvent): TalliedEvent {
   return {
     action,

@@ -6,7 +6,10 @@ import type { Proofs } from '../proofs/proofs.ts';
 import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
 
-/** A verdict; or the reason why there is nothing to verify, with all three members false. */
+/**
+ * The verdict on an entry. If there is nothing to verify, `reason` says why and the three members
+ * of the verdict are false.
+ */
 interface EntryVerdict extends Verdict {
   readonly reason?: Absence['reason'];
 }
@@ -22,7 +25,7 @@ interface LogStatus {
   readonly checked: number;
   readonly valid: number;
   readonly invalid: number;
-  /** Entries that are not signed yet, and so not checked. */
+  /** Number of entries that are not signed yet and so were not checked. */
   readonly pending: number;
   readonly message: string;
 }
@@ -36,7 +39,7 @@ interface VerificationOptions {
 
 export type Verification = ReturnType<typeof createVerification>;
 
-/** Creates the service that verifies what is stored now; it caches no verdict. */
+/** Creates the service that verifies entries as they are stored now; verdicts are not cached. */
 export function createVerification(options: VerificationOptions) {
   const { proofs, storedProofs, registry, threads } = options;
 
@@ -50,7 +53,7 @@ export function createVerification(options: VerificationOptions) {
   }
 
   return {
-    /** Verifies one entry. Throws as Proofs.get does if there is nothing to verify. */
+    /** Verifies one entry. Throws the errors of Proofs.get if there is nothing to verify. */
     async verify(caller: Caller, entryId: string): Promise<Verdict> {
       const [stored] = await storedProofs.find(caller, [entryId]);
       if (stored === undefined) throw new AppError('not_found');
@@ -67,7 +70,7 @@ export function createVerification(options: VerificationOptions) {
       return { total, valid, invalid: total - valid, results: Object.fromEntries(results) };
     },
 
-    /** Verifies a proof that someone holds, with the registered key of its key id. */
+    /** Verifies an audit proof from outside of the vault with the registered key that it names. */
     verifyExternal: async (proof: AuditProof): Promise<Verdict> =>
       verifyProof(proof, await registry.find(proof.hsmKeyId)),
 

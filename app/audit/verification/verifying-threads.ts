@@ -5,14 +5,15 @@ import type { VerifiableProof } from './verifying-thread.ts';
 export type VerifyingThreads = ReturnType<typeof createVerifyingThreads>;
 
 /**
- * Proofs in a slice: some milliseconds of work, so that a batch keeps all threads busy to its end.
+ * Number of proofs in a slice. A slice takes only some milliseconds, so that all threads stay busy
+ * until the end of a batch.
  */
 const sliceLength = 100;
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
 /**
- * Creates threads that verify many audit proofs off the event loop, and apart from the thread pool
- * which OpenSSL needs for logins.
+ * Creates threads that verify audit proofs outside of the event loop, and outside of the thread
+ * pool of libuv, in which OpenSSL computes for logins.
  */
 export function createVerifyingThreads({ count }: { readonly count: number }) {
   const threads = createThreadPool<readonly VerifiableProof[], readonly Verdict[]>({
@@ -23,8 +24,8 @@ export function createVerifyingThreads({ count }: { readonly count: number }) {
 
   return {
     /**
-     * Resolves with the verdicts in the order of the proofs; waits while others are verified.
-     * Throws when a thread dies.
+     * Resolves with the verdicts in the order of the proofs; waits while all threads are busy.
+     * Rejects if a thread dies.
      */
     async verify(proofs: readonly VerifiableProof[]): Promise<Verdict[]> {
       const slices: VerifiableProof[][] = [];
