@@ -1,6 +1,7 @@
 /**
- * Builds the package in the current folder for `npm pack`, since Node runs no TypeScript that lies
- * in node_modules: writes JavaScript and type declarations to `dist`. With --clean it removes them.
+ * Builds the package in the current folder for `npm pack`: writes JavaScript and type declarations
+ * to `dist`, because Node does not run TypeScript files in node_modules. With --clean, only removes
+ * `dist`.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,10 @@ function build() {
   copyFileSync(fileURLToPath(new URL('LICENSE', import.meta.url)), 'dist/LICENSE');
 }
 
-/** Renames the programs of workers and child processes, which tsc leaves as they are. */
+/**
+ * Changes `new URL('….ts', …)`, which names the program of a worker or child process, to the .js
+ * file in a compiled file, since tsc leaves these URLs unchanged.
+ */
 function renamePrograms(file) {
   const text = readFileSync(file, 'utf8');
   const renamed = text.replace(/(\bnew URL\('\.[^']*)\.ts(?=', import\.meta\.url\))/g, '$1.js');

@@ -1,8 +1,8 @@
 /**
  * Installs the system tools and the npm packages that `npm start` and `npm test` need. Runs before
- * both, on any Node from 20 and with nothing installed; it prints nothing and takes almost no time
- * if everything is installed. `setup.mjs soak` also installs the tools of the longer fault tests,
- * `setup.mjs browser` a browser.
+ * both commands, on Node 20 or later and without any package installed. Prints nothing and takes
+ * almost no time if everything is already installed. `setup.mjs soak` also installs the tools of
+ * the longer fault tests, and `setup.mjs browser` installs a browser.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,7 +19,10 @@ import { fileURLToPath } from 'node:url';
 
 const project = dirname(fileURLToPath(import.meta.url));
 const localBin = join(project, 'node_modules', '.bin');
-/** The result, which app/dev/files/tools.ts reads; in node_modules, to be deleted with it. */
+/**
+ * The file with the result, which app/dev/files/tools.ts reads. It is in node_modules, so that it
+ * is deleted together with the packages.
+ */
 const resultFile = join(project, 'node_modules', '.probatio-setup.json');
 
 const redisTool = {
@@ -46,7 +49,7 @@ const compiling = [
   },
 ];
 
-/** The tools that put a token behind a socket, like a network HSM. */
+/** The tools that make a token available over a socket, as a network HSM does. */
 const p11Kit = [
   { name: 'p11-kit', find: () => findCommand('p11-kit'), apt: 'p11-kit', brew: 'p11-kit' },
   {
@@ -100,7 +103,7 @@ function requireTools(tools) {
   if (lines.length > 0) fail(...lines);
 }
 
-/** Installs the missing tools by apt or Homebrew. Returns those that are still missing. */
+/** Installs the missing tools by apt or Homebrew. Returns the tools that are still missing. */
 function installMissing(tools) {
   const missing = tools.filter((tool) => tool.find() === undefined);
   if (missing.length === 0) return [];
@@ -123,7 +126,8 @@ function installWithApt(packages) {
   const install = () => apt('install', '--yes', '--no-install-recommends', ...packages);
   say(`installing ${packages.join(', ')} with apt`);
   if (install().status === 0) return;
-  // The package lists may be missing, as in a container image, or name versions that were removed.
+  // The package lists may be missing, as in a container image, or name versions that were removed:
+  // update the lists and try again.
   const update = apt('update');
   const retry = install();
   if (retry.status !== 0) say(`apt-get failed:\n${update.stderr}${retry.stderr}`.trimEnd());
@@ -136,7 +140,8 @@ function installWithBrew(formulae) {
 
 function installPackages() {
   say('installing the npm packages');
-  // npm must not run on the Node of the package `node`, which it is about to replace.
+  // npm must not run on the Node that the npm package `node` installed, because npm is about to
+  // replace it.
   const path = searchPath().filter((directory) => directory !== localBin);
   // The user's npm settings may exclude packages or scripts that are needed here.
   const flags = [

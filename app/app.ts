@@ -17,7 +17,10 @@ import type { Log } from './telemetry/log.ts';
 import { describeApi, listRoutes } from './wiring/routes.ts';
 import type { Services } from './wiring/services.ts';
 
-/** `internal` serves the routes for holders of internal API keys, `public` the others. */
+/**
+ * The `internal` listener serves the routes that accept an internal API key. The `public` listener
+ * serves all routes, but internal ones only if HTTP_INTERNAL_ROUTES is `both`.
+ */
 type Listener = 'public' | 'internal';
 
 /** Creates the HTTP application of one listener. It does not listen yet. */

@@ -17,7 +17,10 @@ const usage = `usage: probatio <command> [options]
   help <command>   print the help of a command, as <command> --help does
 `;
 
-/** The commands by name. Each is imported on demand, so that none loads the code of the others. */
+/**
+ * The commands by name. Each command is imported on demand, so that it loads no code of other
+ * commands.
+ */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
   ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
@@ -73,6 +76,6 @@ function describe(error: unknown): string {
   return isExplained ? `${message} (${cause.message})` : message;
 }
 
-// The reader of a pipe may close it before the end, as `head` does.
+// Ignores errors of standard output: the reader of a pipe may close it early, as `head` does.
 process.stdout.on('error', () => undefined);
 process.exitCode = await main(process.argv.slice(2));

@@ -6,7 +6,10 @@ import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
 import { startServices, type Services } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
-/** Starts the services, listens, and drains on a stop signal or when this start is refused. */
+/**
+ * Starts the services and listens. Drains and stops after a stop signal, or when the admission
+ * check refuses this start.
+ */
 async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
   const { http } = config;
@@ -55,7 +58,7 @@ function endFailed(error: unknown, log: Log): void {
     return;
   }
   log.fatal({ err: error }, 'ended by an error');
-  // Services that have been started would keep the process alive.
+  // Without this call, services that have been started would keep the process alive.
   process.exit(1);
 }
 

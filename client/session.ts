@@ -27,17 +27,19 @@ import { uploadFile, type UploadedFile } from './uploads/upload.ts';
 import { createUploads, type Uploads } from './uploads/uploads.ts';
 
 /**
- * The calls that a user can make after login. The session renews its tokens until it is ended, by
- * `logout` or from another session, or until it has not been used for 30 days; from then on every
- * method throws ClientError session_ended. Every method also throws what `Http` throws: VaultError,
- * and ClientError network_error or invalid_response.
+ * The calls that a user can make after login. The session renews its tokens until `logout` or
+ * another session ends it, or until it has not been used for 30 days. After that, every method
+ * throws ClientError session_ended. Every method also throws what `Http` throws: VaultError, and
+ * ClientError network_error or invalid_response.
  */
 export interface VaultSession extends Sharing {
-  /** Sends requests with the session's token, for routes that this interface does not cover. */
+  /**
+   * Sends requests with the session's access token, for routes that this interface does not cover.
+   */
   readonly http: Http;
-  /** The user's master key and the envelopes that open it. */
+  /** The user's master key and the envelopes in which it is wrapped. */
   readonly envelopes: Envelopes;
-  /** Upload sessions, step by step; `uploadFile` and `storeDocument` do all of it. */
+  /** The single steps of an upload; `uploadFile` and `storeDocument` carry out all of them. */
   readonly uploads: Uploads;
   readonly documents: Documents;
   readonly proofs: Proofs;
@@ -54,8 +56,8 @@ export interface VaultSession extends Sharing {
   /** Lists the user's login sessions that have not ended, newest first. */
   listSessions(options?: { readonly pageSize?: number }): AsyncGenerator<LoginSession, void, void>;
   /**
-   * Ends a login session of the user within 5 s, wherever it is used. Throws VaultError 404
-   * not_found.
+   * Ends a login session of the user. The vault refuses its tokens after 5 s at the latest. Throws
+   * VaultError 404 not_found.
    */
   revokeSession(id: string): Promise<void>;
   /** Ends this session and zeroes its keys. Idempotent. */
@@ -68,7 +70,10 @@ export interface VaultSession extends Sharing {
   reauthenticate(password: string): Promise<Reauthenticated>;
   readonly devices: Devices;
   readonly recovery: Recovery;
-  /** Sets a new password; other login sessions end. Throws what `reauthenticate` throws. */
+  /**
+   * Sets a new password and ends the user's other login sessions. Throws what `reauthenticate`
+   * throws.
+   */
   changePassword(change: PasswordChange): Promise<void>;
   /**
    * Prepares a new master key, which takes effect once its recovery words are confirmed. Throws
@@ -76,12 +81,13 @@ export interface VaultSession extends Sharing {
    */
   draftRekey(options: RekeyOptions): Promise<RekeyDraft>;
   /**
-   * Wraps the sharing key under the present master key, for a rekey that was interrupted at this
-   * last step. Until then everything stays readable. `enableSharing` does the same. Idempotent.
+   * Wraps the sharing key under the present master key. Call this if a rekey was interrupted before
+   * this last step; until then, all data stays readable. `enableSharing` also wraps the key.
+   * Idempotent.
    */
   finishRekey(): Promise<void>;
   /**
-   * Closes the account for good: all keys and everything that is not sealed are deleted. Throws
+   * Closes the account permanently: all keys and everything that is not sealed are deleted. Throws
    * what `reauthenticate` throws.
    */
   closeAccount(password: string): Promise<void>;
@@ -96,7 +102,7 @@ export function createSession({
   deviceId,
   createFileHash,
 }: {
-  /** Sends the session's token along. */
+  /** Sends requests with the session's access token. */
   readonly http: Http;
   readonly retry: RetryPolicy;
   readonly tokens: SessionTokens;

@@ -10,24 +10,30 @@ import { createSessionHttp } from './sessions/session-http.ts';
 import { createSessionTokens } from './sessions/tokens.ts';
 
 export interface VaultClientOptions {
-  /** Such as https://vault.example, with or without a path; http or https. */
+  /**
+   * Base URL of the vault, with http or https, such as https://vault.example; it may contain a
+   * path.
+   */
   readonly baseUrl: string;
   /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
   /** The default is `defaultRetry`. */
   readonly retry?: RetryPolicy;
-  /** SHA3-256; the default runs in WebAssembly, `client/node/file-hash.ts` is faster in Node. */
+  /**
+   * Creates SHA3-256 hashes of files. The default runs in WebAssembly; `client/node/file-hash.ts`
+   * is faster in Node.
+   */
   readonly createFileHash?: CreateFileHash;
   /** The device's clock; the default is the system's. */
   readonly now?: () => Date;
 }
 
 export interface RecoverOptions extends RecoverAccount {
-  /** The device that the new session is bound to. */
+  /** Id of the device to bind the new login session to. */
   readonly deviceId?: string;
   /**
-   * Requests a rekey: shows the user the new words and devices, and resolves with the words as the
-   * user typed them.
+   * If given, a rekey follows the recovery. MUST show the user the new recovery words and the
+   * devices of `draft`, and resolve with the words as the user typed them.
    */
   readonly rehearse?: (draft: RekeyDraft) => Promise<string>;
 }
@@ -40,9 +46,9 @@ export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'
   /** Logs in and resolves with a session. Throws what `Accounts.login` throws. */
   login(options: LoginOptions): Promise<VaultSession>;
   /**
-   * Sets a new password with the recovery words and logs in. With `rehearse` a rekey follows, which
-   * `rehearse` lets the user confirm. Throws what `recoverAccount` and `RekeyDraft.confirm` throw;
-   * if the rekey fails, the new password is set nevertheless.
+   * Sets a new password with the recovery words and logs in. With `rehearse`, a rekey follows, for
+   * which `rehearse` asks the user for confirmation. Throws what `recoverAccount` and
+   * `RekeyDraft.confirm` throw; if the rekey fails, the new password is set nevertheless.
    */
   recover(options: RecoverOptions): Promise<VaultSession>;
   /**
@@ -53,8 +59,8 @@ export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'
 }
 
 /**
- * Creates a client of one vault; it sends nothing by itself. Throws TypeError for an invalid base
- * URL.
+ * Creates a client of one vault, which sends nothing until a method is called. Throws TypeError for
+ * an invalid base URL.
  */
 export function createVaultClient(options: VaultClientOptions): VaultClient {
   const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = defaultRetry } = options;

@@ -29,7 +29,10 @@ interface Output {
 
 class UsageError extends Error {}
 
-/** Each command resolves with the lines to print, and throws UsageError for wrong arguments. */
+/**
+ * The commands by name. A command resolves with the lines to print, and throws UsageError for wrong
+ * arguments.
+ */
 const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
   async init(args) {
     takeNone(args);
@@ -41,7 +44,9 @@ const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
     const [name, after = '0', ...rest] = args;
     const request = KeyRequest.safeParse({ purpose: name, after: parseNumber(after) });
     if (!request.success || rest.length > 0)
-      throw new UsageError('give audit or token, and optionally the highest lost generation');
+      throw new UsageError(
+        'give audit or token, and optionally the highest generation that ever existed',
+      );
     const config = loadToolConfig(process.env);
     const { rsaBits } = config;
     const key = await createNextKey(workIn(config), { ...request.data, rsaBits });

@@ -10,7 +10,10 @@ import { createTokenSigner } from './requests/token-signer.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
 import { startVerifier } from './requests/verifier.ts';
 
-/** One thread creates keys; Node itself uses the others. */
+/**
+ * Threads of the pool in addition to one per session: one creates keys, and Node itself uses the
+ * others.
+ */
 const spareThreads = 4;
 
 const config = readConfig();
@@ -18,7 +21,7 @@ const log = pino({ name: 'signer', level: config.logLevel });
 const clock = () => new Date();
 const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
 const hsm = createHsm({
-  // Each session may occupy a thread of the pool for as long as the HSM takes.
+  // An operation of a session occupies a thread of the pool until the HSM responds.
   environment: { UV_THREADPOOL_SIZE: String(config.sessions + spareThreads), ...process.env },
   operationTimeoutMs: config.operationTimeoutMs,
   observe: metrics.record,

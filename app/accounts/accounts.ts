@@ -16,7 +16,10 @@ export interface ActiveAccount extends Owner {
   readonly verifier: string;
 }
 
-/** The credentials of an account; null where it does not log in by the method asked for. */
+/**
+ * The credentials of an account for one login method; null if the account has no credentials for
+ * this method.
+ */
 interface FoundCredentials {
   readonly userId: string;
   readonly salt: string | null;
@@ -24,8 +27,8 @@ interface FoundCredentials {
 }
 
 /**
- * Locks an account against changes until `tx` ends. Resolves with whether it is as it was found:
- * active, with the same credentials, rights and tenant.
+ * Locks the account's row against changes for the rest of `tx`. Resolves with whether the account
+ * still equals `account`: active, with the same credentials, rights, plan and tenant.
  */
 export async function lockUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
   takesLock(tx, 'account');
@@ -43,7 +46,7 @@ export function createAccounts({ db }: { readonly db: Database }) {
   return {
     /**
      * Finds the credentials of an active account by its e-mail address. Runs one query in every
-     * case, so that its timing reveals little of what exists.
+     * case, so that the timing reveals little about which accounts exist.
      */
     findCredentials: (
       email: string,
@@ -61,7 +64,10 @@ export function createAccounts({ db }: { readonly db: Database }) {
           .executeTakeFirst(),
       ),
 
-    /** Finds an active account that logs in by `method`. */
+    /**
+     * Finds an active account with its credentials for `method`. Resolves with undefined if the
+     * account is not active or has no such credentials.
+     */
     findActiveById: (
       accountId: string,
       method: CredentialMethod = 'password',

@@ -10,8 +10,8 @@ export interface Credential {
 }
 
 /**
- * Locks an account until `tx` ends, which must be a transaction of the service login. Throws
- * invalid_token unless the account is active.
+ * Locks the account's row for the rest of `tx`, which must be a transaction of the service login.
+ * Throws invalid_token unless the account is active.
  */
 export async function lockAccount(tx: Tx, { userId, tenantId }: Owner): Promise<void> {
   takesLock(tx, 'account');
@@ -26,7 +26,10 @@ export async function lockAccount(tx: Tx, { userId, tenantId }: Owner): Promise<
   if (account === undefined) throw new AppError('invalid_token');
 }
 
-/** Stores the credential of an account for one login method, and replaces the one before. */
+/**
+ * Stores the credential of an account for one login method, and replaces the previous credential
+ * for this method.
+ */
 export async function storeCredential(
   tx: Tx,
   { userId }: Owner,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A role of an account; new accounts have `user`. */
+/** A role of an account; new accounts have the role `user`. */
 export const Role = z.enum(['user', 'auditor', 'operator', 'probatio_admin']);
 
 export type Role = z.output<typeof Role>;

@@ -3,8 +3,8 @@ import { AppError } from '../errors/app-error.ts';
 const decoySaltDigits = 64;
 
 /**
- * Throws validation_failed for a salt that is not 32 bytes where unknown users get decoys: decoys
- * have salts of 32 bytes, so that any other length would reveal an account. `path` names the
+ * Throws validation_failed if unknown users get decoys and a salt is not 32 bytes long: decoys have
+ * salts of 32 bytes, so any other length would reveal that an account exists. `path` names the
  * salt's field in the error.
  */
 export function assertSaltLength(

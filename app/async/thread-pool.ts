@@ -1,6 +1,6 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** Says that the pool is closed, no thread could take the request, or its thread died. */
+/** Thrown if the pool is closed, if no thread could accept the request, or if its thread died. */
 export class ThreadPoolError extends Error {}
 
 /** A pool of threads that all run the same program. */
@@ -66,7 +66,9 @@ export function createThreadPool<Request, Reply>(
     }
   }
 
-  /** Hands a job to a thread. A message that cannot be sent fails its own job and no other. */
+  /**
+   * Hands a job to a thread. A request that cannot be sent to the thread fails only its own job.
+   */
   function start(job: Job<Request, Reply>): void {
     let worker = idle.pop();
     try {

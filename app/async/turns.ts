@@ -1,11 +1,14 @@
 type Turns = ReturnType<typeof createTurns>;
 
-/** Lets `atOnce` pieces of work run at a time; the others wait in order of arrival. */
+/**
+ * Creates a queue that runs up to `atOnce` pieces of work at a time; further work waits in order of
+ * arrival.
+ */
 export function createTurns(atOnce: number) {
   const waiting: (() => void)[] = [];
   let free = atOnce;
   return {
-    /** Runs `work` when its turn comes; resolves or rejects as it does. */
+    /** Runs `work` when its turn comes; settles as `work` does. */
     async take<T>(work: () => Promise<T>): Promise<T> {
       if (free > 0) free -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
@@ -20,11 +23,14 @@ export function createTurns(atOnce: number) {
   };
 }
 
-/** Limits concurrent work for each key on its own, such as for each user: `atOnce` at a time. */
+/**
+ * Creates a queue for each key, such as for each user, that runs up to `atOnce` pieces of work at a
+ * time.
+ */
 export function createKeyedTurns(atOnce: number) {
   const taken = new Map<string, { readonly turns: Turns; takers: number }>();
   return {
-    /** Runs `work` when a turn of `key` comes; resolves or rejects as it does. */
+    /** Runs `work` when its turn in the queue of `key` comes; settles as `work` does. */
     async take<T>(key: string, work: () => Promise<T>): Promise<T> {
       const entry = taken.get(key) ?? { turns: createTurns(atOnce), takers: 0 };
       taken.set(key, entry);

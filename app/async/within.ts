@@ -1,6 +1,6 @@
 import { sleep } from './wake-signal.ts';
 
-/** Resolves once `work` does, but after `ms` at the latest; rejects if `work` rejects by then. */
+/** Settles as `work` does, but resolves after `ms` if `work` is still pending then. */
 export async function within(ms: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   try {

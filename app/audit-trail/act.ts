@@ -20,9 +20,15 @@ type AnyCaller = Caller | InternalCaller | undefined;
 type Work<Answer> = (tx: Tx) => Promise<Acted<Answer>>;
 
 interface ActOptions {
-  /** Acts even while the audit backlog is full, for actions that must always work (logout). */
+  /**
+   * Acts even while the audit backlog is full: for actions that must always work, as a logout, and
+   * for those that checked the backlog before lengthy work (`backlogChecked`).
+   */
   readonly evenWithFullBacklog?: boolean;
 }
+
+/** States that the caller of `act` called `act.assertWritable` before its lengthy work. */
+export const backlogChecked = { evenWithFullBacklog: true } as const;
 
 export type Act = ReturnType<typeof createAct>;
 

@@ -22,19 +22,20 @@ the resource. The numbers have no gaps.
 
 The resource is the entry's \`resource.type\`. Its \`resource.id\` is the id of that resource: the
 user's id for \`account\` and \`sharing_key\`, the run's id for \`purge\` and \`maintenance\`. The
-owner is the user to whom the resource belongs; the owner of a resource that belongs to no user is
-the nil UUID in the tenant \`system\`. Members of \`data\` in parentheses are not always present. No entry holds an e-mail
-address, a secret, plaintext or a file name: e-mail addresses and client addresses are recorded as
-hashes under a key of the HSM.
+owner is the user to whom the resource belongs; a resource of no user is owned by the nil UUID in
+the tenant \`system\`. Members of \`data\` in parentheses are not always present. No entry holds an
+e-mail address, a secret, plaintext or a file name: e-mail addresses and client addresses are
+recorded as hashes under a key of the HSM.
 
 | Action | Resource | Actor | \`data\` |
 | --- | --- | --- | --- |
 `;
 
 const afterActions = `
-\`auth.login_failed\` and \`audit.read\` are counted. The failed logins to one account from one network
-within a minute become one entry, and so do the reads of one caller. If there are too many different
-counts, further events are counted together without an owner, under the resource \`overflow\`.
+\`auth.login_failed\` and \`audit.read\` are counted. The failed logins to one account from one
+network within a minute become one entry, and so do the reads of one caller. If there are too many
+different counts, further events are counted together without an owner, under the resource
+\`overflow\`.
 
 ## Routes
 

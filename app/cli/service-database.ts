@@ -9,8 +9,8 @@ interface ServiceDatabase {
 }
 
 /**
- * Runs `work` on the database that DATABASE_SERVICE_URL names. A running app signs the audit
- * entries that it appends.
+ * Runs `work` on the database that DATABASE_SERVICE_URL names. The audit entries that `work`
+ * appends are signed later by a running app.
  */
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,

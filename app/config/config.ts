@@ -2,7 +2,7 @@ import { parseEnvironment } from './environment.ts';
 import { toMailConfig } from './settings/mail.ts';
 import { toStorageConfig } from './settings/storage.ts';
 
-/** Reads the environment into a frozen object. Throws ConfigError with every problem at once. */
+/** Reads the environment into a frozen object. Throws one ConfigError that lists every problem. */
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const { process, http, auth, plans, sync, ...values } = parseEnvironment(env);
   const { issuersFile: _read, ...authValues } = auth;
@@ -32,7 +32,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     limits: values.limits,
     keys: values.keys,
     restore: values.restore,
-    /** `alerts` holds the thresholds from which `dlq/alerts` reports something. */
+    /** `alerts` holds the thresholds from which the route `dlq/alerts` reports an alert. */
     audit: { ...values.audit, alerts: values.alerts },
   });
 }

@@ -9,8 +9,8 @@ Made from the schemas of the settings by \`npm run openapi\`; a test fails when 
 date.
 
 The app and the signer are configured by environment variables, which they read once, when they
-start. A configuration with problems is refused; the message names every problem at once and repeats
-no value. To the app, a variable that is empty is not set.
+start. A configuration with problems is refused; the message lists every problem and repeats no
+value. The app treats an empty variable as not set.
 
 `;
 

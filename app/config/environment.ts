@@ -40,14 +40,17 @@ type Values = {
   readonly [Name in keyof typeof settingGroups]: ValuesOf<(typeof settingGroups)[Name]>;
 };
 
-/** Says every problem of the environment, one a line; it names variables and repeats no value. */
+/**
+ * Lists every problem of the environment, one per line. The text names variables but repeats no
+ * value.
+ */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
 /**
- * Parses all settings, by group, and reads the files that they name. Throws ConfigError with every
- * problem at once.
+ * Parses all settings, by group, and reads the files that they name. Throws one ConfigError that
+ * lists every problem.
  */
 export function parseEnvironment(env: NodeJS.ProcessEnv) {
   const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));

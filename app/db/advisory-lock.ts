@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from './database.ts';
 
-/** Locks a name until the transaction ends; others that lock the same name wait for it. */
+/**
+ * Takes the advisory lock of a name until the transaction ends. Other transactions that lock the
+ * same name wait.
+ */
 export async function lockName(tx: Tx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }

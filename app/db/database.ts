@@ -38,10 +38,11 @@ interface DatabaseOptions {
   readonly serviceUrl: string;
   /** Maximum number of connections for each login. */
   readonly poolSize: number;
-  /** Limit on how long a transaction may be idle; 30 s by default. */
+  /** Milliseconds for which a transaction may be idle; 30,000 by default. */
   readonly idleMs?: number;
   /**
-   * Limit on the response to a statement, after which its connection is closed; 35 s by default.
+   * Milliseconds to wait for the response to a statement, after which the connection is closed;
+   * 35,000 by default.
    */
   readonly answerMs?: number;
   /** Checks the order in which transactions take their locks; for development. */
@@ -70,7 +71,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 const followUpsOf = new WeakMap<Tx, (() => void)[]>();
 
-/** Calls `followUp` once `tx` has committed, never if it rolls back. It must not throw. */
+/**
+ * Calls `followUp` once `tx` has committed, and never if `tx` rolls back. `followUp` must not
+ * throw.
+ */
 export function afterCommit(tx: Tx, followUp: () => void): void {
   followUpsOf.get(tx)?.push(followUp);
 }
@@ -109,7 +113,10 @@ async function connect(
   return { orm, pool: orm.em.fork().getKysely<Schema>(), idleMs, checksLocks };
 }
 
-/** Parses bigint as a number, since all of ours stay below 2^53, and timestamptz as a Date. */
+/**
+ * Returns parsers that convert bigint to a number, since all values stay below 2^53, and
+ * timestamptz to a Date.
+ */
 function valueParsers(): TypeOverrides {
   const types = new TypeOverrides();
   types.setTypeParser(pgTypes.builtins.INT8, Number);
@@ -170,7 +177,10 @@ async function transaction<T>(
   }
 }
 
-/** Refuses statements after the end of the transaction, when others may use the connection. */
+/**
+ * Reports statements to the idle limit. Refuses statements after the end of the transaction, when
+ * another transaction may use the connection.
+ */
 function observeStatements(
   transactionState: { readonly isOver: boolean },
   idle: IdleLimit,

@@ -27,7 +27,10 @@ export function startIdleLimit({ idleMs, statementMs }: IdleLimitOptions) {
   }
 
   return {
-    /** Rejects once no statement has run for too long, unless stopped before. */
+    /**
+     * Rejects once the transaction has been idle for too long. Never settles if it is stopped
+     * before.
+     */
     exceeded,
     statementBegins: () => restart(statementMs + idleMs),
     /** Restarts the limit. Need not be called for a statement that failed. */

@@ -4,8 +4,8 @@ import type { Schema } from './schema.ts';
 type Tx = Kysely<Schema>;
 
 /**
- * The order in which a transaction takes its locks. Two transactions that both keep to it cannot
- * deadlock. Several locks of one kind are taken in the order of their ids.
+ * The order in which a transaction takes its locks. Transactions that take their locks in this
+ * order cannot deadlock. Several locks of one kind are taken in the order of their ids.
  */
 const lockOrder = [
   'account',
@@ -34,15 +34,15 @@ const rankOf = new Map<LockKind, number>(lockOrder.map((kind, rank) => [kind, ra
 
 const kindsHeld = new WeakMap<Tx, Set<LockKind>>();
 
-/** Begins to check the order of a transaction's locks; production leaves it out. */
+/** Starts to check the order in which a transaction takes its locks. Not called in production. */
 export function watchLocks(tx: Tx): void {
   kindsHeld.set(tx, new Set());
 }
 
 /**
  * States that the transaction is about to take a lock of this kind. Call it in every function that
- * locks rows or names. Throws while developing where the transaction holds a lock that comes later,
- * and none of this kind yet.
+ * locks rows or names. Throws for a transaction under `watchLocks` that holds a lock of a later
+ * kind but none of this kind.
  */
 export function takesLock(tx: Tx, kind: LockKind): void {
   const held = kindsHeld.get(tx);

@@ -15,7 +15,10 @@ import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
 import { entities } from './schema.ts';
 
-/** Migrations in the order in which they run. Forward only; never edit a released one. */
+/**
+ * Migrations in the order in which they run. Migrations only run forward. Never edit a released
+ * migration.
+ */
 const migrations: readonly Constructor<Migration>[] = [
   Migration0001Tables,
   Migration0002RowSecurity,
@@ -38,7 +41,7 @@ export function connectOwner(ownerUrl: string): Promise<MikroORM> {
   return MikroORM.init({
     entities: [...entities],
     clientUrl: ownerUrl,
-    // Statements fail instead of skipping rows hidden by row-level security, which binds the owner.
+    // Makes statements fail instead of skipping rows that row-level security hides from the owner.
     driverOptions: { options: '-c row_security=off' },
     extensions: [Migrator],
     migrations: {

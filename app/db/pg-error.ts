@@ -1,4 +1,4 @@
-/** Tells whether a row violated the named unique index (SQLSTATE 23505). */
+/** Returns whether a row violated the named unique index (SQLSTATE 23505). */
 export function violatesUnique(error: unknown, index: string): boolean {
   if (!(error instanceof Error)) return false;
   const { code, constraint } = error as { code?: string; constraint?: string };

@@ -1,19 +1,20 @@
-/** Number of uses from which a statement gets a name. */
+/** The number of the use at which a statement gets a name. */
 const usesBefore = 3;
 /** Limit on names, since every connection keeps a plan for each. */
 const maxNames = 200;
 const maxCounted = 1_000;
 /**
- * Limit on the parameters of a named statement. More of them come from a list, whose every length
- * gives another text: a client could use up all names, and the plans would take megabytes.
+ * Maximum number of parameters of a named statement. A statement with more parameters contains a
+ * list, and each length of the list gives another statement text: a client could use up all names,
+ * and the plans would take megabytes.
  */
 const maxParameters = 32;
 
 /**
- * Creates a function that returns the name under which Postgres prepares a statement. It returns
- * undefined for a statement that is rare, has no parameters or too many, or comes when all names
- * are taken. A `select *` gets no name either: Postgres refuses a prepared one once a migration has
- * added a column.
+ * Creates a function that returns the name under which Postgres prepares a statement. The name is
+ * undefined for a statement that was seldom used, that has no parameters or too many, or that is
+ * first used when all names are taken. A `select *` gets no name either, since Postgres refuses a
+ * prepared `select *` once a migration has added a column.
  */
 export function createStatementNames(): (text: string, parameters: number) => string | undefined {
   const names = new Map<string, string>();

@@ -23,7 +23,7 @@ const systemCodes: ReadonlySet<string> = new Set([
  */
 const transientStates = /^(?:08|28|3D|53|58|57014|57P|25006|25P03|25P04|40001|40003|40P01|55P03)/;
 
-/** Tells whether a transaction failed because Postgres is unreachable or temporarily unable. */
+/** Returns whether a transaction failed because Postgres is unreachable or temporarily unable. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false;
   const { code = '' } = error as { code?: string };

@@ -15,7 +15,7 @@ import { runStack } from './stack/supervisor.ts';
 
 const signal = stopSignals();
 const directory = resolve(process.argv[2] ?? projectFile('var'));
-// The terminal may be closed before the stack has stopped.
+// The terminal may be closed before the stack has stopped; failed writes to it are ignored.
 process.stdout.on('error', () => undefined);
 
 try {

@@ -1,8 +1,8 @@
 import type { Caller } from '../http/requests/caller.ts';
 
 /**
- * The user that requests without a token act as on the routes of keys, where the setting allows it
- * in development.
+ * The caller of a request without a token on the routes of keys, if the configuration allows
+ * requests without a token in development.
  */
 export const developer: Caller = {
   userId: '00000000-0000-8000-8000-000000000001',
@@ -12,6 +12,6 @@ export const developer: Caller = {
   scopes: ['keys:manage'],
   sessionId: undefined,
   issuer: 'urn:probatio:development',
-  // There is no token that could expire: the latest time that a Date can be.
+  // The latest time that a Date can represent, since no token exists that could expire.
   expiresAt: new Date(8.64e15),
 };

@@ -30,13 +30,13 @@ interface Revocation {
 
 interface ListPage {
   readonly limit: number;
-  /** The last id of the page before. */
+  /** The last device id on the previous page. */
   readonly cursor?: string | undefined;
 }
 
 interface DevicesPage {
   readonly devices: View[];
-  /** Where the next page begins; undefined after the last page. */
+  /** The last device id on this page; undefined if no further page exists. */
   readonly cursor: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createDevices(options: DevicesOptions) {
     }
     const envelope = await removeDeviceEnvelope(tx, caller, deviceId);
     const sessions = await endSessionsOfDevice(tx, caller.userId, deviceId);
-    // Ends the caller's session in this process at once.
+    // End the caller's session in this process at once; other processes refuse it within 5 s.
     if (isOwn && caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
     const revoked: RequestEvent = {
       action: 'device.revoked',
@@ -97,7 +97,7 @@ export function createDevices(options: DevicesOptions) {
       }),
 
     /**
-     * Changes the encrypted information about a device. Throws not_found, device_blacklisted,
+     * Replaces the encrypted information about a device. Throws not_found, device_blacklisted,
      * precondition_required or precondition_failed.
      */
     change: (
@@ -119,9 +119,10 @@ export function createDevices(options: DevicesOptions) {
       }),
 
     /**
-     * Revokes a device for ever, whatever the state of the audit backlog. Its envelope is removed
-     * and its login sessions end everywhere within 5 s. Sessions of other issuers stay bound to it,
-     * and are refused for that. Idempotent. Throws not_found.
+     * Revokes a device permanently, even while the audit backlog is full. Removes the device's
+     * envelope, and ends its login sessions in every process within 5 s. Sessions of other issuers
+     * stay bound to the device, and are refused because the device is revoked. Idempotent. Throws
+     * not_found.
      */
     revoke: (
       request: ServiceRequest,
@@ -134,7 +135,10 @@ export function createDevices(options: DevicesOptions) {
   };
 }
 
-/** Marks a device as revoked. Resolves with false if it is revoked already. Throws not_found. */
+/**
+ * Marks a device as revoked. Resolves with false if the device is already revoked. Throws
+ * not_found.
+ */
 async function blacklist(
   tx: Tx,
   { userId, tenantId }: Owner,

@@ -49,10 +49,12 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
     { deviceId, encryptedInfo }: DeviceContent,
     encryptedEnvelope: string,
   ): Promise<Acted<Stored>> {
-    // A session of another issuer outlives the revocation of its device, but must add no device.
+    // A session of another issuer outlives the revocation of its device, but must not register
+    // another device.
     const bound = await binding.find(tx, caller);
     if (bound !== undefined) await loadActive(tx, caller, bound);
-    // A concurrent rekey waits: otherwise it would leave this envelope with the old master key.
+    // Make a concurrent rekey wait: otherwise the rekey would leave the new envelope with the old
+    // master key.
     await shareMasterEnvelope(tx, caller);
     await insertDevice(tx, caller, { deviceId, encryptedInfo }, clock());
     const name = { kind: 'DEVICE', deviceId } as const;
@@ -72,8 +74,9 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
   return {
     /**
      * Registers a device with its envelope, and binds the caller's session to it unless the session
-     * is bound already. Throws as `toEnvelope` does, device_blacklisted for this device or the
-     * session's, envelope_exists, quota_exceeded, or invalid_token if the session ended meanwhile.
+     * is bound already. Throws as `toEnvelope` does, device_blacklisted if this device or the
+     * session's device is revoked, envelope_exists, quota_exceeded, or invalid_token if the session
+     * ended meanwhile.
      */
     async create(
       request: ServiceRequest,
@@ -85,8 +88,9 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
     },
 
     /**
-     * Returns the envelope of a device. Binds an unbound session of another issuer to the device,
-     * as a login does with a session of the vault. Throws not_found or device_blacklisted.
+     * Returns the envelope of a device. If the caller has an unbound session of another issuer,
+     * binds the session to the device; sessions of the vault are bound at login or registration.
+     * Throws not_found or device_blacklisted.
      */
     get: ({ caller }: ServiceRequest, deviceId: string): Promise<View> =>
       db.asUser(caller, async (tx) => {
@@ -107,8 +111,8 @@ interface DeviceContent {
 }
 
 /**
- * Adds a device. Throws envelope_exists if it is registered, device_blacklisted if it is revoked,
- * or quota_exceeded.
+ * Adds a device. Throws envelope_exists if the device is already registered, device_blacklisted if
+ * the device is revoked, or quota_exceeded.
  */
 async function insertDevice(
   tx: Tx,
@@ -116,7 +120,7 @@ async function insertDevice(
   { deviceId, encryptedInfo }: DeviceContent,
   now: Date,
 ): Promise<void> {
-  // Serialises the registrations of one user, so that each counts all before it.
+  // Serialise the registrations of one user, so that each registration counts all earlier devices.
   takesLock(tx, 'device count');
   await lockName(tx, `devices:${userId}`);
   const inserted = await tx

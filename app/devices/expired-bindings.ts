@@ -1,8 +1,8 @@
 import type { Tx } from '../db/database.ts';
 
 /**
- * How long bindings are kept: longer than the sessions of other issuers, since a session that
- * outlived its binding could be bound to another device.
+ * Milliseconds for which bindings of other issuers' sessions are kept: longer than these sessions
+ * last, since a session that outlived its binding could be bound to another device.
  */
 const keptMs = 400 * 86_400_000;
 

@@ -15,16 +15,18 @@ export interface DeviceCaller {
 }
 
 /**
- * Admits requests from the active device to which the caller's session is bound. Both methods throw
- * device_blacklisted for a revoked device, and device_unknown for any other.
+ * Admits requests from the active device to which the caller's session is bound. `admit` and `hold`
+ * throw device_blacklisted if the device is revoked, and device_unknown if it does not exist or is
+ * not the session's device.
  */
 export interface DeviceGuard {
-  /** Admits a read. */
+  /** Admits a request that reads, without a lock on the device. */
   admit(tx: Tx, who: DeviceCaller): Promise<void>;
   /**
-   * Admits a write and locks the device, so that nobody revokes it until the transaction ends.
-   * Writes of one device take turns, so that no number of them delays a revocation for long. Call
-   * it before taking a lock that comes after `device` in app/db/lock-order.ts.
+   * Admits a request that writes, and locks the device's row for the rest of `tx`, so that the
+   * device is not revoked meanwhile. Writes of one device therefore run one after another, so that
+   * many concurrent writes cannot delay a revocation for long. Call `hold` before taking a lock
+   * that comes after `device` in app/db/lock-order.ts.
    */
   hold(tx: Tx, who: DeviceCaller): Promise<void>;
 }
@@ -59,8 +61,8 @@ export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): Devic
 }
 
 /**
- * Returns the route with a guard: a request without a valid X-Device-Id is refused before anything
- * else of it is checked.
+ * Returns the route with a guard that refuses a request without a valid X-Device-Id before the
+ * route checks anything else in the request.
  */
 export function requireDeviceId<S>(route: Route<S>): Route<S> {
   return {
@@ -73,8 +75,8 @@ export function requireDeviceId<S>(route: Route<S>): Route<S> {
 }
 
 /**
- * Parses the header X-Device-Id. Throws device_required without one, and validation_failed unless
- * it is a UUID.
+ * Parses the header X-Device-Id. Throws device_required if the header is absent, and
+ * validation_failed if the header is not a UUID.
  */
 export function parseDeviceId(header: string | string[] | undefined): string {
   if (header === undefined) throw new AppError('device_required');

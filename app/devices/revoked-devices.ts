@@ -5,7 +5,7 @@ interface DeviceOfUser extends Owner {
   readonly deviceId: string;
 }
 
-/** Returns those of these devices, of any users, that are revoked. */
+/** Returns the given devices that are revoked. The devices may belong to different users. */
 export async function findRevokedDevices<Device extends DeviceOfUser>(
   tx: Tx,
   devices: readonly Device[],

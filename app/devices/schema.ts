@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { Algorithm, Envelope, RawKey, StoredEnvelope } from '../envelopes/schema.ts';
 import { Base64, Limit, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
-/** Active devices of a user: one request for a new master key brings an envelope for each. */
+/**
+ * The maximum number of active devices of a user: a rekey request contains an envelope for each
+ * active device.
+ */
 export const maxDevices = 100;
 
 const EncryptedInfo = Base64(1024)
@@ -11,7 +14,7 @@ const EncryptedInfo = Base64(1024)
 
 const deviceFields = { deviceId: Uuid, encryptedInfo: EncryptedInfo.optional() };
 
-/** The master key for a device: wrapped, or unwrapped together with the key to wrap it with. */
+/** The master key for a device: wrapped, or unwrapped together with its wrapping key. */
 export const DeviceKeyForm = z.union(
   [
     z

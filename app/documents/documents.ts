@@ -6,7 +6,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Act, Acted } from '../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import {
@@ -37,8 +37,8 @@ export type Documents = ReturnType<typeof createDocuments>;
 export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOptions) {
   return {
     /**
-     * Creates a document from a completed upload. Waits for the server's hash of the file unless
-     * the client hangs up: then nothing is created, and the client can try again. Throws
+     * Creates a document from a completed upload. Waits until the server has hashed the file. If
+     * the client hangs up during the wait, no document is created, and the client can retry. Throws
      * stored_file_not_found or duplicate_hash.
      */
     async create(
@@ -53,11 +53,15 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       const content = { documentId, version: 1, encryptedMetadata, createdAt };
       const row = versionOf(file, request.caller, content);
       return refusingDuplicates(() =>
-        act(request, async (tx) => {
-          await insertDocument(tx, uploads, row, keywordDeterministic);
-          const answer = toView({ ...row, revision: 1, document_created_at: createdAt });
-          return { answer, events: [created(row)] };
-        }),
+        act(
+          request,
+          async (tx) => {
+            await insertDocument(tx, uploads, row, keywordDeterministic);
+            const answer = toView({ ...row, revision: 1, document_created_at: createdAt });
+            return { answer, events: [created(row)] };
+          },
+          backlogChecked,
+        ),
       );
     },
 
@@ -78,7 +82,7 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
         return loadPage(tx, ids, limit);
       }),
 
-    /** Returns one document. Throws not_found. */
+    /** Returns a document in its current version. Throws not_found. */
     get: ({ caller }: ServiceRequest, id: string): Promise<RevisedDocument> =>
       db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),
 

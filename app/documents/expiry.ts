@@ -19,11 +19,14 @@ interface ExpiryOptions {
 
 export type DocumentExpiry = ReturnType<typeof createDocumentExpiry>;
 
-/** Creates the service that expires versions which waited too long to be sealed. */
+/** Creates the service that expires document versions that were not sealed within `pendingDays`. */
 export function createDocumentExpiry(options: ExpiryOptions) {
   const { db, audit, clock, pendingDays, isDraining } = options;
 
-  /** Resolves with how many documents were found, and how many of their versions expired. */
+  /**
+   * Expires the overdue versions of one batch of documents. Resolves with the number of documents
+   * found and the number of versions expired.
+   */
   async function expireBatch(
     tx: Tx,
     before: Date,
@@ -36,10 +39,10 @@ export function createDocumentExpiry(options: ExpiryOptions) {
 
   return {
     /**
-     * Expires every version that waited too long to be sealed, in batches that are each one
-     * transaction. Skips documents that another transaction has locked: they are being sealed,
-     * changed or expired, and a later run checks them again. Resolves with how many versions
-     * expired, or would expire in a dry run. Throws shutting_down between batches, and
+     * Expires every version that was not sealed within `pendingDays`. Each batch is one
+     * transaction. Skips documents that another transaction has locked to seal, change or expire
+     * them; a later run checks these documents again. Resolves with the number of versions that
+     * expired or, in a dry run, would expire. Throws shutting_down between batches, and
      * audit_backlog_full.
      */
     async expire({ dryRun }: { readonly dryRun: boolean }): Promise<{ readonly expired: number }> {
@@ -83,8 +86,8 @@ async function countOverdue(tx: Tx, before: Date): Promise<number> {
 }
 
 /**
- * Locks the documents of the versions that are overdue the longest, and returns their ids. Skips
- * documents that another transaction has locked.
+ * Locks the documents of the next batch of overdue versions, the longest overdue first, and returns
+ * the ids of the documents. Skips documents that another transaction has locked.
  */
 async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
   const rows = await selectOverdue(tx, before)
@@ -99,8 +102,8 @@ async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
 }
 
 /**
- * Expires the versions of these locked documents that are still overdue. Returns them in the order
- * of their numbers.
+ * Expires the versions of the locked documents `ids` that are still overdue. Returns the expired
+ * versions in the order of their version numbers.
  */
 async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Promise<VersionRow[]> {
   if (ids.length === 0) return [];

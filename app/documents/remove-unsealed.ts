@@ -4,10 +4,11 @@ import { takesLock } from '../db/lock-order.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 
 /**
- * Removes an owner's unsealed versions, the documents that have no version left, and all uploads
- * except those of sealed versions. Must run with the service login. Concurrent requests that create
- * or seal a version either commit first, and are seen here, or are refused. Resolves with how many
- * documents and uploads were removed.
+ * Removes an owner's unsealed document versions, the documents that then have no version left, and
+ * all uploads except the files of sealed versions. `tx` must be a transaction of the service login.
+ * A concurrent request that creates or seals a version either commits before this function has its
+ * locks, and its version is then taken into account, or is refused. Resolves with the numbers of
+ * removed documents and uploads.
  */
 export async function removeUnsealed(
   tx: Tx,
@@ -40,7 +41,8 @@ export async function removeUnsealed(
     .select('storage_key')
     .where(isOwn)
     .execute();
-  // The file of a removed version is still an upload, with which its object is deleted.
+  // The file of a removed version still has an upload session; `discardAll` deletes the stored
+  // object together with that session.
   const keptKeys = sealed.map(({ storage_key }) => storage_key);
   return {
     documents: Number(removed.numDeletedRows),

@@ -10,7 +10,7 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { assertFreshLogin } from '../sessions/fresh-login.ts';
 import { endRecoverySessions } from '../sessions/login-sessions.ts';
-import type { Act, Acted } from '../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import type { KeyForm, ToEnvelope } from './key-form.ts';
 import { envelopeEvent } from './recording.ts';
@@ -27,11 +27,16 @@ import type { EnvelopeView, StoredEnvelope } from './schema.ts';
 type Stored = z.input<typeof StoredEnvelope>;
 type View = z.input<typeof EnvelopeView>;
 
-/** An envelope of which every user has one: the master key under password or recovery words. */
+/**
+ * A change of the master envelope or the recovery envelope: the master key wrapped under the
+ * password or under the recovery words. A user has at most one envelope of each kind.
+ */
 interface EnvelopeChange {
   readonly kind: 'MASTER' | 'RECOVERY';
   readonly form: KeyForm;
-  /** A new credential for recovery logins. It ends the login sessions of the one before. */
+  /**
+   * A new credential for recovery logins. Storing it ends the sessions of earlier recovery logins.
+   */
   readonly credential?: Credential | undefined;
 }
 
@@ -53,35 +58,40 @@ interface EnvelopesOptions {
 export type Envelopes = ReturnType<typeof createEnvelopes>;
 
 /**
- * Creates the service that stores users' master and recovery envelopes. Its changes throw as
- * `toEnvelope` does, and access_denied for the credential of a user of another issuer.
+ * Creates the service that stores users' master and recovery envelopes. `create` and `replace`
+ * throw as `toEnvelope` does, and access_denied if a user of another issuer sends a credential.
  */
 export function createEnvelopes(options: EnvelopesOptions) {
   const { issuer, unknownUser, db, act, toEnvelope, clock } = options;
 
-  /** Stores an envelope in one transaction with the change's credential, if it brings one. */
+  /**
+   * Runs `work`, which stores an envelope, and stores `credential`, if given, in the same
+   * transaction.
+   */
   async function store(
     request: ServiceRequest,
     credential: Credential | undefined,
     work: (tx: Tx) => Promise<Acted<Stored>>,
   ): Promise<Stored> {
-    if (credential === undefined) return act(request, work);
+    act.assertWritable();
+    if (credential === undefined) return act(request, work, backlogChecked);
     const { caller } = request;
     if (caller.issuer !== issuer) throw new AppError('access_denied');
     assertSaltLength(credential.salt, unknownUser, 'recoverySalt');
     // Only the service login can write credentials.
-    return act.asService(request, async (tx) => {
+    const storeBoth = async (tx: Tx) => {
       await lockAccount(tx, caller);
       const { answer, events } = await work(tx);
       const changed = await changeRecovery(tx, caller, credential, clock());
       return { answer, events: [changed, ...events] };
-    });
+    };
+    return act.asService(request, storeBoth, backlogChecked);
   }
 
   return {
     /**
-     * Adds an envelope. Throws envelope_exists, and reauth_required for a credential without a
-     * fresh login or a reauthentication token (`isProven`).
+     * Adds an envelope. Throws envelope_exists, and reauth_required if a credential is sent without
+     * a fresh login or a valid reauthentication token (`isProven`).
      */
     async create(request: ServiceRequest, change: NewEnvelope): Promise<Stored> {
       const { kind, form, credential, isProven = false } = change;
@@ -94,11 +104,12 @@ export function createEnvelopes(options: EnvelopesOptions) {
       });
     },
 
-    /** Returns an envelope with the keyring of the master envelope. Throws not_found. */
+    /** Returns an envelope together with the keyring of the master envelope. Throws not_found. */
     get: ({ caller }: ServiceRequest, kind: EnvelopeChange['kind']): Promise<View> =>
       db.asUser(caller, async (tx) => {
         const master = selectEnvelope(tx, caller, { kind: 'MASTER' }).clearSelect();
-        // One statement reads both from one snapshot: a rekey changes both.
+        // Read the envelope and the keyring in one statement, and so from one snapshot: a rekey
+        // changes both.
         const row = await selectEnvelope(tx, caller, { kind })
           .select(master.select('key_envelopes.keyring').as('masterKeyring'))
           .executeTakeFirst();
@@ -107,8 +118,8 @@ export function createEnvelopes(options: EnvelopesOptions) {
       }),
 
     /**
-     * Replaces the envelope whose version `ifMatch` names by its next version. Throws not_found,
-     * precondition_required or precondition_failed.
+     * Replaces an envelope by its next version, if its present version matches `ifMatch`. Throws
+     * not_found, precondition_required or precondition_failed.
      */
     async replace(
       request: ServiceRequest,
@@ -131,7 +142,7 @@ function acted(action: 'envelope.created' | 'envelope.replaced', row: EnvelopeRo
   return { answer: toStored(row), events: [envelopeEvent(action, row)] };
 }
 
-/** Stores a credential for recovery logins, and ends the login sessions of the one before. */
+/** Stores a credential for recovery logins, and ends the sessions of earlier recovery logins. */
 async function changeRecovery(
   tx: Tx,
   caller: Caller,

@@ -2,8 +2,8 @@ import { AppError } from '../errors/app-error.ts';
 import { wrapKey } from './aes-kw.ts';
 
 /**
- * The master key in base64 as a client sends it: wrapped, or unwrapped together with the key to
- * wrap it with.
+ * The master key in base64 as a client sends it: wrapped, or unwrapped together with its wrapping
+ * key.
  */
 export type KeyForm =
   | { readonly encryptedEnvelope: string }
@@ -14,7 +14,10 @@ const envelopeBytes = 40;
 
 export type ToEnvelope = ReturnType<typeof createKeyForms>;
 
-/** Creates the function that wraps master keys; `refuse` accepts only wrapped ones. */
+/**
+ * Creates the function that wraps master keys. With `refuse`, the function accepts only keys that
+ * the client has wrapped.
+ */
 export function createKeyForms({ rawForm }: { readonly rawForm: 'allow' | 'refuse' }) {
   /** Returns the wrapped key: base64 of 40 bytes. Throws invalid_key_length or raw_keys_refused. */
   return function toEnvelope(form: KeyForm): string {

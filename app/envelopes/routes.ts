@@ -42,7 +42,7 @@ interface RecoveryInput {
 
 /**
  * Throws as `ReauthTokens.verify` does for a change of credentials without a valid reauthentication
- * token: a stolen access token alone must not set a way to log in.
+ * token: a stolen access token alone must not suffice to set credentials.
  */
 async function assertProven(
   { reauthTokens }: EnvelopeServices,
@@ -52,7 +52,10 @@ async function assertProven(
   await reauthTokens.verify(http.headers['x-reauth-token']?.toString(), request.caller);
 }
 
-/** Resolves with false without an X-Reauth-Token. Throws as `assertProven` does. */
+/**
+ * Resolves with whether the request has the header X-Reauth-Token. Throws as `assertProven` does if
+ * the token is not valid for the credential in the request.
+ */
 async function isProven(services: EnvelopeServices, input: RecoveryInput): Promise<boolean> {
   if (input.http.headers['x-reauth-token'] === undefined) return false;
   await assertProven(services, input);

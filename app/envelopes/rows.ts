@@ -8,7 +8,10 @@ import { AppError } from '../errors/app-error.ts';
 
 export type EnvelopeRow = Selectable<Schema['key_envelopes']>;
 
-/** Names one envelope of a user: there is one of each kind, and of kind DEVICE one a device. */
+/**
+ * Names one envelope of a user. A user has at most one MASTER envelope, one RECOVERY envelope, and
+ * one DEVICE envelope for each device.
+ */
 export type EnvelopeName =
   | { readonly kind: 'MASTER' | 'RECOVERY' }
   | { readonly kind: 'DEVICE'; readonly deviceId: string };
@@ -24,7 +27,10 @@ export function selectEnvelope(tx: Tx, { userId, tenantId }: Owner, name: Envelo
   return name.kind === 'DEVICE' ? query.where('device_id', '=', name.deviceId) : query;
 }
 
-/** Locks an envelope of a user until the transaction ends; undefined if there is none. */
+/**
+ * Locks an envelope's row for the rest of `tx`, and returns the envelope. Returns undefined if the
+ * user has no such envelope.
+ */
 export async function lockEnvelope(
   tx: Tx,
   owner: Owner,
@@ -34,7 +40,7 @@ export async function lockEnvelope(
   return selectEnvelope(tx, owner, name).forUpdate().executeTakeFirst();
 }
 
-/** Locks the master envelope, if there is one, against replacement until the transaction ends. */
+/** Locks the row of the master envelope, if it exists, against replacement for the rest of `tx`. */
 export async function shareMasterEnvelope(tx: Tx, owner: Owner): Promise<void> {
   const name = { kind: 'MASTER' } as const;
   takesLock(tx, lockKindOf(name));
@@ -96,7 +102,10 @@ export function replaceEnvelope(
 interface EnvelopeContent {
   /** The wrapped master key: base64 of 40 bytes. */
   readonly encryptedEnvelope: string;
-  /** Earlier master keys under the present one; unchanged where it is left out. */
+  /**
+   * Earlier master keys, wrapped under the present master key. If undefined, the stored keyring
+   * stays unchanged.
+   */
   readonly keyring?: string | undefined;
 }
 
@@ -107,7 +116,10 @@ export function toStored({ id, encrypted_envelope: encryptedEnvelope, version }:
   return { id, encryptedEnvelope, algorithm, version };
 }
 
-/** Removes the envelope of a device. Resolves with it, or undefined if there is none. */
+/**
+ * Removes the envelope of a device. Resolves with the removed envelope, or undefined if the device
+ * has no envelope.
+ */
 export function removeDeviceEnvelope(
   tx: Tx,
   { userId, tenantId }: Owner,

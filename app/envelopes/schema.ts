@@ -3,8 +3,8 @@ import { Salt, Verifier } from '../accounts/schema.ts';
 import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 /**
- * The most that a body of 1 MiB can hold. Longer than any key, since a wrong length has an error
- * code of its own.
+ * The most bytes that base64 in a body of 1 MiB can hold. This limit is far above the length of a
+ * key, since a key of a wrong length gets an error code of its own.
  */
 const maxBytes = 3 * 2 ** 18;
 
@@ -13,7 +13,10 @@ export const Envelope = Base64(maxBytes);
 
 export const Algorithm = z.literal('AES-256-KW');
 
-/** Matches the text of a key: decoding it would make a copy of the key that nobody erases. */
+/**
+ * Matches canonical base64 without decoding it: decoding would create a copy of the key that is
+ * never erased.
+ */
 const canonicalBase64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 
@@ -24,10 +27,7 @@ export const RawKey = z
   .regex(canonicalBase64, 'not canonical base64')
   .meta({ description: 'Base64 of 32 bytes. Better: send encryptedEnvelope.' });
 
-/**
- * The master key for a master envelope: wrapped, or unwrapped together with the key to wrap it
- * with.
- */
+/** The master key for a master envelope: wrapped, or unwrapped together with its wrapping key. */
 export const MasterKeyForm = z.union(
   [
     z.strictObject({ encryptedEnvelope: Envelope }),
@@ -92,7 +92,10 @@ export const StoredEnvelope = z
   })
   .meta({ id: 'KeyEnvelope' });
 
-/** An envelope; `keyring` is earlier master keys under the present one, null if there are none. */
+/**
+ * An envelope; `keyring` contains the earlier master keys, wrapped under the present master key;
+ * null if there are none.
+ */
 export const EnvelopeView = z.strictObject({
   ...StoredEnvelope.shape,
   keyring: z.string().nullable(),

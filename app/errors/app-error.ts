@@ -8,7 +8,8 @@ export interface ErrorDetail {
 interface AppErrorOptions {
   readonly cause?: unknown;
   /**
-   * Overrides the status of the table, for codes with two of them (document_sealed: 403 and 409).
+   * Overrides the status in error-codes.ts, for codes with two statuses (document_sealed: 403 and
+   * 409).
    */
   readonly status?: number;
   readonly details?: readonly ErrorDetail[];

@@ -10,10 +10,13 @@ function kind(status: number, message: string): ErrorKind {
 
 /** All error codes of the API. Codes are stable: clients must branch on them, never on messages. */
 const kinds = {
-  validation_failed: kind(400, 'The request does not match its schema; correct what details name.'),
+  validation_failed: kind(
+    400,
+    'The request does not match its schema; correct the fields that `details` lists.',
+  ),
   invalid_json: kind(
     400,
-    'The body is not acceptable JSON in UTF-8; correct it, and see details if there are any.',
+    'The body is not JSON in UTF-8, or breaks a rule that `details` states; correct the body.',
   ),
   invalid_request: kind(400, 'The request line or a header is malformed; correct it.'),
   password_forbidden: kind(
@@ -26,11 +29,12 @@ const kinds = {
   ),
   raw_keys_refused: kind(
     400,
-    'Unwrapped keys are not accepted; send the key wrapped, as encryptedEnvelope.',
+    'Unwrapped keys are not accepted; wrap the key and send it as `encryptedEnvelope`.',
   ),
   rekey_incomplete: kind(
     400,
-    'A new master key needs recovery, keyring and devices: all active ones and no others.',
+    'A new master key needs `recovery`, `keyring`, and in `devices` each active device and no ' +
+      'other device; send all three.',
   ),
   invalid_key_length: kind(
     400,
@@ -38,11 +42,11 @@ const kinds = {
   ),
   stored_file_not_found: kind(
     400,
-    'You have no completed upload at this path; complete the upload first.',
+    'You have no completed upload at this path that is still unused; complete an upload first.',
   ),
   invalid_part_number: kind(
     400,
-    'The part number is above the totalParts of the upload session; send a lower one.',
+    'The part number is above the `totalParts` of the upload session; send a lower part number.',
   ),
   invalid_part_size: kind(
     400,
@@ -50,7 +54,7 @@ const kinds = {
   ),
   schema_version_unsupported: kind(
     400,
-    'X-Schema-Version must be one of X-Schema-Version-Supported; update the client.',
+    'X-Schema-Version is not in the range X-Schema-Version-Supported; update the client.',
   ),
   data_too_deep: kind(400, 'The data is nested deeper than 32 levels; flatten it.'),
   data_too_large: kind(400, 'The canonical text of the data is over 512 KiB; split the object.'),
@@ -64,24 +68,33 @@ const kinds = {
     'A number is beyond 2^53 - 1, where JSON is not exact; send it as text.',
   ),
   client_gone: kind(400, 'The client disconnected before the response; send the request again.'),
-  incomplete_body: kind(400, 'The body ended before its declared length; send it again.'),
-  digest_mismatch: kind(400, 'The body does not match its Content-Digest; send both again.'),
+  incomplete_body: kind(400, 'The body ended before its declared length; send the request again.'),
+  digest_mismatch: kind(
+    400,
+    'The body does not match Content-Digest; recompute the digest and send both again.',
+  ),
   user_context_missing: kind(
     400,
-    'The access token names no user and tenant; use a token that does.',
+    'The access token names no tenant; use a token that names a tenant.',
   ),
   invalid_parts: kind(
     400,
-    'Parts are missing or do not add up to the file size; upload what details name.',
+    'Parts are missing (see `details`) or do not add up to the file size; upload correct parts.',
   ),
-  mime_type_not_allowed: kind(400, 'Files of this MIME type are not allowed; choose another type.'),
-  file_too_large: kind(400, 'The file is larger than allowed; choose a smaller one.'),
-  invalid_form: kind(400, 'The form is not valid; correct what details name.'),
+  mime_type_not_allowed: kind(
+    400,
+    'Files of this MIME type are not allowed; declare an allowed MIME type.',
+  ),
+  file_too_large: kind(400, 'The file is larger than allowed; upload a smaller file.'),
+  invalid_form: kind(400, 'The form is not valid; correct the fields that `details` lists.'),
   invalid_total_parts: kind(
     400,
-    'No allowed part size fits this number of parts; choose another totalParts.',
+    'No allowed part size fits this number of parts; choose another `totalParts`.',
   ),
-  invalid_token: kind(401, 'The access token is missing or not valid; log in again.'),
+  invalid_token: kind(
+    401,
+    'The access token in the Authorization header is missing or not valid; log in again.',
+  ),
   token_expired: kind(401, 'The access token has expired; refresh it or log in again.'),
   invalid_issuer: kind(
     401,
@@ -98,13 +111,16 @@ const kinds = {
   invalid_refresh_token: kind(401, 'The refresh token is unknown, used or expired; log in again.'),
   invalid_credentials: kind(
     401,
-    'The password is wrong or not of this account; check it and try again.',
+    'The password is wrong, or belongs to another account; check the password and try again.',
   ),
   device_required: kind(
     401,
-    'The X-Device-Id is missing; send the id of the device of your session.',
+    'The X-Device-Id header is missing; send the id of the device to which your session is bound.',
   ),
-  reauth_required: kind(401, 'This needs a reauthentication; send its token as X-Reauth-Token.'),
+  reauth_required: kind(
+    401,
+    'X-Reauth-Token is missing; reauthenticate and send the reauthentication token in it.',
+  ),
   reauth_expired: kind(401, 'The reauthentication token has expired; reauthenticate.'),
   reauth_invalid: kind(
     401,
@@ -120,23 +136,30 @@ const kinds = {
   ),
   access_denied: kind(
     403,
-    'The token or API key lacks a role, scope or right; use one that has it.',
+    'The token or API key lacks a required role, scope or right; send a token or key that has it.',
   ),
   reauth_password_refused: kind(403, 'Passwords are not accepted here; reauthenticate by SRP.'),
   device_unknown: kind(
     403,
-    'The device is not yours, or not the one of your session; use that one.',
+    'You have no device with this id, or your session is bound to another device; send the id ' +
+      'of the device to which your session is bound.',
   ),
-  device_blacklisted: kind(403, 'The device was revoked; log in on another one.'),
+  device_blacklisted: kind(403, 'The device was revoked; log in on another device.'),
   not_found: kind(404, 'No such resource, or you have no access to it.'),
   user_not_found: kind(404, 'No active account has this e-mail address; check its spelling.'),
   proof_not_ready: kind(404, 'The entry is recorded but not signed yet; try again soon.'),
   method_not_allowed: kind(
     405,
-    'This path does not support this method; use one that Allow names.',
+    'This path does not support this method; use a method that the Allow header lists.',
   ),
-  duplicate_hash: kind(409, 'You already have a document with this content; use that one.'),
-  document_sealed: kind(409, 'The document is sealed and must stay as it is.'),
+  duplicate_hash: kind(
+    409,
+    'You already have a document with this content; use the existing document.',
+  ),
+  document_sealed: kind(
+    409,
+    'The document is sealed: it cannot be changed, and only an administrator can delete it.',
+  ),
   document_expired: kind(409, 'The document expired before it was sealed; upload the file again.'),
   too_many_versions: kind(
     409,
@@ -144,67 +167,82 @@ const kinds = {
   ),
   stored_file_changed: kind(
     409,
-    'The stored file is not the one that was hashed; upload the file again.',
+    'The stored file is not the file that was hashed; upload the file again.',
   ),
   sync_conflict: kind(
     409,
-    'Other devices changed the same fields; resolve it by conflictType and fields.',
+    'Another device changed the object; resolve the conflict by `conflictType` and `fields`.',
   ),
-  object_exists: kind(409, 'This id belongs or belonged to an object; choose another one.'),
+  object_exists: kind(409, 'An object has or had this id; choose another id.'),
   sync_request_reused: kind(
     409,
-    'The X-Sync-Request-Id was used for another request; choose a new one.',
+    'The X-Sync-Request-Id was used for another request; send a new id.',
   ),
-  envelope_exists: kind(409, 'The envelope already exists; use that one.'),
+  envelope_exists: kind(409, 'The envelope already exists; use or replace the existing envelope.'),
   share_exists: kind(
     409,
-    'The document is already shared with this recipient; revoke that share to change it.',
+    'The document is already shared with this recipient; revoke the existing share to change it.',
   ),
   part_conflict: kind(
     409,
-    'This part was stored with other content; open a new upload session to change it.',
+    'This part was stored with other content; open a new upload session to upload other content.',
   ),
-  part_in_progress: kind(409, 'Another request is uploading this part; wait for it to end.'),
-  session_closed: kind(409, 'The upload session has ended; open a new one.'),
+  part_in_progress: kind(
+    409,
+    'Another request is uploading this part; wait until that request ends.',
+  ),
+  session_closed: kind(409, 'The upload session is no longer open; open a new upload session.'),
   completion_in_progress: kind(409, 'Another request is completing the upload; try again soon.'),
   session_completed: kind(409, 'The upload session is already completed and cannot be aborted.'),
   idempotency_key_reused: kind(
     409,
-    'The Idempotency-Key was used for another request; choose a new one.',
+    'The Idempotency-Key was used for another request; send a new key.',
   ),
   idempotency_in_progress: kind(
     409,
     'The request with this Idempotency-Key is still running; try again soon.',
   ),
-  key_not_published: kind(409, 'The key has not been published for long enough; try again later.'),
-  key_retired: kind(409, 'The key is retired and cannot sign again; create a new one.'),
-  key_in_use: kind(409, 'The key is in use; activate its successor first.'),
-  key_not_lost: kind(409, 'The HSM token of this signer holds the active key; rotate it as usual.'),
+  key_not_published: kind(
+    409,
+    'The signing key has not been published for long enough; try again later.',
+  ),
+  key_retired: kind(409, 'The signing key is retired and cannot sign again; create a new key.'),
+  key_in_use: kind(
+    409,
+    'The signing key is active; activate its successor instead, which retires this key.',
+  ),
+  key_not_lost: kind(
+    409,
+    'The HSM token of this signer still holds the active key; activate without `predecessorLost`.',
+  ),
   key_not_in_token: kind(
     409,
-    'The HSM token of this signer does not hold the key; create a new one.',
+    'The HSM token of this signer does not hold the signing key; create a new key.',
   ),
   retry_in_progress: kind(409, 'This entry is being signed again right now; try again soon.'),
   entry_not_dead: kind(
     409,
-    'The entry is not in the dead-letter queue; choose one that the queue lists.',
+    'The entry was already recovered or abandoned; choose an entry in the dead-letter queue.',
   ),
   entry_unrecoverable: kind(
     410,
-    'The entry will never be signed; the signed tombstone named by proofId records that.',
+    'The entry was abandoned and will never be signed; see its tombstone, the entry `proofId`.',
   ),
-  maintenance_running: kind(409, 'This maintenance task is already running; wait for it to end.'),
+  maintenance_running: kind(409, 'This maintenance task is already running; wait until it ends.'),
   entry_erased: kind(410, 'The text of this entry was erased; its hash and signature remain.'),
-  session_expired: kind(410, 'The upload session has expired; open a new one.'),
+  session_expired: kind(410, 'The upload session has expired; open a new upload session.'),
   request_timeout: kind(408, 'The request did not arrive in time; send it again.'),
   precondition_failed: kind(
     412,
-    'The resource has changed since; read it again and send its new ETag.',
+    'The resource has changed since it was read; read it again and send its new ETag.',
   ),
-  precondition_required: kind(428, 'The If-Match header is missing; send the ETag that you know.'),
-  length_required: kind(411, 'The Content-Length header is missing; send it.'),
-  body_too_large: kind(413, 'The body is larger than 1 MiB; send a smaller one.'),
-  multipart_required: kind(415, 'The body must be multipart/form-data.'),
+  precondition_required: kind(
+    428,
+    'The If-Match header is missing; send the ETag of the state that you have read.',
+  ),
+  length_required: kind(411, 'The Content-Length header is missing; send the length of the body.'),
+  body_too_large: kind(413, 'The body is larger than 1 MiB; send a smaller body.'),
+  multipart_required: kind(415, 'The body must be multipart/form-data without a content encoding.'),
   unsupported_media_type: kind(415, 'The body must be application/json in UTF-8.'),
   range_not_satisfiable: kind(
     416,
@@ -213,13 +251,20 @@ const kinds = {
   headers_too_large: kind(431, 'The request line and headers are over 16 KiB; shorten them.'),
   quota_exceeded: kind(
     429,
-    'The plan of this account allows no more; delete something or change the plan.',
+    'The account has reached its limit of open uploads, stored bytes or devices; remove some ' +
+      'of these, or get a larger plan.',
   ),
-  too_many_feeds: kind(429, 'The maximum number of change feeds is open; close one.'),
-  rate_limited: kind(429, 'Too many attempts; try again after the seconds that Retry-After names.'),
+  too_many_feeds: kind(
+    429,
+    'You have the maximum number of change feeds open; close one of your change feeds.',
+  ),
+  rate_limited: kind(
+    429,
+    'Too many attempts; try again after the number of seconds in Retry-After.',
+  ),
   internal_error: kind(
     500,
-    'The service failed unexpectedly, and logged it; if it happens again, report the requestId.',
+    'The service failed and logged the error; if this happens again, report the `requestId`.',
   ),
   cache_unavailable: kind(503, 'The cache is unavailable; try again soon.'),
   database_unavailable: kind(503, 'The database is unavailable; try again soon.'),

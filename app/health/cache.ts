@@ -21,7 +21,7 @@ export type CacheProbe = ReturnType<typeof createCacheProbe>;
 export function createCacheProbe(redis: Redis, clock: Clock) {
   let last: LastCacheStatus = { status: 'unknown', connected: false, checkedAt: null };
   return {
-    /** Checks Redis now. */
+    /** Checks the health of Redis now. */
     async ping(): Promise<CacheHealth> {
       const info = await redis.info('memory').catch(() => undefined);
       const connected = info !== undefined;
@@ -39,7 +39,10 @@ export function createCacheProbe(redis: Redis, clock: Clock) {
       };
     },
 
-    /** Returns the result of the last ping of this process; `unknown` before the first. */
+    /**
+     * Returns the result of this process's last `ping`, with the status `unknown` before the first
+     * `ping`.
+     */
     last: (): LastCacheStatus => last,
   };
 }

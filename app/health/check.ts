@@ -2,11 +2,14 @@
 export interface CheckResult {
   readonly status: 'ok' | 'error';
   readonly latencyMs: number;
-  /** A code, never a message. */
+  /** The error code of a failed check, never an error message. */
   readonly error?: string;
 }
 
-/** A failed check with the code to report; any other error is reported as `unavailable`. */
+/**
+ * Thrown by a probe to state the code of a failed check. Any other error of a probe is reported as
+ * `unavailable`.
+ */
 export class CheckError extends Error {
   override name = 'CheckError';
   readonly code: string;
@@ -19,7 +22,10 @@ export class CheckError extends Error {
 
 const timeoutMs = 2_000;
 
-/** Runs a probe; its result is `timeout` after two seconds. */
+/**
+ * Runs a probe, and resolves with the result of the check. Never rejects. A probe that takes more
+ * than two seconds fails with the code `timeout`.
+ */
 export async function check(probe: () => Promise<unknown>): Promise<CheckResult> {
   const startedAt = performance.now();
   const limit = Promise.withResolvers<never>();
@@ -39,7 +45,10 @@ function elapsedMs(startedAt: number): number {
   return Math.round(performance.now() - startedAt);
 }
 
-/** Returns a function whose callers share one call of `ask`, and its result for `ms` afterwards. */
+/**
+ * Returns a function whose concurrent callers share one call of `ask`. The result or rejection is
+ * also shared for `ms` milliseconds after the call has settled.
+ */
 export function sharedFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;
   return () => {

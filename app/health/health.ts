@@ -13,7 +13,7 @@ const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] a
 type CheckName = (typeof checkNames)[number];
 
 interface HealthReport {
-  /** `error` where the database or the signer is unavailable; `degraded` for any other failure. */
+  /** `error` if the database or the signer is unavailable; `degraded` if any other check failed. */
   readonly status: 'ok' | 'degraded' | 'error';
   readonly checks: Readonly<Record<CheckName, CheckResult>>;
 }
@@ -72,13 +72,13 @@ function overall(checks: HealthReport['checks']): HealthReport['status'] {
 
 const hsmAway = 'hsm_unavailable';
 
-/** Throws unless the signer answers on its socket and is logged in to the HSM's token. */
+/** Throws unless the signer responds on its socket and is logged in to the HSM's token. */
 async function assertTokenReady(signer: SignerClient): Promise<void> {
   const { status } = await signer.health();
   if (status !== 'ok') throw new CheckError(hsmAway);
 }
 
-/** Throws if Redis may evict keys: a queue in it must not lose any. */
+/** Throws if Redis may evict keys, since a queue in Redis must not lose any entries. */
 async function assertKeepsEverything(redis: Redis): Promise<void> {
   const info = await redis.info('memory');
   const evicts = infoField(info, 'maxmemory_policy') !== 'noeviction';

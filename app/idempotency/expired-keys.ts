@@ -1,14 +1,20 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 
-/** Hours for which a request is not performed again under its Idempotency-Key. */
+/** Hours for which an Idempotency-Key is kept, so that its request is not performed again. */
 const keptHours = 24;
 
-/** The SQL condition that a row of `idempotency_keys` is too old, so that its key is free again. */
+/**
+ * The SQL condition that a row of `idempotency_keys` is too old, so that its key can be used for
+ * another request.
+ */
 export const isOld = sql<boolean>`
   idempotency_keys.created_at <= now() - make_interval(hours => ${keptHours})`;
 
-/** Removes at most `limit` old keys, which are free again. Resolves with their number. */
+/**
+ * Removes at most `limit` Idempotency-Keys that are older than 24 hours. Resolves with the number
+ * of removed keys.
+ */
 export async function removeOldKeys(tx: Tx, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('idempotency_keys')

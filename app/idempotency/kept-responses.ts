@@ -8,7 +8,7 @@ import { isOld } from './expired-keys.ts';
 /** Seconds after which another request may take over the claim of a process that died. */
 const leaseSeconds = 60;
 
-/** Creates the store of Idempotency-Keys in Postgres, which holds them only as hashes. */
+/** Creates the store of Idempotency-Keys in Postgres, which contains only hashes of the keys. */
 export function createIdempotencyKeys({ db }: { readonly db: Database }): IdempotencyKeys {
   return {
     claim: (owner, key, requestHash) =>
@@ -22,7 +22,10 @@ export function createIdempotencyKeys({ db }: { readonly db: Database }): Idempo
   };
 }
 
-/** Includes the tenant, so that a user's keys in one tenant reveal and block nothing in another. */
+/**
+ * Hashes an Idempotency-Key together with the tenant, so that a key that a user sent in one tenant
+ * neither reveals nor blocks anything in another tenant.
+ */
 function hashKey({ tenantId }: Owner, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([tenantId, key]))
@@ -30,8 +33,9 @@ function hashKey({ tenantId }: Owner, key: string): string {
 }
 
 /**
- * Takes the key for a request and resolves with the id of the claim. Resolves with undefined when
- * the key is in use: by a different request, by this request in progress, or by its kept response.
+ * Claims the key for a request and resolves with the id of the claim. Resolves with undefined if
+ * the key is in use: by a different request, by the same request that is still running, or by the
+ * kept response of the same request.
  */
 async function takeKey(
   tx: Tx,
@@ -73,8 +77,8 @@ async function takeKey(
 }
 
 /**
- * Loads the response that was kept under a key in use. Throws idempotency_key_reused for another
- * request, and idempotency_in_progress where there is no response yet.
+ * Loads the response that was kept under a key in use. Throws idempotency_key_reused if the key was
+ * used for another request, and idempotency_in_progress if there is no response yet.
  */
 async function loadAnswer(
   tx: Tx,
@@ -88,7 +92,7 @@ async function loadAnswer(
     .where('user_id', '=', userId)
     .where('key_hash', '=', keyHash)
     .executeTakeFirst();
-  // The request that held the key has just released it.
+  // The other request has just released the key: the client has to try again.
   if (row === undefined) throw inProgress();
   if (row.request_hash !== requestHash) throw new AppError('idempotency_key_reused');
   if (row.status === null || row.response === null) throw inProgress();

@@ -7,7 +7,10 @@ const ApiKeys = z
   .refine((keys) => areUnique(keys.map(({ name }) => name)), 'two keys have the same name')
   .refine((keys) => areUnique(keys.map(({ sha256 }) => sha256)), 'a key is listed twice');
 
-/** Reads a file of API keys. Throws the system's error, or one that quotes nothing of the file. */
+/**
+ * Reads a file of API keys. Throws the system's error, or an error that quotes none of the file's
+ * content.
+ */
 export async function readApiKeys(path: string): Promise<ApiKey[]> {
   const parsed = ApiKeys.safeParse(parseJson(await readFile(path, 'utf8')));
   if (parsed.success) return parsed.data;
@@ -17,8 +20,9 @@ export async function readApiKeys(path: string): Promise<ApiKey[]> {
 }
 
 /**
- * Adds a key to the file, which is created with mode 0600 if missing. Readers see the old file or
- * the new one. Throws if the name is taken, or while another key is being added.
+ * Adds a key to the file, which is created with mode 0600 if missing. Concurrent readers see either
+ * the old file or the new file. Throws if the file has a key of this name, or while another process
+ * is adding a key.
  */
 export async function addApiKey(path: string, key: ApiKey): Promise<void> {
   // Exclusive creation makes this file a lock: only one process can hold it.
@@ -57,7 +61,8 @@ function areUnique(values: readonly string[]): boolean {
 }
 
 /**
- * Returns a handler that adds the path to errors, except to system errors, which name it already.
+ * Returns an error handler that returns no keys if the file is missing. It rethrows other errors,
+ * with the path added unless they are system errors, which name the path already.
  */
 function noneIfMissing(path: string) {
   return (error: Error): ApiKey[] => {
@@ -70,9 +75,12 @@ function noneIfMissing(path: string) {
 function refuseSecond(path: string) {
   return (error: unknown): never => {
     if (codeOf(error) !== 'EEXIST') throw error;
-    throw new Error(`${path} exists: another key is being added; if none is, remove that file`, {
-      cause: error,
-    });
+    throw new Error(
+      `${path} exists: another process is adding a key; if none is running, remove the file`,
+      {
+        cause: error,
+      },
+    );
   };
 }
 

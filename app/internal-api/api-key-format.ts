@@ -7,7 +7,7 @@ export const ApiKey = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'must be 1 to 64 letters, digits, . _ or -'),
   /** SHA-256 of the text of the key. */
   sha256: Digest,
-  /** The admin right. Without it the key is known but may do nothing yet. */
+  /** The admin right. Requests with a key without this right are refused by access_denied. */
   admin: z.boolean(),
 });
 

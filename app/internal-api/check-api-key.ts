@@ -57,7 +57,10 @@ export function createInternalKeys({ file, log }: InternalKeysOptions) {
   }
 
   return {
-    /** Throws invalid_api_key, or access_denied for a key without the admin right. */
+    /**
+     * Resolves with the holder of a key. Throws invalid_api_key if the key is missing or unknown,
+     * or access_denied if it has no admin right.
+     */
     async admit(key = ''): Promise<InternalCaller> {
       if (file !== undefined) await refresh(file);
       const known = find(keys, key);
@@ -68,7 +71,7 @@ export function createInternalKeys({ file, log }: InternalKeysOptions) {
   };
 }
 
-/** Finds a key in constant time: the work does not depend on whether or where it is listed. */
+/** Finds a key in constant time: the work does not depend on whether or where the key is listed. */
 function find(keys: readonly ApiKey[], key: string): ApiKey | undefined {
   const shown = Buffer.from(hashApiKey(key), 'hex');
   let known: ApiKey | undefined;

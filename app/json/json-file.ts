@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Reads a configuration file. A problem says what is wrong with it and quotes none of its content.
+ * Reads a JSON file, or returns the problem with it. The problem quotes none of the file's content.
  */
 export function readJsonFile(
   file: string,

@@ -10,12 +10,15 @@ type OwnedTable = {
 
 interface Fate {
   /**
-   * The fate of the rows when their owner's account is closed: `keys` and `data` are removed here,
-   * in the order of this table; `feature` is left to a function of the table's own feature; `kept`
-   * rows stay.
+   * The fate of the rows when their owner's account is closed. `removeRows` removes the rows of
+   * `keys` and `data` tables in the order of `fates`. A function of the table's own feature handles
+   * the rows of `feature` tables. The rows of `kept` tables stay.
    */
   readonly closure: 'keys' | 'data' | 'feature' | 'kept';
-  /** Whether rows in another tenant forbid moving the account, which would not see them. */
+  /**
+   * Whether rows that would stay in another tenant forbid moving the account, which could no longer
+   * see these rows.
+   */
   readonly move: 'refused' | 'allowed';
 }
 
@@ -26,8 +29,8 @@ const feature = { closure: 'feature', move: 'refused' } as const;
 const log = { closure: 'kept', move: 'allowed' } as const;
 
 /**
- * The fate of every table with owners. A new one does not compile until it has an entry here, and a
- * test compares the names with the database.
+ * The fate of the rows of every table with owners. A new table does not compile until it has an
+ * entry here, and a test compares the table names with the database.
  */
 export const fates = {
   devices: keys,
@@ -47,9 +50,10 @@ export const fates = {
   document_shares: feature,
   share_recipients: feature,
   sharing_keys: feature,
-  // endSessions revokes them; they are kept so that the reuse of a refresh token is noticed.
+  // endSessions revokes login sessions. The rows are kept, so that the reuse of a refresh token is
+  // detected.
   login_sessions: { closure: 'feature', move: 'allowed' },
-  // Responses that are kept for 24 hours.
+  // These rows hold responses that are stored for 24 hours.
   idempotency_keys: { closure: 'kept', move: 'allowed' },
   audit_entries: log,
   audit_sequences: log,
@@ -60,7 +64,10 @@ type Counts = Readonly<Partial<Record<OwnedTable, number>>>;
 
 const tables = Object.keys(fates) as OwnedTable[];
 
-/** Removes the rows of an owner from all tables of a fate. Resolves with the counts by table. */
+/**
+ * Removes an owner's rows from all tables with the given `closure`. Resolves with the number of
+ * removed rows by table.
+ */
 export async function removeRows(tx: Tx, owner: Owner, closure: 'keys' | 'data'): Promise<Counts> {
   const counts: Partial<Record<OwnedTable, number>> = {};
   for (const table of tables.filter((name) => fates[name].closure === closure)) {
@@ -78,7 +85,10 @@ async function removeFrom(tx: Tx, table: OwnedTable, { userId, tenantId }: Owner
   return Number(numDeletedRows);
 }
 
-/** Returns the tables with rows of a user outside of a tenant, which forbid the move to it. */
+/**
+ * Returns the names of the tables where a user has rows in other tenants than `tenantId`. These
+ * rows forbid moving the user to `tenantId`.
+ */
 export async function findLeftBehind(tx: Tx, { userId, tenantId }: Owner): Promise<string[]> {
   const left: string[] = [];
   for (const table of tables.filter((name) => fates[name].move === 'refused')) {

@@ -12,8 +12,9 @@ interface CounterOptions {
 
 /**
  * Lua script that changes a count by ARGV[1] in a window of ARGV[2] seconds, unless the count would
- * exceed ARGV[3] or fall below zero. Returns that count and the rest of the window in milliseconds.
- * The library's own script also counts refused uses, and lets a late give-back allow an extra use.
+ * exceed ARGV[3] or fall below zero. Returns the new count, even if it was not stored, and the rest
+ * of the window in milliseconds. The library's own script also counts refused uses, and lets a late
+ * give-back allow an extra use.
  */
 const changeScript = `
 local change = tonumber(ARGV[1])
@@ -25,12 +26,16 @@ end
 return {count, redis.call('pttl', KEYS[1])}
 `;
 
-/** Digits of a key that count in memory. It bounds the number of counts; some keys share one. */
+/**
+ * Number of leading digits by which keys are distinguished in memory. It limits the number of
+ * counts; keys with equal leading digits share a count.
+ */
 const memoryKeyDigits = 4;
 
 /**
- * Counts uses by key, in fixed windows that begin with the first use of a key. It counts in Redis
- * for all replicas; without Redis, in this process and up to half of `rate`.
+ * Creates a counter of uses by key, in fixed windows that begin with the first use of a key. The
+ * counter counts in Redis for all replicas. While Redis is unavailable, it counts in this process
+ * and allows half of `rate`.
  */
 export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
   const options = { keyPrefix: `limit:${name}`, duration: rate.seconds };
@@ -40,7 +45,8 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
     storeClient: redis,
     customIncrTtlLuaScript: changeScript,
   });
-  // The library's insurance limiter would let each request wait for a Redis that hangs.
+  // Replaces the library's insurance limiter, with which each request would wait for a Redis that
+  // hangs.
   const local = new RateLimiterMemory({
     ...options,
     points: Math.max(1, Math.floor(rate.count / 2)),
@@ -58,13 +64,15 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
   }
 
   return {
-    /** Counts one use. If none is left, counts nothing and returns the milliseconds to wait. */
+    /**
+     * Counts one use. If no use is left, counts nothing and resolves with the milliseconds to wait.
+     */
     consume: (key: string): Promise<number | undefined> =>
       breaker.call(
         () => refusal(shared.consume(key)),
         () => consumeLocally(key.slice(0, memoryKeyDigits)),
       ),
-    /** Takes one use back; the count never falls below zero. */
+    /** Subtracts one use from the count, which never falls below zero. */
     giveBack: (key: string): Promise<void> =>
       breaker.call(
         async () => void (await shared.reward(key)),
@@ -73,7 +81,9 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
   };
 }
 
-/** Returns the milliseconds until the next use if this one was refused. */
+/**
+ * Resolves with the milliseconds to wait if `use` was refused, or with undefined if it was counted.
+ */
 async function refusal(use: Promise<RateLimiterRes>): Promise<number | undefined> {
   try {
     await use;

@@ -30,10 +30,11 @@ export type Rates = Readonly<Record<LimitName, Rate | undefined>>;
  */
 export interface RateLimits {
   /**
-   * Counts one use. If none is left, counts nothing and throws rate_limited with retryAfterSeconds.
+   * Counts one use. If no use is left, counts nothing and throws rate_limited with
+   * retryAfterSeconds.
    */
   consume(name: LimitName, key: string): Promise<void>;
-  /** Takes one use back. */
+  /** Subtracts one use from the count of a key. */
   giveBack(name: LimitName, key: string): Promise<void>;
 }
 

@@ -47,9 +47,9 @@ export function createBreaker({ redis, log }: BreakerOptions) {
 
   return {
     /**
-     * Calls `ask`, which uses Redis, and `fallback` if that throws. The breaker is open from then
-     * on: calls go to `fallback` and trigger test writes in the background, one at a time. The
-     * first write that succeeds closes the breaker.
+     * Calls `ask`, which uses Redis. If `ask` throws, opens the breaker and calls `fallback`. While
+     * the breaker is open, every call uses `fallback` and triggers test writes in the background,
+     * one at a time. The first test write that succeeds closes the breaker.
      */
     async call<T>(ask: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
       if (isOpen) {

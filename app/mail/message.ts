@@ -12,7 +12,7 @@ import { validate } from './templates/email-validation.ts';
 export interface MessageOptions {
   /** The sender: an e-mail address, or a name and an e-mail address. */
   readonly from: string;
-  /** URL whose host names the service. */
+  /** Public URL of the service; messages name the service by the host of this URL. */
   readonly publicUrl: string;
   /** URL of a front-end page that reads the validation token from the fragment. */
   readonly validateUrl?: string | undefined;
@@ -21,13 +21,16 @@ export interface MessageOptions {
 
 type Composer = (mail: Mail, id: string) => SendMailOptions;
 
-/** A plain mailbox without name, comment or quoted part, and no list. Accounts have only such. */
+/**
+ * A single plain e-mail address, without name, comment or quoted part. Accounts have only plain
+ * e-mail addresses.
+ */
 const Recipient = z.email().max(254);
 
 /**
- * Creates a function that composes messages. The e-mail address is the only text of a user in their
- * headers. It throws PermanentFailure for an expired mail and for an e-mail address that is not
- * plain.
+ * Creates a function that composes messages. The recipient's e-mail address is the only text of a
+ * user in the headers of a message. The function throws PermanentFailure for an expired mail and
+ * for an e-mail address that is not plain.
  */
 export function createComposer(options: MessageOptions): Composer {
   const { publicUrl, validateUrl, clock } = options;

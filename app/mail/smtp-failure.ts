@@ -7,7 +7,10 @@ const Code = z
   .optional()
   .catch(undefined);
 
-/** The usable members of nodemailer's errors; their text and other members quote the server. */
+/**
+ * The members of nodemailer's errors that may be used. The text and all other members quote the
+ * server.
+ */
 const SmtpError = z.object({
   code: Code,
   originalCode: Code,
@@ -24,10 +27,10 @@ const SmtpError = z.object({
 type SmtpError = z.output<typeof SmtpError>;
 
 /**
- * Converts an error of nodemailer. The result names the step and the codes, but no e-mail
- * addresses, commands, or text of the server, which may repeat both. A recipient or message that
- * the server refuses permanently becomes a PermanentFailure; a refused login or sender does not, as
- * an operator can fix it.
+ * Converts an error of nodemailer. The result names the step and the codes, but contains no e-mail
+ * address, no command, and no text of the server, which may repeat these. A recipient or message
+ * that the server refuses permanently becomes a PermanentFailure; a refused login or sender does
+ * not, as an operator can fix it.
  */
 export function smtpFailure(error: unknown): Error {
   const details = SmtpError.parse(error);
@@ -35,7 +38,10 @@ export function smtpFailure(error: unknown): Error {
   return isRefusedForGood(details) ? new PermanentFailure(text) : new Error(text);
 }
 
-/** Excludes 503 and 530, which concern the SMTP session: RCPT before MAIL, no login, no TLS. */
+/**
+ * Returns whether the server refused the recipient or the message for good. Excludes 503 and 530,
+ * which concern the SMTP session: RCPT before MAIL, no login, no TLS.
+ */
 function isRefusedForGood({ command, responseCode = 0 }: SmtpError): boolean {
   const isAboutMessage = command === 'RCPT TO' || command === 'DATA';
   return isAboutMessage && responseCode >= 500 && responseCode !== 503 && responseCode !== 530;

@@ -15,7 +15,10 @@ interface SmtpMailerOptions extends MessageOptions {
   readonly log: Log;
 }
 
-/** Creates a mailer for a mail server, which need not be reachable yet. Only reads the CA file. */
+/**
+ * Creates a mailer for a mail server, which need not be reachable yet. Rejects if the CA file
+ * cannot be read.
+ */
 export async function createSmtpMailer(options: SmtpMailerOptions): Promise<Mailer> {
   const { url, caFile, log } = options;
   const { host, port, secure, auth, requireTls, timeoutSeconds } = parseSmtpUrl(url);
@@ -29,7 +32,8 @@ export async function createSmtpMailer(options: SmtpMailerOptions): Promise<Mail
     auth,
     requireTLS: requireTls,
     tls: caFile === undefined ? {} : { ca: await readFile(caFile) },
-    // The host name of a pod means nothing to a mail server.
+    // The name for EHLO. By default it would be the host name, which for a pod means nothing to a
+    // mail server.
     name: domainOf(Sender.parse(options.from)),
     // This limit covers DNS lookup, connection, greeting and STARTTLS.
     connectionTimeout: stepMs,
@@ -38,7 +42,8 @@ export async function createSmtpMailer(options: SmtpMailerOptions): Promise<Mail
   return {
     async send(mail, id) {
       const message = compose(mail, id);
-      // A server that responds byte by byte never exceeds the timeout of a step.
+      // Limits the whole delivery: a server that responds byte by byte never exceeds the timeout of
+      // a step.
       const signal = AbortSignal.timeout(2 * stepMs);
       try {
         await pool.sendMail({ ...message, signal });

@@ -62,7 +62,7 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
     name: 'collect-garbage',
     nothing,
     async *batches(_request, { dryRun }) {
-      // The rows come first, since they do not need the object store.
+      // Rows are removed first, since their removal does not need the object store.
       yield* dryRun ? countRows() : removeRows();
       for await (const page of garbage.findUploads()) {
         yield async (tx) => ({

@@ -3,7 +3,7 @@ import type { MaintenanceTask } from './task.ts';
 
 const nothing = { expiredVersions: 0 };
 
-/** Creates the task that expires versions of documents which waited too long to be sealed. */
+/** Creates the task that expires document versions that were not sealed in time. */
 export function createExpireDocuments(
   expiry: DocumentExpiry,
 ): MaintenanceTask<'expire-documents', typeof nothing> {
@@ -11,7 +11,7 @@ export function createExpireDocuments(
     name: 'expire-documents',
     nothing,
     async *batches(_request, { dryRun }) {
-      // DocumentExpiry has its own batches and entries.
+      // DocumentExpiry commits its own batches and appends its own audit entries.
       const { expired } = await expiry.expire({ dryRun });
       yield async () => ({ expiredVersions: expired });
     },

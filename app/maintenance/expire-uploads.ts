@@ -9,8 +9,9 @@ type Expired = typeof nothing;
 type ExpiryCause = Parameters<UploadExpiry['expireSessions']>[1];
 
 /**
- * Creates the task that expires overdue upload sessions, removes completed files that became no
- * document, and removes sessions that ended long ago.
+ * Creates the task that expires overdue upload sessions, removes completed files from which no
+ * document was created in time, and removes upload sessions that were aborted or expired at least 7
+ * days ago.
  */
 export function createExpireUploads(
   expiry: UploadExpiry,

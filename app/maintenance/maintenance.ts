@@ -35,7 +35,7 @@ interface MaintenanceOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Creates the tasks that CronJobs run. Each throws as `run` does (runs.ts). */
+/** Creates the tasks that CronJobs run. Each task throws as `run` in runs.ts does. */
 export function createMaintenance(options: MaintenanceOptions) {
   const runs = createRuns({ ...options, lock: createTaskLock(options) });
   const expireUploads = createExpireUploads(createUploadExpiry(options));

@@ -3,7 +3,7 @@ import type { MaintenanceTask } from './task.ts';
 
 const nothing = { retriedEntries: 0, recoveredEntries: 0 };
 
-/** Creates the task that has each entry of the dead-letter queue signed again, once in a run. */
+/** Creates the task that retries to sign each entry of the dead-letter queue, once per run. */
 export function createRetryDeadLetters(
   dlq: Pick<Dlq, 'stats' | 'retryAll'>,
 ): MaintenanceTask<'retry-dlq', typeof nothing> {
@@ -16,7 +16,8 @@ export function createRetryDeadLetters(
         yield async () => ({ retriedEntries: pending });
         return;
       }
-      // The queue has its own transactions and entries, since the signer works in between.
+      // The queue commits its own transactions and appends its own audit entries, since the signer
+      // is called between its transactions.
       for await (const { processed, succeeded } of dlq.retryAll(request)) {
         yield async () => ({ retriedEntries: processed, recoveredEntries: succeeded });
       }

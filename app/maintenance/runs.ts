@@ -26,7 +26,7 @@ interface RunsOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Creates what runs maintenance tasks. */
+/** Creates the service that runs maintenance tasks. */
 export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
   async function runBatches<C extends Counts>(
     task: MaintenanceTask<string, C>,
@@ -57,10 +57,10 @@ export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
 
   return {
     /**
-     * Runs a task in batches, each of which happens or does not, and leaves an entry for each that
-     * changed something. The next run completes one that was interrupted. Throws
-     * maintenance_running during another run of the task, shutting_down between batches, and
-     * audit_backlog_full.
+     * Runs a task in batches. Each batch is one transaction, and appends an audit entry if the
+     * batch changed something. The next run completes the work of an interrupted run. Throws
+     * maintenance_running while another run of the task is in progress, shutting_down between
+     * batches, and audit_backlog_full unless the run is a dry run.
      */
     run: <Name extends string, C extends Counts>(
       task: MaintenanceTask<Name, C>,

@@ -6,16 +6,16 @@ export type TaskLock = ReturnType<typeof createTaskLock>;
 const limitMs = 5_000;
 
 /**
- * Creates locks for maintenance tasks. Each is an advisory lock of Postgres on its own connection,
- * so that it may be held for long without an open transaction, and is free at once when the process
- * dies.
+ * Creates locks for maintenance tasks. Each lock is an advisory lock of Postgres on a connection of
+ * its own, so that it can be held for a long time without an open transaction, and is released at
+ * once when the process dies.
  */
 export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }) {
   return {
     /**
-     * Performs `work` while no other process performs any under this name. Throws
-     * maintenance_running or database_unavailable. If the lock's connection breaks, the lock is
-     * free and the work goes on.
+     * Performs `work` while holding the lock `name`. Throws maintenance_running if another call or
+     * process holds the lock, and database_unavailable. If the lock's connection breaks, Postgres
+     * releases the lock and `work` continues without it.
      */
     async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
       const client = new Client({
@@ -37,7 +37,10 @@ export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }) 
   };
 }
 
-/** Tries to take the lock, which holds until the connection ends. Throws database_unavailable. */
+/**
+ * Tries to acquire the lock, which is held until the connection closes. Resolves with false if the
+ * lock is already held. Throws database_unavailable.
+ */
 async function tryLock(client: Client, name: string): Promise<boolean> {
   try {
     await client.connect();
@@ -52,8 +55,8 @@ async function tryLock(client: Client, name: string): Promise<boolean> {
 }
 
 /**
- * Frees the lock, unless Postgres hangs: then the lock is free once the broken connection is
- * noticed.
+ * Releases the lock and closes its connection. Never rejects. If Postgres hangs, it releases the
+ * lock later, when it notices that the connection is closed.
  */
 async function unlock(client: Client): Promise<void> {
   await client.query('select pg_advisory_unlock_all()').catch(() => undefined);

@@ -4,7 +4,7 @@ import type { InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { MaintenanceQuery } from './schema.ts';
 
-/** Numbers of things by what was done with them. */
+/** The counts of a task's report by name, such as `removedFiles`. */
 export type Counts = Record<string, number>;
 
 /** The request for a run. */
@@ -12,7 +12,10 @@ export type RunRequest = ServiceRequest<InternalCaller>;
 
 export type RunOptions = z.output<typeof MaintenanceQuery>;
 
-/** The work of one transaction with the service login. Resolves with what it did, or would do. */
+/**
+ * The work of one batch, in a transaction of the service login. Resolves with the counts of what
+ * the batch did or, in a dry run, would do.
+ */
 export type Batch<C extends Counts> = (tx: Tx) => Promise<Partial<C>>;
 
 /** Periodic work that is safe to interrupt, and to run twice at the same time. */
@@ -20,11 +23,14 @@ export interface MaintenanceTask<Name extends string, C extends Counts> {
   readonly name: Name;
   /** The report of a run that found nothing. */
   readonly nothing: C;
-  /** Yields the batches of a run; the next is requested once the last has committed. */
+  /**
+   * Yields the batches of a run. The next batch is requested after the previous batch has
+   * committed.
+   */
   batches(request: RunRequest, options: RunOptions): AsyncIterable<Batch<C>>;
 }
 
-/** Yields a batch again and again, until it finds fewer than `size`. */
+/** Yields a batch repeatedly, until the sum of its counts is less than `size`. */
 export async function* whileFull<C extends Counts>(
   size: number,
   batch: Batch<C>,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const common = {
   to: z.string(),
-  /** Moment from which the mail is useless and is not sent any more. */
+  /** Time after which the mail is useless and is no longer sent. */
   expiresAt: z.iso.datetime(),
 };
 
@@ -26,7 +26,7 @@ export type Mail = z.output<typeof Mail>;
 
 export type ValidateMail = Extract<Mail, { template: 'validate' }>;
 
-/** Returns when a notice of something that happened `now` expires: after a day. */
+/** Returns the expiry of a mail that reports an event at the time `now`: one day later. */
 export function noticeExpiry(now: Date): string {
   return new Date(now.getTime() + 86_400_000).toISOString();
 }

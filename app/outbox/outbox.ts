@@ -17,7 +17,7 @@ export interface OutboxPayloads {
     readonly emailHash: string;
     readonly requestId: string;
   };
-  /** A closed account, for a later check for data that is left of it. */
+  /** A closed account, whose remaining data is removed later. */
   readonly 'account.sweep': Owner;
   readonly 'object.delete': { readonly key: string; readonly version: string };
   readonly 'multipart.abort': { readonly key: string; readonly uploadId: string };
@@ -36,7 +36,10 @@ export interface Outbox {
     payload: OutboxPayloads[K],
     concerns?: { readonly userId: string },
   ): Promise<void>;
-  /** Adds many side effects of a kind in one statement; they run `notBefore` a moment, if given. */
+  /**
+   * Adds many side effects of a kind in one statement; they are carried out after the time
+   * `notBefore`, if given.
+   */
   addAll<K extends OutboxKind>(
     tx: Tx,
     kind: K,

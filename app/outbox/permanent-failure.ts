@@ -1,6 +1,6 @@
 /**
- * Says that a retry cannot help. A handler throws it; the worker logs it and erases the message.
- * Its text is logged, so it must contain no e-mail address and no secret.
+ * Thrown by an outbox handler if a retry cannot help. The worker logs the error and erases the
+ * outbox message. The text of the error must contain no e-mail address and no secret.
  */
 export class PermanentFailure extends Error {
   override name = 'PermanentFailure';

@@ -3,19 +3,19 @@ import type { Tx } from '../db/database.ts';
 
 /**
  * Removes the e-mails about these users, and to this e-mail address, that have not been sent yet.
- * Resolves with their number. One that is being sent right now may still arrive.
+ * Resolves with their number. An e-mail that is being sent right now may still arrive.
  */
 export async function removeWaitingMails(
   tx: Tx,
   userIds: readonly string[],
   email: string | null = null,
 ): Promise<number> {
+  const isAbout = sql<boolean>`user_id = any(${userIds}::uuid[])`;
+  const isTo = sql<boolean>`payload::json ->> 'to' = ${email}`;
   const removed = await tx
     .deleteFrom('outbox')
     .where('kind', '=', 'email')
-    .where(
-      sql<boolean>`(user_id = any(${userIds}::uuid[]) or payload::json ->> 'to' = ${email}::text)`,
-    )
+    .where(email === null ? isAbout : sql<boolean>`(${isAbout} or ${isTo})`)
     .executeTakeFirst();
   return Number(removed.numDeletedRows);
 }
@@ -31,7 +31,7 @@ export async function countWaitingMails(tx: Tx, userIds: readonly string[]): Pro
   return count;
 }
 
-/** Returns those of these object keys whose deletion or abort waits in the outbox already. */
+/** Returns the keys among `keys` whose message of this kind already waits in the outbox. */
 export async function findWaitingRemovals(
   tx: Tx,
   kind: 'multipart.abort' | 'object.delete',
@@ -44,8 +44,8 @@ export async function findWaitingRemovals(
 }
 
 /**
- * Deletes a message in the transaction of its effect. Resolves with false where the message was
- * processed already.
+ * Deletes a message in the transaction of its effect. Resolves with false if the message was
+ * already processed.
  */
 export async function takeMessage(tx: Tx, messageId: string): Promise<boolean> {
   const { numDeletedRows } = await tx

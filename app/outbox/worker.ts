@@ -75,8 +75,8 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) 
   }
 
   /**
-   * Starts a message. One still running when its lease ends is claimed again, which renews the
-   * lease.
+   * Starts to handle a message. Does nothing if the message is still running: its lease had ended,
+   * and the new claim has renewed the lease.
    */
   function start(message: Message): void {
     const { id, kind } = message;
@@ -84,7 +84,10 @@ export function startOutboxWorker({ db, handlers, signal, log }: WorkerOptions) 
     underWay.set(id, { kind, done: deliver(message) });
   }
 
-  /** Returns the kinds at their limit: a mail server that hangs must not hold up other kinds. */
+  /**
+   * Returns the kinds that have reached their limit of running messages. Messages of these kinds
+   * are not claimed, so that a mail server that hangs does not delay other kinds.
+   */
   function busyKinds(): string[] {
     const kinds = [...underWay.values()].map(({ kind }) => kind);
     return [...new Set(kinds)].filter(

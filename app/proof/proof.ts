@@ -21,19 +21,21 @@ export interface Verdict {
   /** Both hash and signature are valid. */
   readonly valid: boolean;
   /**
-   * The text is the canonical form of the entry with the id of the proof, and the hash matches it.
+   * The text is the canonical form of an entry with the id of the proof, and its hash is
+   * `entryHash`.
    */
   readonly hashValid: boolean;
   /** The signature verifies over the text with the registered audit key of the proof's key id. */
   readonly signatureValid: boolean;
 }
 
-/** Members that tell an entry from anything else that the key may sign one day. */
+/** Members that distinguish an entry from other texts that the key may sign in the future. */
 const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 /**
- * Verifies a proof with the registered key of its key id. Its signature is not valid if the key is
- * not registered, or if its bytes differ from the registered ones.
+ * Verifies an audit proof with the registered key that its `hsmKeyId` names. The signature is
+ * invalid if that key is not registered, is not an audit key, or differs from the proof's
+ * `publicKey`.
  */
 export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): Verdict {
   const text = Buffer.from(proof.entryCanonical, 'utf8');
@@ -48,7 +50,7 @@ export function verifyProof(proof: AuditProof, key: RegisteredKey | undefined): 
   return { valid: hashValid && signatureValid, hashValid, signatureValid };
 }
 
-/** Tells whether the text is the RFC 8785 form of an entry that has the id of the proof. */
+/** Returns whether the text is the RFC 8785 form of an entry that has the id of the proof. */
 function isEntryOf({ id, entryCanonical }: AuditProof): boolean {
   try {
     const value: unknown = JSON.parse(entryCanonical);

@@ -4,7 +4,7 @@ import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from '../db/tables/keys.ts';
 
-/** A public key with which the HSM signs, signed, or may sign later. */
+/** A public signing key of the HSM: active, retired, or not activated yet. */
 export interface RegisteredKey {
   /** SHA-256 of the SPKI DER, first 16 bytes, hex. */
   readonly keyId: string;
@@ -22,7 +22,10 @@ export interface RegisteredKey {
   readonly key: KeyObject;
 }
 
-/** Converts a row. `known` is the same key as read before, so that it need not be parsed again. */
+/**
+ * Converts a row. `known` is the same key from an earlier read, so that the public key is parsed
+ * only once.
+ */
 export function toRegisteredKey(
   row: Selectable<Schema['signing_keys']>,
   known: RegisteredKey | undefined,

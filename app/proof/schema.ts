@@ -36,7 +36,7 @@ export const BatchVerification = z.strictObject({
     z.string(),
     z.strictObject({
       ...verdict,
-      /** Reason why there was nothing to verify. */
+      /** The reason if the entry has no proof to verify. */
       reason: z
         .enum(['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'])
         .optional(),

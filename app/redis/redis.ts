@@ -28,7 +28,10 @@ export function connectRedis(url: string, log: Log): Redis {
   return redis;
 }
 
-/** Throws unless Redis accepts a write. A ping is no proof: replicas and full servers answer it. */
+/**
+ * Throws unless Redis accepts a write. A ping does not suffice, since replicas and full servers
+ * respond to it.
+ */
 export async function assertWritable(redis: Redis): Promise<void> {
   await redis.set('writable', '', 'PX', 1_000);
 }

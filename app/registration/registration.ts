@@ -12,7 +12,7 @@ import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
-import type { Act, Acted } from '../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { takeMessage } from '../outbox/waiting.ts';
 
@@ -25,7 +25,7 @@ interface SignUp {
 
 type PromisedSignUp = OutboxPayloads['registration'];
 
-/** How long the token of a validation mail is valid. */
+/** Milliseconds for which the token of a validation e-mail is valid. */
 const tokenMs = 3_600_000;
 
 interface RegistrationOptions {
@@ -54,7 +54,10 @@ export function createRegistration(options: RegistrationOptions) {
     });
   }
 
-  /** Adds a registration, which has the id of its outbox message, and promises its mail. */
+  /**
+   * Adds a registration, with the id of its outbox message as its id, and adds its validation
+   * e-mail to the outbox.
+   */
   async function addRegistration(
     tx: Tx,
     id: string,
@@ -84,7 +87,8 @@ export function createRegistration(options: RegistrationOptions) {
   }
 
   async function enrol(tx: Tx, signUp: PromisedSignUp, id: string): Promise<void> {
-    // A second e-mail would tell owners who validated theirs that somebody else registered it.
+    // Handle each message only once: after the owner has validated the account, a second run would
+    // tell the owner that somebody registered the e-mail address again.
     if (!(await takeMessage(tx, id))) return;
     const { userId, tenantId, status } = await lockAccountOf(tx, signUp.email);
     if (status === 'ACTIVE') {
@@ -104,8 +108,8 @@ export function createRegistration(options: RegistrationOptions) {
 
   return {
     /**
-     * Accepts a sign-up. It is only stored in the outbox, and `enrol` processes it after the
-     * response: the work, and so its timing, is the same whether or not the e-mail address has an
+     * Accepts a sign-up and stores it in the outbox; `enrol` processes the sign-up after the
+     * response. The work, and so its timing, is the same whether or not the e-mail address has an
      * account. Throws validation_failed, audit_backlog_full or rate_limited.
      */
     async signUp(
@@ -118,10 +122,11 @@ export function createRegistration(options: RegistrationOptions) {
       await limits.consume('register-address', request.clientAddress);
       await limits.consume('register-email', email);
       const promised = { email, salt, verifier, emailHash, requestId: request.requestId };
-      await act.asService(request, async (tx) => {
+      const promise = async (tx: Tx) => {
         await outbox.add(tx, 'registration', promised);
         return { answer: undefined, events: [] };
-      });
+      };
+      await act.asService(request, promise, backlogChecked);
     },
 
     /**
@@ -132,13 +137,14 @@ export function createRegistration(options: RegistrationOptions) {
       db.asService((tx) => enrol(tx, promised, id)),
 
     /**
-     * Activates the account of the registration that the token belongs to. Does not tell whether
-     * there is one. Throws audit_backlog_full or rate_limited.
+     * Activates the account of the registration that the token belongs to. If the token is unknown,
+     * expired or already used, resolves in the same way without an effect. Throws
+     * audit_backlog_full or rate_limited.
      */
     async validateEmail(request: ServiceRequest<undefined>, token: string): Promise<void> {
       act.assertWritable();
       await limits.consume('validate-address', request.clientAddress);
-      await act.asService(request, (tx) => activate(tx, token, clock));
+      await act.asService(request, (tx) => activate(tx, token, clock), backlogChecked);
     },
   };
 }
@@ -164,7 +170,10 @@ async function activate(tx: Tx, token: string, clock: Clock): Promise<Acted<void
   return { answer: undefined, events: [event] };
 }
 
-/** Locks the account of an e-mail address until the transaction ends; adds it if there is none. */
+/**
+ * Locks the row of the account with an e-mail address for the rest of `tx`. Adds the account first
+ * if it does not exist.
+ */
 async function lockAccountOf(tx: Tx, email: string): Promise<Owner & { readonly status: string }> {
   await tx
     .insertInto('accounts')
@@ -180,7 +189,10 @@ async function lockAccountOf(tx: Tx, email: string): Promise<Owner & { readonly 
     .executeTakeFirstOrThrow();
 }
 
-/** Locks the account that an unexpired token activates. Resolves with its registration. */
+/**
+ * Locks the row of the account that an unexpired token activates. Resolves with the registration,
+ * or undefined if the token activates no account.
+ */
 function lockRegistration(tx: Tx, token: string, now: Date) {
   takesLock(tx, 'account');
   return tx

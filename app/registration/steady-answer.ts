@@ -4,7 +4,7 @@ const stepMs = 50;
 
 /**
  * Runs `work` and settles only at a multiple of 50 ms after the call, so that the timing of a
- * response does not reveal what was found.
+ * response does not reveal what `work` found.
  */
 export async function steadily<T>(work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();

@@ -11,26 +11,35 @@ import type { Restoration } from './restoration.ts';
 import { StartRefused } from './start-refused.ts';
 import { within } from '../async/within.ts';
 
-/** How long a start waits for a response, and for a backend that is away but may be starting. */
+/**
+ * Milliseconds for which a start waits for the result of the first check (`answer`), and then for
+ * an unavailable backend that may be starting (`away`).
+ */
 const patienceMs = { answer: 10_000, away: 1_000 };
 const pauseMs = { first: 100, last: 5_000 };
 
-/** The result of an admitted start. */
+/** The result of the check that admitted a start. */
 export interface Admitted {
   /** The ids of the vault's own high-water marks in the object store, newest first. */
   readonly markIds: readonly string[];
-  /** The losses, if an operator accepted them. */
+  /** The losses that an operator accepted; undefined if nothing was lost. */
   readonly restoration: Restoration | undefined;
 }
 
 /**
- * Admits a start once database, token and object store are known to belong together. Before,
- * nothing is signed, and no garbage is collected.
+ * Admits a start of the vault after a check has shown that database, HSM token and object store are
+ * not backups of different moments. Until the admission, nothing is signed and no garbage is
+ * collected.
  */
 export interface Admission {
-  /** Undefined while one of the three is away. */
+  /**
+   * Undefined until the start is admitted, in particular while the database, the signer or the
+   * object store is unavailable.
+   */
   readonly admitted: Admitted | undefined;
-  /** Throws unless admitted: StorageError, SignerUnavailable or database_unavailable. */
+  /**
+   * Throws StorageError, SignerUnavailable or database_unavailable unless the start is admitted.
+   */
   assertAdmitted(): void;
   /** Resolves if this start is refused after `startAdmission` has returned. */
   readonly refused: Promise<StartRefused>;
@@ -49,8 +58,9 @@ interface AdmissionOptions {
 }
 
 /**
- * Starts to check the high-water marks, with retries while something is away. Throws StartRefused
- * if that is known at once.
+ * Starts to check the high-water marks, and retries while the database, the signer or the object
+ * store is unavailable. Throws StartRefused if a check within the first seconds refuses the start;
+ * a later refusal resolves `refused`.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<Admission> {
   const { acceptMark, log } = options;
@@ -131,7 +141,7 @@ function refuse({ found: { mark }, losses, markId }: Checked, log: Log): StartRe
   const refused = new StartRefused(
     'refused to start, as these are backups of different moments: ' +
       `${losses.join('; ')}.${sealedAt}` +
-      ` Restore a newer backup of what lacks something, or set RESTORE_ACCEPT_MARK=${markId}` +
+      ` Restore a newer backup of each incomplete part, or set RESTORE_ACCEPT_MARK=${markId}` +
       ' to accept the losses (docs/restore.md)',
   );
   log.fatal({ mark: markId, missing: losses }, refused.message);

@@ -9,10 +9,10 @@ import type { MarkObjects } from './high-water-marks/mark-objects.ts';
 import type { MarkRecord } from './high-water-marks/mark-record.ts';
 import { findNewestMark, type FoundMarks } from './high-water-marks/newest-mark.ts';
 
-/** The result of a check, and the facts that it is logged and recorded with. */
+/** The result of the check at start, with the facts that the log and the audit entry state. */
 export interface Checked extends Comparison {
   readonly found: FoundMarks;
-  /** How many entries the database has sealed. */
+  /** The number of sealed entries in the database. */
   readonly sealed: number;
 }
 
@@ -25,9 +25,10 @@ interface CheckOptions {
 }
 
 /**
- * Compares database, token and object store. Since other replicas go on meanwhile, each fact is
- * read before the one that must contain it: the later one can only know more. Throws the error of
- * the one that is away: StorageError, SignerUnavailable or database_unavailable.
+ * Compares database, HSM token and object store. Other replicas may seal entries during the check,
+ * so each fact is read before the fact that must contain it: the fact that is read later can only
+ * contain more. Throws StorageError, SignerUnavailable or database_unavailable if a backend is
+ * unavailable.
  */
 export async function checkMarks(options: CheckOptions): Promise<Checked> {
   const { db, signer, objects, record, clock } = options;
@@ -56,7 +57,10 @@ async function loadKeys(db: Database): Promise<RegisteredKey[]> {
   return rows.map((row) => toRegisteredKey(row, undefined));
 }
 
-/** Describes a key of the token that the database, possibly a restored one, does not have. */
+/**
+ * Describes a key that the HSM token holds but that the database, possibly restored from a backup,
+ * does not contain.
+ */
 function toUnregistered(key: PublicKey, now: Date): RegisteredKey {
   const row = {
     key_id: key.keyId,

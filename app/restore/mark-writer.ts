@@ -15,11 +15,11 @@ import { recordRestoration } from './restoration.ts';
 import { within } from '../async/within.ts';
 
 const pollMs = 1_000;
-/** Minimum time between two high-water marks, whichever replicas write them. */
+/** Minimum seconds between two high-water marks, whichever replicas write them. */
 const spacingSeconds = 5;
-/** How many high-water marks stay in the object store. */
+/** The number of high-water marks that are kept in the object store. */
 const kept = 10;
-/** How long the end of the process waits for its last high-water mark. */
+/** Milliseconds for which a stopping process waits for its last high-water mark. */
 const lastWaitMs = 2_000;
 
 interface MarkWriterOptions {
@@ -35,8 +35,8 @@ interface MarkWriterOptions {
 }
 
 /**
- * Starts to write high-water marks once the start is admitted: one within seconds after something
- * was sealed, in turn with other replicas. Nothing waits for them.
+ * Starts to write high-water marks after the start is admitted. Within seconds after an entry was
+ * sealed, one of the replicas writes a mark. No request waits for a mark.
  */
 export function startMarkWriter(options: MarkWriterOptions) {
   const { db, signer, registry, objects, record, admission, audit, clock, log } = options;
@@ -53,7 +53,10 @@ export function startMarkWriter(options: MarkWriterOptions) {
     return markIds;
   }
 
-  /** Signs a high-water mark; repeats it if the key is no longer active once it has signed. */
+  /**
+   * Signs a high-water mark. Signs again with the active key if the key is no longer active after
+   * it has signed.
+   */
   async function sign(id: string, state: LogState): Promise<AuditProof> {
     for (;;) {
       const { keyId, publicKey } = await registry.active('audit');
@@ -70,7 +73,10 @@ export function startMarkWriter(options: MarkWriterOptions) {
     }
   }
 
-  /** Writes a high-water mark if there is news and it is this process's turn; tells whether. */
+  /**
+   * Writes a high-water mark if entries were sealed since the last mark and no replica wrote a mark
+   * within the last `spacing` seconds. Returns whether it wrote a mark.
+   */
   async function write(spacing: number): Promise<boolean> {
     if (admission.admitted === undefined) return false;
     known ??= await begin(admission.admitted);
@@ -104,8 +110,8 @@ export function startMarkWriter(options: MarkWriterOptions) {
   writing.now();
   return {
     /**
-     * Stops, and writes a last high-water mark if something was sealed since and it can be done
-     * within 2 s.
+     * Stops the writer, and writes a last high-water mark if entries were sealed since the previous
+     * mark. Waits at most 2 s.
      */
     async stop(): Promise<void> {
       await within(

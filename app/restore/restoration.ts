@@ -8,16 +8,19 @@ import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 
 const resourceType = 'vault';
 
-/** A state of the vault that lacks something and was accepted. */
+/** A state of the vault that lacks something and that an operator accepted. */
 export interface Restoration {
-  /** The id of the high-water mark by which the state was accepted. */
+  /** The id of the high-water mark by which the operator accepted the state. */
   readonly markId: string;
   readonly losses: readonly string[];
-  /** How many entries the database had sealed. */
+  /** The number of sealed entries in the database at the start. */
   readonly sealed: number;
 }
 
-/** Begins one epoch and leaves one entry for a restoration, however many processes start on it. */
+/**
+ * Begins a new epoch and appends an audit entry for a restoration. Has no effect if another process
+ * has already recorded this restoration.
+ */
 export async function recordRestoration(
   tx: Tx,
   audit: AuditTrail,
@@ -63,7 +66,9 @@ function restored(
   };
 }
 
-/** Tells whether a restoration was accepted, or a restore reported, in the last `days`. */
+/**
+ * Returns whether an operator accepted a restoration or reported a restore in the last `days` days.
+ */
 export async function wasRestored(tx: Tx, days: number): Promise<boolean> {
   const entry = await tx
     .selectFrom('audit_entries')

@@ -9,7 +9,7 @@ interface Sealing {
 
 /**
  * Wraps the sealer's store and signing so that nothing is claimed or signed until the start is
- * admitted: until then both throw as `assertAdmitted` does.
+ * admitted: until the admission, `claim` and `sign` throw as `assertAdmitted` does.
  */
 export function sealWhenAdmitted(admission: Admission, { store, signing }: Sealing): Sealing {
   return {

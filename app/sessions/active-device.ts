@@ -3,10 +3,13 @@ import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 
-/** How long after a recorded use the next use of a device is not recorded. */
+/** Minimum milliseconds between two recorded uses of a device. */
 const touchEveryMs = 60_000;
 
-/** Loads a device. Throws device_blacklisted if it is revoked, or `unknown` if there is none. */
+/**
+ * Loads an active device. Throws device_blacklisted if the device is revoked, or the error code
+ * `unknown` if the device does not exist.
+ */
 export async function loadActive(
   tx: Tx,
   owner: Owner,
@@ -16,7 +19,10 @@ export async function loadActive(
   return assertActive(await selectDevice(tx, owner, deviceId).executeTakeFirst(), unknown);
 }
 
-/** Loads a device as `loadActive` does, and locks it: nobody revokes it until `tx` ends. */
+/**
+ * Loads a device as `loadActive` does, and locks the device's row for the rest of `tx`, so that the
+ * device is not revoked meanwhile.
+ */
 export async function lockActive(
   tx: Tx,
   owner: Owner,
@@ -28,7 +34,10 @@ export async function lockActive(
   return assertActive(await query.executeTakeFirst(), unknown);
 }
 
-/** Records the use of a device, at most once a minute. Resolves with the last recorded use. */
+/**
+ * Records the use of a device, at most once a minute. Resolves with the time of the last recorded
+ * use.
+ */
 export async function touch(tx: Tx, owner: Owner, device: Device, now: Date): Promise<Date> {
   const { lastUsedAt } = device;
   if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < touchEveryMs) return lastUsedAt;
@@ -49,7 +58,10 @@ interface Device {
   readonly revokedAt: Date | null;
 }
 
-/** Throws device_blacklisted if it is revoked, or `unknown` if there is none. */
+/**
+ * Returns an active device. Throws device_blacklisted if the device is revoked, or the error code
+ * `unknown` if the device is undefined.
+ */
 export function assertActive<D extends Device>(
   device: D | undefined,
   unknown: ErrorCode = 'device_unknown',
@@ -75,8 +87,8 @@ export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: stri
 }
 
 /**
- * Locks the active devices of a user, so that none is revoked or changed until the transaction
- * ends. Resolves with their ids.
+ * Locks the rows of a user's active devices for the rest of `tx`, so that no active device is
+ * revoked or changed meanwhile. Resolves with the device ids.
  */
 export async function lockActiveDevices(tx: Tx, { userId, tenantId }: Owner): Promise<string[]> {
   takesLock(tx, 'device');

@@ -29,7 +29,10 @@ export function createAuthenticate(options: AuthenticateOptions) {
   };
 }
 
-/** Reads a token's issuer before its signature is verified, only to choose the key for that. */
+/**
+ * Reads the issuer that a token names before the token's signature is verified. Use it only to
+ * choose the key that verifies the signature.
+ */
 function unverifiedIssuer(token: string): string | undefined {
   try {
     return decodeJwt(token).iss;

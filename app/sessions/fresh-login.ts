@@ -5,8 +5,8 @@ import { reauthTokenSeconds } from '../tokens/token-rules.ts';
 
 /**
  * Throws reauth_required unless the caller's login session began within the time for which a
- * reauthentication is fresh: such a login proves as much. Refreshes do not count. For callers with
- * a token of the vault itself.
+ * reauthentication is fresh: a login within this time proves as much as a reauthentication. A
+ * refresh of tokens does not count as a login. The caller must have a token of the vault itself.
  */
 export async function assertFreshLogin(
   tx: Tx,

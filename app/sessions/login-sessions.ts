@@ -27,13 +27,13 @@ interface NewSession {
 
 interface ListPage {
   readonly limit: number;
-  /** The last id of the page before. */
+  /** The last session id on the previous page. */
   readonly cursor?: string | undefined;
 }
 
 interface SessionsPage {
   readonly sessions: View[];
-  /** Where the next page begins; undefined after the last page. */
+  /** The last session id on this page; undefined if no further page exists. */
   readonly cursor: string | undefined;
 }
 
@@ -46,13 +46,13 @@ interface LoginSessionsOptions {
 
 export type LoginSessions = ReturnType<typeof createLoginSessions>;
 
-/** Creates the service of login sessions: an access token names its session as `sid`. */
+/** Creates the service that opens, lists and ends login sessions, the `sid` of access tokens. */
 export function createLoginSessions({ db, act, revocations, clock }: LoginSessionsOptions) {
   return {
     /**
-     * Opens a session, whatever the state of the audit backlog. Resolves with its first refresh
-     * token, or undefined for a recovery login. Throws invalid_proof if the account was closed or
-     * got other credentials, rights or another tenant since the proof, and device_unknown or
+     * Opens a login session, even while the audit backlog is full. Resolves with its first refresh
+     * token, or undefined for a recovery login. Throws invalid_proof if the account was closed, or
+     * its credentials, rights or tenant changed after the proof, and device_unknown or
      * device_blacklisted.
      */
     open: (
@@ -65,7 +65,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
         evenWithFullBacklog: true,
       }),
 
-    /** Lists the caller's sessions that have not ended, newest first. */
+    /** Lists the caller's login sessions that have not ended, newest first. */
     list: ({ caller }: ServiceRequest, { limit, cursor }: ListPage): Promise<SessionsPage> =>
       db.asUser(caller, async (tx) => {
         let query = tx
@@ -82,7 +82,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
       }),
 
     /**
-     * Ends a session of the caller, whatever the state of the audit backlog. Idempotent. Throws
+     * Ends a login session of the caller, even while the audit backlog is full. Idempotent. Throws
      * not_found.
      */
     end: (request: ServiceRequest, sessionId: string): Promise<void> =>
@@ -158,8 +158,8 @@ function recoveryTokenExpiry(now: Date): Date {
 }
 
 /**
- * Ends the open login sessions of a user, except `keep`; every process refuses their tokens within
- * 5 s. Resolves with the number of ended sessions.
+ * Ends the open login sessions of a user, except the session `keep`. Every process refuses their
+ * tokens within 5 s. Resolves with the number of ended sessions.
  */
 export async function endSessions(tx: Tx, userId: string, keep?: string): Promise<number> {
   await lockOpenSessions(tx, userId);
@@ -182,8 +182,8 @@ export async function endSessionsOfDevice(
 }
 
 /**
- * Ends the open sessions of a user's recovery logins, as `endSessions` does. They are the sessions
- * that never got a refresh token.
+ * Ends the open sessions of a user's recovery logins, as `endSessions` does. Recovery logins are
+ * recognised by sessions that never got a refresh token.
  */
 export async function endRecoverySessions(tx: Tx, userId: string): Promise<number> {
   await lockOpenSessions(tx, userId);
@@ -225,13 +225,15 @@ function endOpenSessions(tx: Tx, userId: string) {
     .where('expires_at', '>', sql<Date>`now()`);
 }
 
-/** How long expired sessions are kept, so that the reuse of their refresh tokens is detected. */
+/**
+ * Milliseconds for which expired sessions are kept, so that the reuse of their refresh tokens is
+ * detected.
+ */
 const keptMs = 30 * 86_400_000;
 
 /**
- * Removes the sessions that expired long ago, and the refresh tokens of other sessions that did.
- * From then on the reuse of such a token is only refused, no longer detected. Resolves with the
- * number of sessions.
+ * Removes login sessions and refresh tokens that expired over 30 days ago. The reuse of a removed
+ * token is still refused, but no longer detected. Resolves with the number of removed sessions.
  */
 export async function removeExpired(tx: Tx, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keptMs);
@@ -253,7 +255,9 @@ export async function countExpired(tx: Tx, now: Date): Promise<number> {
   return count;
 }
 
-/** Locks a login session. Throws invalid_token if another change ended it since it was let in. */
+/**
+ * Locks a login session. Throws invalid_token if the session was revoked after the request began.
+ */
 export async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
   takesLock(tx, 'login session');
   const session = await tx
@@ -265,7 +269,7 @@ export async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
   if (session !== undefined && session.revoked_at !== null) throw new AppError('invalid_token');
 }
 
-/** Whether a user is logged in, or was until `seconds` ago. */
+/** Returns whether a user is logged in, or had a session revoked in the last `seconds` seconds. */
 export async function wasLoggedIn(tx: Tx, userId: string, seconds: number): Promise<boolean> {
   const session = await tx
     .selectFrom('login_sessions')

@@ -25,18 +25,19 @@ interface OpenSession extends Owner {
 
 const refused = { answer: undefined, events: [] } as const;
 
-/** A refresh works whatever the state of the audit backlog. */
+/** A refresh works even while the audit backlog is full. */
 const always = { evenWithFullBacklog: true } as const;
 
 export type TokenRefresh = ReturnType<typeof createTokenRefresh>;
 
-/** Creates the service that rotates refresh tokens: each is used once. */
+/** Creates the service that rotates refresh tokens: each refresh token can be used only once. */
 export function createTokenRefresh(options: TokenRefreshOptions) {
   const { accounts, tokens, revocations, act, clock } = options;
 
   /**
-   * Locks the login session that a refresh token may refresh. Resolves with undefined if there is
-   * none. A token that was used before ends its session.
+   * Locks the login session that a refresh token may refresh, and resolves with the session.
+   * Resolves with undefined if the token must be refused. If the token was used before, also
+   * revokes its session.
    */
   async function lockSession(tx: Tx, tokenHash: string): Promise<Acted<OpenSession | undefined>> {
     const session = await lockSessionOf(tx, tokenHash);
@@ -80,9 +81,10 @@ export function createTokenRefresh(options: TokenRefreshOptions) {
 
   return {
     /**
-     * Returns a new pair of tokens with the account's present rights. A token that was used before
-     * ends its session: either its user or a thief has sent it twice. Throws invalid_refresh_token
-     * for any token that is not good, and SignerUnavailable, which leaves the token usable.
+     * Returns a new pair of tokens with the account's present rights. If the refresh token was used
+     * before, ends its session, since the token may have been stolen. Throws invalid_refresh_token
+     * if the token is unknown, expired or already used, or its session or account is no longer
+     * active. Throws SignerUnavailable if the HSM is unavailable; the token then remains usable.
      */
     async refresh(request: ServiceRequest<undefined>, refreshToken: string): Promise<TokenPair> {
       const tokenHash = hashRefreshToken(refreshToken);
@@ -90,7 +92,7 @@ export function createTokenRefresh(options: TokenRefreshOptions) {
         await act.asService(request, (tx) => lockSession(tx, tokenHash), always),
       );
       const account = orRefuse(await accounts.findActiveById(session.userId));
-      // A session stays in its tenant: a user who moves to another tenant logs in again.
+      // A session stays in its tenant: a user who moves to another tenant must log in again.
       if (account.tenantId !== session.tenantId) throw new AppError('invalid_refresh_token');
       const accessToken = await tokens.issue({ ...account, sessionId: session.id });
       const next = orRefuse(await act.asService(request, (tx) => rotate(tx, tokenHash), always));
@@ -110,7 +112,10 @@ function reused({ id, userId, tenantId }: OpenSession) {
   } as const;
 }
 
-/** Locks the session of a refresh token, before its tokens, as the removal of both does. */
+/**
+ * Locks the login session of a refresh token before any of the session's tokens. The removal of
+ * sessions uses the same order, so that the two cannot deadlock.
+ */
 function lockSessionOf(tx: Tx, tokenHash: string) {
   takesLock(tx, 'login session');
   return tx

@@ -3,7 +3,10 @@ import type { Tx } from '../db/database.ts';
 
 const lifetimeMs = 30 * 86_400_000;
 
-/** Returns when a refresh token issued now expires, and its session unless it is refreshed. */
+/**
+ * Returns the time when a refresh token that is issued at `now` expires. Its login session expires
+ * at the same time unless the session is refreshed.
+ */
 export function refreshTokenExpiry(now: Date): Date {
   return new Date(now.getTime() + lifetimeMs);
 }

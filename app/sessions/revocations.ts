@@ -6,12 +6,15 @@ import type { Log } from '../telemetry/log.ts';
 
 /** The revoked login sessions, whose access tokens must be refused before they expire. */
 export interface Revocations {
-  /** Ends a session in `tx`: in this process at the commit, in every other process within 5 s. */
+  /**
+   * Revokes a login session in `tx`. This process refuses the session from the commit on, and every
+   * other process within 5 s.
+   */
   revoke(tx: Tx, sessionId: string): Promise<void>;
   /**
-   * Resolves with whether a session is revoked; false for undefined, since tokens of other issuers
-   * may name no session. Throws database_unavailable if the last successful poll is older than 5 s
-   * and another one fails.
+   * Resolves with whether a session is revoked. Resolves with false if `sessionId` is undefined,
+   * since tokens of other issuers may name no session. Throws database_unavailable if the last
+   * successful poll is older than 5 s and a new poll fails.
    */
   isRevoked(sessionId: string | undefined): Promise<boolean>;
   /** Stops polling, and waits for the poll in progress. */
@@ -20,7 +23,10 @@ export interface Revocations {
 
 const pollEveryMs = 2_000;
 const staleAfterMs = 5_000;
-/** Timeout of a poll: shorter than `staleAfterMs`, so that its result is not stale yet. */
+/**
+ * Timeout of a poll in milliseconds: shorter than `staleAfterMs`, so that its result is not stale
+ * yet.
+ */
 const pollTimeoutMs = 4_000;
 
 interface RevocationsOptions {
@@ -41,7 +47,8 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
   async function poll(): Promise<void> {
     const startedAt = performance.now();
     const ids = await withinTimeout(findRevoked(db));
-    // The poll cannot have found revocations that this process committed after it began.
+    // Keep the revocations that this process committed after the poll began, since the poll may
+    // have missed them.
     const since = [...revoked].filter(([, at]) => at >= startedAt);
     revoked = new Map([...ids.map((id) => [id, startedAt] as const), ...since]);
     knownAt = startedAt;
@@ -72,7 +79,8 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
     },
     async isRevoked(sessionId) {
       if (sessionId === undefined) return false;
-      // A poll that was in progress while the process was paused has a stale result.
+      // Check again after a poll: if the process was paused during the poll, its result is already
+      // stale.
       while (performance.now() - knownAt > staleAfterMs) {
         try {
           await pollOnce();
@@ -102,7 +110,10 @@ async function findRevoked(db: Database): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Rejects with database_unavailable at the timeout, so that a hung connection delays no poll. */
+/**
+ * Settles as `result` does, or rejects with database_unavailable at the timeout, so that a hung
+ * connection does not block later polls.
+ */
 async function withinTimeout<T>(result: Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
   const timer = setTimeout(() => limit.reject(new AppError('database_unavailable')), pollTimeoutMs);

@@ -7,7 +7,10 @@ import { RefreshRequest, SessionId, SessionList, SessionPage, TokenPair } from '
 import type { TokenRefresh } from './refresh-rotation.ts';
 
 const tag = 'Sessions';
-/** Accounts have this role; a token for one purpose, as that of a recovery login, has none. */
+/**
+ * Requires the role `user`, which accounts have. A token for a single purpose, such as the token of
+ * a recovery login, has no role.
+ */
 const mayManageSessions = { roles: ['user'] } as const;
 
 interface SessionServices {
@@ -48,7 +51,8 @@ export const sessionRoutes = [
     errors: ['not_found'],
     audit: { actions: ['auth.session_revoked'] },
     handler: async ({ loginSessions }, { request }) => {
-      // Other issuers choose the names of their sessions, and end them themselves.
+      // A session of another issuer may have an id that is no UUID; only its issuer can end the
+      // session.
       const sessionId = Uuid.safeParse(request.caller.sessionId);
       if (!sessionId.success) throw new AppError('not_found');
       await loginSessions.end(request, sessionId.data);

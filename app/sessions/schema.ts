@@ -8,7 +8,10 @@ export const TokenPair = z.strictObject({
   refreshToken: z.string(),
 });
 
-/** A refresh token; one of sensible length is refused with one error, whatever is wrong with it. */
+/**
+ * A request with a refresh token. A token of at most 256 characters is refused with one error code,
+ * whatever is wrong with the token.
+ */
 export const RefreshRequest = z.strictObject({ refreshToken: z.string().max(256) });
 
 export const SessionId = z.strictObject({ id: Uuid });

@@ -17,15 +17,18 @@ export function createSessionBinding({ issuer }: { readonly issuer: string }) {
   const select = (tx: Tx, caller: Caller): AliasableExpression<string | null> =>
     isForeign(caller) ? selectForeign(tx, caller) : selectOwn(tx, caller);
   return {
-    /** Returns whether the caller's session is another issuer's. */
+    /** Returns whether the caller's session belongs to another issuer. */
     isForeign,
 
-    /** Selects the device of the caller's session as part of another query; null if unbound. */
+    /**
+     * Returns an SQL expression, for use in another query, for the id of the device to which the
+     * caller's session is bound; null if the session is unbound.
+     */
     select,
 
     /**
-     * Finds the device of the caller's session; undefined if the session is unbound, or if the
-     * token names no session.
+     * Finds the id of the device to which the caller's session is bound. Resolves with undefined if
+     * the session is unbound, or if the token names no session.
      */
     async find(tx: Tx, caller: Caller): Promise<string | undefined> {
       const query = tx.selectNoFrom(select(tx, caller).as('deviceId'));
@@ -34,8 +37,9 @@ export function createSessionBinding({ issuer }: { readonly issuer: string }) {
     },
 
     /**
-     * Binds the caller's session to a device, unless it is bound already or the token names no
-     * session. Throws invalid_token if the session ended after the request was let in.
+     * Binds the caller's session to a device, unless the session is already bound or the token
+     * names no session. Throws invalid_token if a session of the vault was revoked after the
+     * request was authenticated.
      */
     bind: (tx: Tx, caller: Caller, deviceId: string): Promise<void> =>
       isForeign(caller) ? bindForeign(tx, caller, deviceId) : bindOwn(tx, caller, deviceId),

@@ -1,6 +1,6 @@
 import { accessTokenSeconds } from '../tokens/token-rules.ts';
 
-/** An access token and the refresh token that gets the next pair. */
+/** An access token, and the refresh token that can be exchanged for the next pair. */
 export interface TokenPair {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';

@@ -5,9 +5,10 @@ import { stringify } from 'uuid';
 const suite = 'Probatio-V01-CS01-with-curve25519_XMD:SHA-512_ELL2_RO_';
 
 /**
- * Returns the decoy public key (base64) of an e-mail address that has no sharing key. It is stable
- * as long as the key in the HSM is, and nobody knows its private key. Each tenant has its own
- * decoys, as it has its own users: that another tenant has another key reveals nothing.
+ * Returns the decoy public key (base64) for an e-mail address that has no sharing key. The decoy
+ * stays the same as long as `key`, which the HSM determines, stays the same, and nobody knows the
+ * decoy's private key. Each tenant has its own decoys, because each tenant has its own users: a
+ * different key in another tenant therefore reveals nothing.
  */
 export function decoyPublicKey(key: Buffer, tenantId: string, email: string): string {
   return hashToCurve25519(mac(key, 'sharing-decoy-v1', [tenantId, email]), suite).toString(
@@ -16,8 +17,8 @@ export function decoyPublicKey(key: Buffer, tenantId: string, email: string): st
 }
 
 /**
- * Returns a sharer's id of an e-mail address: a UUIDv8 (RFC 9562 §5.8) from which nobody else can
- * tell the e-mail address.
+ * Returns the recipient id by which one sharer refers to an e-mail address: a UUIDv8 (RFC 9562
+ * §5.8) from which nobody without `key` can find out the e-mail address.
  */
 export function recipientIdOf(key: Buffer, sharerId: string, email: string): string {
   const bytes = mac(key, 'sharing-recipient-v1', [sharerId, email]).subarray(0, 16);
@@ -28,8 +29,9 @@ export function recipientIdOf(key: Buffer, sharerId: string, email: string): str
 
 /**
  * Hashes a message to a point of the prime-order subgroup with curve25519_XMD:SHA-512_ELL2_RO_ of
- * RFC 9380 under the tag `dst`. Returns its u-coordinate, 32 bytes little-endian. The suite of
- * edwards25519 gives the same point under the same tag, in other coordinates (RFC 9380 §6.8.2).
+ * RFC 9380 under the tag `dst`. Returns its u-coordinate, 32 bytes little-endian. The edwards25519
+ * suite, which the code uses, gives the same point under the same tag in Edwards coordinates (RFC
+ * 9380 §6.8.2).
  */
 export function hashToCurve25519(message: Uint8Array, dst: string): Buffer {
   const point = ed25519_hasher.hashToCurve(message, { DST: dst });

@@ -23,7 +23,10 @@ export type SharingKeys = ReturnType<typeof createSharingKeys>;
 
 /** Creates the service that stores the key pairs with which users receive shares. */
 export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
-  /** Resolves with undefined if a concurrent request has stored a key pair. */
+  /**
+   * Inserts a user's first key pair. Resolves with undefined if a concurrent request stored a key
+   * pair first.
+   */
   function insert(tx: Tx, { userId, tenantId }: Caller, change: Change) {
     const now = clock();
     return tx
@@ -70,9 +73,9 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
 
   return {
     /**
-     * Stores the first key pair of a user, or replaces the one whose version `ifMatch` names. To
-     * read documents that were shared under an earlier public key, clients need its private key.
-     * Throws precondition_required or precondition_failed.
+     * Stores the caller's first key pair, or replaces the present key pair if its version matches
+     * `ifMatch`. To read documents that were shared under an earlier public key, clients need the
+     * matching earlier private key. Throws precondition_required or precondition_failed.
      */
     put: (request: ServiceRequest, change: Change, ifMatch: IfMatch | undefined): Promise<View> =>
       act(request, async (tx) => {

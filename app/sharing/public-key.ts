@@ -3,8 +3,8 @@ import { createHash, createPublicKey, diffieHellman, generateKeyPairSync } from 
 const { privateKey: anyKey } = generateKeyPairSync('x25519');
 
 /**
- * Returns whether base64 is a public key of X25519: 32 bytes, and not a point of small order, with
- * which everyone would agree on the same secret (RFC 7748 §6.1).
+ * Returns whether a base64 text is an acceptable X25519 public key: 32 bytes, and not a point of
+ * small order, which would give every sender the same shared secret (RFC 7748 §6.1).
  */
 export function isPublicKey(base64: string): boolean {
   const x = Buffer.from(base64, 'base64').toString('base64url');

@@ -5,13 +5,16 @@ import type { Caller } from '../http/requests/caller.ts';
 import { cutPage } from '../http/responses/page.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
 
-/** A page of shares. `cursor` is the id of its last share, or undefined for the last page. */
+/**
+ * A page of documents shared with the caller. `cursor` is the id of the last share on this page, or
+ * undefined if no further page exists.
+ */
 export interface ReceivedPage {
   readonly documents: z.input<typeof SharedDocument>[];
   readonly cursor: string | undefined;
 }
 
-/** Lists the documents that others share with the caller, newest share first. */
+/** Lists the documents that other users share with the caller, newest share first. */
 export async function listReceived(
   tx: Tx,
   caller: Caller,
@@ -50,7 +53,7 @@ export async function listReceived(
   };
 }
 
-/** Selects the shares that name the caller, with the current versions of their documents. */
+/** Selects the shares whose recipient is the caller, with the current versions of the documents. */
 function selectReceived(tx: Tx, caller: Caller) {
   return (
     tx

@@ -7,9 +7,12 @@ import type { RateLimits } from '../limits/rate-limits.ts';
 import { decoyPublicKey, recipientIdOf } from './decoy-key.ts';
 
 interface Recipient {
-  /** The id of the e-mail address for this sharer, in shares and entries. */
+  /** The id that stands for the e-mail address in this sharer's shares and audit entries. */
   readonly recipientId: string;
-  /** Base64; a decoy where nobody of the tenant has the e-mail address and a sharing key. */
+  /**
+   * The public key in base64; a decoy if no user of the tenant has this e-mail address and a
+   * sharing key.
+   */
   readonly publicKey: string;
 }
 
@@ -26,7 +29,10 @@ export type Recipients = ReturnType<typeof createRecipients>;
  * e-mail address has an account.
  */
 export function createRecipients({ db, keys, limits }: RecipientsOptions) {
-  /** Finds an account with the service login: users cannot see the rows of others. */
+  /**
+   * Finds the active account with an e-mail address in the caller's tenant. Uses the service login,
+   * since users cannot see other users' rows.
+   */
   const findAccount = ({ tenantId }: Caller, email: string) =>
     db.asService((tx) =>
       tx
@@ -45,14 +51,16 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions) {
 
   return {
     /**
-     * Returns a recipient's id and public key; from now on the id stands for the present owner of
-     * the e-mail address. Does the same work for every e-mail address. Throws validation_failed for
-     * the caller's own, rate_limited or signer_unavailable.
+     * Returns the recipient id and public key for an e-mail address, and records that the id stands
+     * for the account that has the e-mail address now. Does the same work for every e-mail address.
+     * Throws validation_failed for the caller's own e-mail address, rate_limited or
+     * signer_unavailable.
      */
     async find({ caller }: ServiceRequest, email: string): Promise<Recipient> {
       const key = keys.get('decoy');
       await limits.consume('share-key-user', caller.userId);
-      // Computed for every e-mail address: otherwise the timing would reveal the registered ones.
+      // Compute the decoy for every e-mail address: otherwise the timing would reveal which e-mail
+      // addresses are registered.
       const decoy = decoyPublicKey(key, caller.tenantId, email);
       const recipientId = recipientIdOf(key, caller.userId, email);
       const account = await findAccount(caller, email);
@@ -65,7 +73,7 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions) {
   };
 }
 
-/** Stores which account a recipient's id stands for; null for none. */
+/** Stores which account a recipient id stands for; null if it stands for no account. */
 async function storeRecipient(
   tx: Tx,
   { userId, tenantId }: Caller,

@@ -2,19 +2,21 @@ import { sql } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 
-/** Counts of what was removed. */
+/** The numbers of shares that were removed or lost their recipient, and of removed sharing keys. */
 export interface RemovedSharing {
   readonly shares: number;
   readonly sharingKeys: number;
 }
 
 /**
- * Removes every share that an owner gave, with the recipients and the sharing key, in a transaction
- * of the service login. Shares that the owner received are kept without a recipient: their givers
- * must not learn from a missing share that somebody had the e-mail address.
+ * Removes every share that an owner gave, the recipient ids of or for the owner, and the owner's
+ * sharing key. `tx` must be a transaction of the service login. Keeps the shares that the owner
+ * received, but clears their recipient: a missing share would reveal to its giver that somebody had
+ * the e-mail address.
  */
 export async function removeSharing(tx: Tx, { userId }: Owner): Promise<RemovedSharing> {
-  // Locks in the order of ids: two users who share with each other may leave at the same time.
+  // Locks in id order, so that two users who share with each other and close their accounts at the
+  // same time cannot deadlock.
   takesLock(tx, 'document');
   await sql`
     select id from documents where user_id = ${userId}::uuid order by id for update`.execute(tx);

@@ -10,12 +10,12 @@ import { Permissions, type ShareView } from './schema.ts';
 export type ShareRow = Selectable<Schema['document_shares']>;
 
 /**
- * Locks a document of the caller until the transaction ends, so that it is not deleted meanwhile.
- * Throws not_found.
+ * Locks the row of a document of the caller for the rest of `tx`, so that the document is not
+ * deleted meanwhile. Throws not_found.
  */
 export async function holdDocument(tx: Tx, id: string): Promise<void> {
   takesLock(tx, 'document');
-  // Recipients of a shared document can see its row but not lock it.
+  // Recipients of a shared document can see the document's row but not lock it: they get not_found.
   const held = await tx
     .selectFrom('documents')
     .select('id')
@@ -25,7 +25,10 @@ export async function holdDocument(tx: Tx, id: string): Promise<void> {
   if (held === undefined) throw new AppError('not_found');
 }
 
-/** Returns the account that a recipient's id stands for, or null where there is none. */
+/**
+ * Returns the id of the account that a recipient id stands for, or null if it stands for no
+ * account.
+ */
 export async function findRecipient(tx: Tx, recipientId: string): Promise<string | null> {
   const recipient = await tx
     .selectFrom('share_recipients')
@@ -35,7 +38,10 @@ export async function findRecipient(tx: Tx, recipientId: string): Promise<string
   return recipient?.recipient_user_id ?? null;
 }
 
-/** Inserts a share, or replaces one that has ended. Throws share_exists while one is in force. */
+/**
+ * Inserts a share, or replaces the expired share of the same document with the same recipient.
+ * Throws share_exists if that share has not expired.
+ */
 export async function insertShare(tx: Tx, row: ShareRow): Promise<void> {
   const inserted = await tx
     .insertInto('document_shares')

@@ -6,7 +6,7 @@ import { AppError } from '../errors/app-error.ts';
 import { cutPage } from '../http/responses/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { Act, Acted } from '../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import { listReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';
@@ -37,25 +37,29 @@ interface SharingOptions {
 export type Sharing = ReturnType<typeof createSharing>;
 
 /**
- * Creates the service with which owners share documents. Row-level security makes the documents
- * visible to their recipients.
+ * Creates the service with which owners share documents. Row-level security makes a shared document
+ * visible to its recipients.
  */
 export function createSharing({ db, act, recipients, clock }: SharingOptions) {
-  /** Returns the recipient's id, which the input states directly or by an e-mail address. */
+  /**
+   * Returns the recipient id of a new share, which the input contains or which is looked up by the
+   * e-mail address in the input. Throws validation_failed unless the input has exactly one of the
+   * two.
+   */
   async function identify(request: ServiceRequest, input: NewShare): Promise<string> {
     const { recipientEmail, recipientId } = input;
     if (recipientId !== undefined && recipientEmail === undefined) return recipientId;
     if (recipientEmail !== undefined && recipientId === undefined) {
       return (await recipients.find(request, recipientEmail)).recipientId;
     }
-    throw invalid('recipientId', 'either this or recipientEmail is required');
+    throw invalid('recipientId', 'exactly one of recipientId and recipientEmail is required');
   }
 
   return {
     /**
-     * Shares a document of the caller with a recipient, who may or may not exist. A share that has
-     * ended is replaced. Throws not_found, share_exists, validation_failed, and the errors of
-     * `Recipients.find`.
+     * Shares a document of the caller with a recipient, who may or may not exist. Replaces an
+     * expired share of the document with the same recipient. Throws not_found, share_exists,
+     * validation_failed, and the errors of `Recipients.find`.
      */
     async share(request: ServiceRequest, documentId: string, input: NewShare): Promise<Share> {
       act.assertWritable();
@@ -65,18 +69,19 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
         throw invalid('expiresAt', 'must be in the future');
       }
       const recipientId = await identify(request, input);
-      return act(request, async (tx) => {
+      const shareDocument = async (tx: Tx) => {
         await holdDocument(tx, documentId);
         const recipient = { id: recipientId, userId: await findRecipient(tx, recipientId) };
         const row = newRow(request.caller, { ...input, documentId, recipient, now });
         await insertShare(tx, row);
         return { answer: toView(row), events: [sharedEvent(row)] };
-      });
+      };
+      return act(request, shareDocument, backlogChecked);
     },
 
     /**
-     * Lists the shares of a document of the caller, newest first, those that have ended too;
-     * `cursor` is undefined after the last page. Throws not_found.
+     * Lists the shares of a document of the caller, newest first, including expired shares. The
+     * returned `cursor` is undefined if no further page exists. Throws not_found.
      */
     list: ({ caller }: ServiceRequest, documentId: string, { limit, cursor }: PageQuery) =>
       db.asUser(caller, async (tx) => {
@@ -85,14 +90,17 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
         return { shares: page.rows.map(toView), cursor: page.cursor };
       }),
 
-    /** Ends a share at once, even while the audit backlog is full. Throws not_found. */
+    /**
+     * Removes a share with immediate effect, even while the audit backlog is full. Throws
+     * not_found.
+     */
     unshare: (
       request: ServiceRequest,
       { id, shareId }: { readonly id: string; readonly shareId: string },
     ): Promise<void> =>
       act(request, (tx) => removeShare(tx, id, shareId), { evenWithFullBacklog: true }),
 
-    /** Lists the documents that others share with the caller, newest share first. */
+    /** Lists the documents that other users share with the caller, newest share first. */
     listReceived: ({ caller }: ServiceRequest, query: PageQuery): Promise<ReceivedPage> =>
       db.asUser(caller, (tx) => listReceived(tx, caller, query)),
   };

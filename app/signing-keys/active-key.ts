@@ -2,8 +2,8 @@ import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 
 /**
- * Tells whether a signing key is active, and keeps it so until the transaction ends: a key is
- * retired before its seals are stored, or after them.
+ * Returns whether a signing key is active. Locks an active key until the transaction ends, so that
+ * the key cannot be retired before the transaction's seals are stored.
  */
 export async function holdActiveKey(tx: Tx, keyId: string): Promise<boolean> {
   takesLock(tx, 'signing keys');

@@ -10,14 +10,14 @@ import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 
 type KeyRow = Selectable<Schema['signing_keys']>;
 
-/** The request by which a key was made. */
+/** The request that created a key. Both members are null if no request did. */
 interface KeyOrigin {
-  /** The name of the internal API key. */
+  /** The name of the internal API key that sent the request. */
   readonly requestedBy: string | null;
   readonly requestId: string | null;
 }
 
-/** A key that a request has just had made. */
+/** A key that a request has just created in the token. */
 export interface MadeKey extends KeyOrigin {
   readonly keyId: string;
 }
@@ -25,14 +25,15 @@ export interface MadeKey extends KeyOrigin {
 /** The origin of a key that a process found in the token. */
 const foundInToken: KeyOrigin = { requestedBy: null, requestId: null };
 
-/** The circumstances of every event of a key, which belongs to no user. */
+/** Actor and owner of every event of a signing key: signing keys belong to no user. */
 export const byKeys = { actor: { type: 'system', id: 'keys' }, owner: nobody } as const;
 
 /**
- * Registers the new keys of the token, each with an entry that the active audit key signs: so its
- * predecessor vouches for a key. For a purpose that has no key yet, the newest becomes active at
- * once; in a new vault the first audit key signs these entries, and nothing can vouch for that key.
- * Throws if the token holds another key than the registry for a purpose and generation.
+ * Registers the keys of the token that are not registered yet. Each gets an audit entry that the
+ * active audit key signs, so that an earlier key vouches for a new one. If a purpose has no
+ * registered key, its newest key becomes active at once; in a new vault the first audit key signs
+ * these entries, and no key vouches for that first key. Throws if the token and the registry hold
+ * different keys for the same purpose and generation.
  */
 export async function registerKeys(
   tx: Tx,
@@ -40,7 +41,7 @@ export async function registerKeys(
   listed: readonly PublicKey[],
   made: MadeKey | undefined,
 ): Promise<void> {
-  // Two processes that found the same key register it one after the other.
+  // With this lock, processes that found the same new key register it one after the other.
   takesLock(tx, 'signing keys');
   await lockName(tx, 'signing_keys');
   const known = await tx
@@ -48,7 +49,8 @@ export async function registerKeys(
     .select(['key_id', 'purpose', 'generation'])
     .execute();
   const knownIds = new Set(known.map(({ key_id: keyId }) => keyId));
-  // The process that made a key whose generation is contested may still withdraw it.
+  // A contested key shares its generation with another key, and may still be destroyed by the
+  // process that created it, so it is not registered yet.
   const missing = listed
     .filter(({ keyId, contested }) => !contested && !knownIds.has(keyId))
     .toSorted((a, b) => a.generation - b.generation);
@@ -82,7 +84,7 @@ function firstState({ purpose, generation }: PublicKey, all: readonly PublicKey[
   return isNewest ? 'ACTIVE' : 'RETIRED';
 }
 
-/** Appends an entry for every key that has none. */
+/** Appends an audit entry for every registered key that has no entry yet. */
 async function recordKeys(tx: Tx, audit: AuditTrail, made: MadeKey | undefined): Promise<void> {
   const keys = await tx
     .selectFrom('signing_keys')

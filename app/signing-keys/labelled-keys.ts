@@ -6,11 +6,11 @@ import { fingerprintOf } from '../proof/registered-key.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { KeyRegistry } from './registry.ts';
 
-/** Keys that the HSM derives, one for each purpose, fetched once and kept in memory. */
+/** Keys that the HSM derives, one for each label, fetched once and kept in memory. */
 export interface LabelledKeys {
   /** Returns the 32-byte key. Throws signer_unavailable before the first fetch succeeded. */
   get(label: MacLabel): Buffer;
-  /** Tells whether every key was fetched. */
+  /** Returns whether every key was fetched. */
   isReady(): boolean;
 }
 
@@ -19,7 +19,7 @@ const labels = MacLabel.options;
 
 interface FetchOptions {
   readonly signer: SignerClient;
-  /** Registers the signer's public keys at the same time. */
+  /** The registry, to which the signer's public keys are added before the first fetch. */
   readonly registry: KeyRegistry;
   readonly log: Log;
   readonly stop: AbortSignal;
@@ -53,7 +53,10 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
   };
 }
 
-/** Returns what an operator compares with the fingerprints that were published. */
+/**
+ * Returns the active signing keys with their fingerprints, which an operator compares with the
+ * published ones.
+ */
 async function describeActive(registry: KeyRegistry) {
   const keys = await registry.list();
   return keys

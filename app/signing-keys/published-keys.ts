@@ -10,8 +10,8 @@ interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId'> {
   /** The audit proof of the entry that records the key; null until that entry is signed. */
   readonly record: AuditProof | null;
   /**
-   * The id of the other key that signed the record; null while there is no record, and where the
-   * key signed its own.
+   * The id of the other key that signed the record. Null until the record is signed, and if the key
+   * signed its own record.
    */
   readonly vouchedBy: string | null;
 }
@@ -35,8 +35,8 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions) {
     if (missing.length === 0) return;
     for (const entry of await db.asService((tx) => findSigned(tx, missing))) {
       const publicKey = keys.find(({ keyId }) => keyId === entry.hsmKeyId)?.publicKey;
-      // Undefined if another process has just registered the key that signed: the next read finds
-      // it.
+      // The public key is undefined if another process has just registered the key that signed the
+      // entry; the next call finds that key.
       if (publicKey !== undefined) records.set(entry.id, { ...entry, publicKey });
     }
   }

@@ -8,8 +8,9 @@ import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { registerKeys, type MadeKey } from './key-registration.ts';
 
 /**
- * Every key that ever signed, so that old proofs verify for ever, with the HSM or without it. While
- * the database does not respond, known keys are returned as they were last read.
+ * All public signing keys that the HSM has or had, so that old audit proofs can be verified for
+ * ever, even without the HSM. While the database does not respond, keys are returned as they were
+ * last read.
  */
 export interface KeyRegistry {
   /** Returns one key; undefined for a key that the vault never had. */
@@ -17,16 +18,16 @@ export interface KeyRegistry {
   /** Lists every key, oldest generation first. */
   list(): Promise<readonly RegisteredKey[]>;
   /**
-   * Returns the key that signs, read at most `staleMs` ago if the database responds. Throws as
-   * `sync` does until the first key is registered. A signature counts only if its key is still
-   * active when the signature is stored.
+   * Returns the active key of a purpose, read at most 2 s ago if the database responds. Until the
+   * purpose has a registered key, calls `sync` and throws its errors. A signature may be stored
+   * only if its key is still active at that time.
    */
   active(purpose: SigningPurpose): Promise<RegisteredKey>;
-  /** Reads the registry again, as after a key was exchanged. */
+  /** Reads the registry again at once, for example after a rotation of keys. */
   refresh(): Promise<void>;
   /**
-   * Registers the signer's new keys; `made` is the one that a request had made. Rejects while the
-   * signer or its token is away.
+   * Registers the keys of the signer that are not registered yet; `made` is the key among them that
+   * a request created. Rejects while the signer or its token is unavailable.
    */
   sync(made?: MadeKey): Promise<void>;
 }
@@ -34,10 +35,11 @@ export interface KeyRegistry {
 const coolDownMs = 1_000;
 const staleMs = 2_000;
 /**
- * A read that takes longer is overtaken by another: its connection may be dead without an error.
+ * Time after which a second read starts beside the first, whose connection may be dead without an
+ * error.
  */
 const overtakeMs = 1_000;
-/** How long a caller that asks for known keys waits for a newer state. */
+/** How long a caller waits for a new read if the keys are known from an earlier read. */
 const patienceMs = 2_000;
 
 interface Reading {
@@ -66,7 +68,7 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
     const rows = await db.asService((tx) =>
       tx.selectFrom('signing_keys').selectAll().orderBy('generation').orderBy('purpose').execute(),
     );
-    // A read that began later has finished before: this one may be older.
+    // Another read, which began later, has finished already, so these rows may be outdated.
     if (turn < newest) return;
     newest = turn;
     keys = new Map(rows.map((row) => [row.key_id, toRegisteredKey(row, keys.get(row.key_id))]));
@@ -88,18 +90,19 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
       reading = undefined;
     });
     const orTooLong = within(patienceMs, done);
-    // Possibly nobody awaits it.
+    // This promise may never be awaited: its rejection must not become an unhandled one.
     orTooLong.catch(() => undefined);
     return { done, orTooLong };
   }
 
   /**
-   * Reads again if the last read is older than `ms`: another replica may have changed the registry,
-   * and requests with unknown key ids must not cost a query each.
+   * Reads the registry again if the last read is older than `ms`, since another replica may have
+   * changed the registry. Requests with unknown key ids thus do not cost a query each. If
+   * `isKnown`, waits for the read for `patienceMs` at most.
    */
   async function loadIfOlderThan(ms: number, isKnown: boolean): Promise<void> {
     const age = clock().getTime() - loadedAt;
-    // Negative if the clock was set back.
+    // The age is negative if the clock was set back.
     if (age >= 0 && age <= ms) return;
     reading ??= read();
     await (isKnown ? reading.orTooLong : reading.done);

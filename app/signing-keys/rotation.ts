@@ -16,8 +16,8 @@ type Request = ServiceRequest<InternalCaller>;
 
 interface Activation {
   /**
-   * States that the active key can sign no more, not even for its successor: that is activated at
-   * once, and only its published fingerprint vouches for it.
+   * States that the active key is lost and cannot sign the record of its successor. The successor
+   * is then activated at once, and only its published fingerprint vouches for it.
    */
   readonly predecessorLost: boolean;
 }
@@ -26,7 +26,10 @@ interface KeyRotationOptions {
   readonly signer: SignerClient;
   readonly act: Act;
   readonly registry: KeyRegistry;
-  /** How long a key is published before it may sign: others keep the old key set that long. */
+  /**
+   * Seconds for which a key is published before it may be activated, since verifiers may use a
+   * cached key set for that long.
+   */
   readonly publishSeconds: number;
 }
 
@@ -42,8 +45,8 @@ interface LockedKeys {
 export type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 /**
- * Creates the service that exchanges a key for the next one: it is made, published, and activated
- * in its predecessor's place.
+ * Creates the service that rotates signing keys: it creates the next key, which is published and
+ * later activated in place of its predecessor.
  */
 export function createKeyRotation(options: KeyRotationOptions) {
   const { signer, act, registry, publishSeconds } = options;
@@ -60,8 +63,8 @@ export function createKeyRotation(options: KeyRotationOptions) {
   }
 
   /**
-   * Throws audit_backlog_full, unless the token lost the key that signs the log: then the backlog
-   * drains only once that key is exchanged.
+   * Throws audit_backlog_full if the audit backlog is full, unless the token lost the active audit
+   * key: then only a rotation of that key lets the backlog drain.
    */
   async function assertWritable(): Promise<void> {
     try {
@@ -75,7 +78,8 @@ export function createKeyRotation(options: KeyRotationOptions) {
   }
 
   /**
-   * Changes a key while the keys of its purpose are locked, so that none of them signs meanwhile.
+   * Runs `work` on a key while all keys of its purpose are locked, so that no seal of these keys is
+   * stored meanwhile.
    */
   async function change(
     request: Request,
@@ -91,7 +95,7 @@ export function createKeyRotation(options: KeyRotationOptions) {
         const active = keys.find(({ state }) => state === 'ACTIVE');
         return { answer: undefined, events: await work(tx, { key, active }) };
       },
-      // Each action checked the backlog itself, with the exception of assertWritable.
+      // The callers of `change` have checked the backlog, some with the exception for a lost key.
       { evenWithFullBacklog: true },
     );
     await registry.refresh();
@@ -99,14 +103,15 @@ export function createKeyRotation(options: KeyRotationOptions) {
 
   return {
     /**
-     * Makes the next generation in the token and registers it. Resolves with its key id. Throws
-     * SignerUnavailable, and audit_backlog_full unless the token lost the key that signs the log.
+     * Creates the next generation of a purpose's key in the token and registers it. Resolves with
+     * its key id. Throws SignerUnavailable, or audit_backlog_full unless the token lost the active
+     * audit key.
      */
     async create({ caller, requestId }: Request, purpose: SigningPurpose): Promise<string> {
       await assertWritable();
-      // Registers what is there already: a key that was made before is not this caller's.
+      // Registers existing keys first, so that they are not recorded as created by this caller.
       await registry.sync();
-      // The token may have lost the newest key; its generation is not given out again.
+      // The token may have lost the newest key, whose generation must not be used again.
       const generations = (await registry.list())
         .filter((key) => key.purpose === purpose)
         .map(({ generation }) => generation);
@@ -116,15 +121,16 @@ export function createKeyRotation(options: KeyRotationOptions) {
     },
 
     /**
-     * Activates a key and retires its predecessor in the same instant; does nothing to the active
-     * key. Throws not_found, key_retired, key_not_in_token, key_not_published, SignerUnavailable,
-     * key_not_lost if the predecessor is said to be lost but is in the token, and
-     * audit_backlog_full unless the token lost the key that signs the log.
+     * Activates a key and retires its predecessor at the same instant. Does nothing if the key is
+     * active. Throws not_found, key_retired, key_not_in_token, key_not_published,
+     * SignerUnavailable, key_not_lost if `predecessorLost` is stated but the token holds the
+     * predecessor, or audit_backlog_full unless the token lost the active audit key.
      */
     async activate(request: Request, keyId: string, activation: Activation): Promise<void> {
       await assertWritable();
       const known = await load(keyId);
-      // Read before the token: a registered key that the token then lacks was lost.
+      // The registry is read before the token, so that a registered key that the token then lacks
+      // is lost, and not just new.
       const registered = new Set((await registry.list()).map((key) => key.keyId));
       const held = await listHeld();
       const isLost = (id: string) => registered.has(id) && !held.has(id);
@@ -140,8 +146,8 @@ export function createKeyRotation(options: KeyRotationOptions) {
     },
 
     /**
-     * Retires a key that signed nothing yet; does nothing to a retired key. Throws not_found,
-     * key_in_use and audit_backlog_full.
+     * Retires a key that was never active. Does nothing if the key is retired already. Throws
+     * not_found, key_in_use or audit_backlog_full.
      */
     async retire(request: Request, keyId: string): Promise<void> {
       act.assertWritable();
@@ -209,7 +215,10 @@ function retired(
   };
 }
 
-/** Throws key_not_published, with the seconds that are left. */
+/**
+ * Throws key_not_published, with the remaining seconds, unless the key was registered
+ * `publishSeconds` ago and its record is signed.
+ */
 async function requirePublished(tx: Tx, keyId: string, publishSeconds: number): Promise<void> {
   const { rows } = await sql<{ readonly left: number; readonly recorded: boolean }>`
     select ceil(${publishSeconds} - extract(epoch from clock_timestamp() - k.registered_at))::int
@@ -224,8 +233,8 @@ async function requirePublished(tx: Tx, keyId: string, publishSeconds: number): 
 }
 
 /**
- * Returns the time of the database's clock, which also dates seals. Call it once the keys are
- * locked. Rounded as it is stored, so that no earlier seal has a later time.
+ * Returns the time of the database's clock, which also dates seals. Call it after the keys were
+ * locked. The time is rounded as in the database, so that no earlier seal has a later time.
  */
 async function readClock(tx: Tx): Promise<Date> {
   const { rows } = await sql<{ readonly at: Date }>`
@@ -251,7 +260,10 @@ async function setRetired(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<
     .execute();
 }
 
-/** Locks the keys of a purpose, so that only one is active at any time. */
+/**
+ * Locks the rows of a purpose's keys until the transaction ends, so that concurrent rotations
+ * cannot activate two keys.
+ */
 async function lockKeys(tx: Tx, purpose: SigningPurpose) {
   takesLock(tx, 'signing keys');
   return tx

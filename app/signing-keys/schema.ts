@@ -9,8 +9,9 @@ export const KeyToChange = z.strictObject({ keyId: KeyId });
 export const ActivationQuery = z.strictObject({
   predecessorLost: Flag.meta({
     description:
-      'Set it if the token lost the active key, which can then vouch for no successor. The key ' +
-      'is activated at once, and only its published fingerprint vouches for it.',
+      '`true` states that the token lost the active key, which cannot vouch for its successor. ' +
+      'The successor is then activated at once, and only its published fingerprint vouches for ' +
+      'it.',
   }),
 });
 
@@ -32,13 +33,13 @@ export const Key = z
     record: Proof.nullable().meta({
       description:
         'The audit proof of the entry that records the key, signed by the audit key that was ' +
-        'active then; null until it is signed.',
+        'active then; null until the entry is signed.',
     }),
     vouchedBy: KeyId.nullable().meta({
       description:
-        'The other key that signed the record. Null until it is signed, and for ever for a first ' +
-        'key and for one whose predecessor was lost: trust those only by a fingerprint published ' +
-        'elsewhere.',
+        'The id of the other key that signed the record. Null until the record is signed, and ' +
+        'for ever if this is a first key or if its predecessor was lost: trust such a key only ' +
+        'by a fingerprint published elsewhere.',
     }),
   })
   .meta({ id: 'SigningKey' });

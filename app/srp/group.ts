@@ -19,7 +19,7 @@ export function toBigInt(bytes: Uint8Array): bigint {
   return bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
-/** Tells whether 1 < value < N − 1: the value is reduced and of neither order one nor two. */
+/** Returns whether 1 < value < N − 1: the value is reduced and of neither order one nor two. */
 export function isGroupElement(value: bigint): boolean {
   return value > 1n && value < prime - 1n;
 }

@@ -61,7 +61,10 @@ export function importExponent(privateKey: Buffer): KeyObject {
   return createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
 }
 
-/** Makes an exponent of a positive big-endian number. Zeroes every copy but the key's own. */
+/**
+ * Converts a positive big-endian number to an exponent. Zeroes every copy of the number except the
+ * one in the returned key.
+ */
 export function exponentKey(exponent: Buffer): KeyObject {
   const number = integer(exponent);
   const octets = tlv(0x04, number);

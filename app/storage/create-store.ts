@@ -20,7 +20,7 @@ export async function createObjectStore(
   options?: FilesystemOptions,
 ): Promise<ObjectStore> {
   if (config.driver === 'filesystem') return createFilesystemStore(config, options);
-  // Amazon's SDK is large, so load it only if it is needed.
+  // Amazon's SDK is large, so it is loaded only if the driver is s3.
   const { createS3Store } = await import('./s3/store.ts');
   return createS3Store(config);
 }

@@ -29,7 +29,10 @@ async function hashObject({ key, version }: HashRequest): Promise<ObjectHash> {
   return { sha3: hash.digest('hex'), size };
 }
 
-/** Converts an error to its code and text: its cause may hold values that cannot be cloned. */
+/**
+ * Converts an error to its code and text, since its cause may contain values that cannot be sent
+ * between threads.
+ */
 function toReply(error: unknown): HashReply {
   const { code, cause } =
     error instanceof StorageError

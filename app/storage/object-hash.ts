@@ -9,7 +9,8 @@ export type ObjectHasher = ReturnType<typeof createObjectHasher>;
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 };
 
 /**
- * Hashes stored objects in threads. Each opens the store itself, so that no bytes cross threads.
+ * Creates the service that hashes stored objects in threads. Each thread opens the store itself, so
+ * that no bytes are sent between threads.
  */
 export function createObjectHasher(
   storeConfig: StoreConfig,
@@ -24,9 +25,9 @@ export function createObjectHasher(
 
   return {
     /**
-     * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` others
-     * are hashed. Throws the errors of ObjectStore.get, and storage_unavailable if the thread dies
-     * or the hasher is closed.
+     * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` other
+     * objects are being hashed. Throws the errors of ObjectStore.get, and storage_unavailable if
+     * the thread dies or the hasher is closed.
      */
     async hash(key: string, version: string): Promise<ObjectHash> {
       const reply = await threads.run({ key, version }).catch((cause: unknown) => {

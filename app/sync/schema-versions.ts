@@ -4,7 +4,7 @@ import type { Route } from '../http/routing/route.ts';
 
 const form = /^([0-9]{1,9})-([0-9]{1,9})$/;
 
-/** Parses `min-max`, the versions of the clients' data format that are accepted, both included. */
+/** Parses `min-max`, the inclusive range of accepted versions of the clients' data format. */
 export const SchemaVersions = z
   .string()
   .regex(form, { error: 'must be two integers as in 1-3', abort: true })
@@ -12,7 +12,7 @@ export const SchemaVersions = z
     const [, min, max] = form.exec(text) ?? [];
     return { min: Number(min), max: Number(max) };
   })
-  .refine(({ min, max }) => min <= max, 'must not end before it begins');
+  .refine(({ min, max }) => min <= max, 'must not have a minimum above its maximum');
 
 export type SchemaVersions = z.output<typeof SchemaVersions>;
 
@@ -27,7 +27,8 @@ interface SchemaVersionServices {
 export function requireSchemaVersion<S>(route: Route<S>): Route<S & SchemaVersionServices> {
   return {
     ...route,
-    // Runs before the body is looked at, which another version may write differently.
+    // Check the version before the body is read, since another version may write the body
+    // differently.
     handle: async (services, raw) => {
       const { min, max } = services.schemaVersions;
       raw.reply.set('X-Schema-Version-Supported', `${min}-${max}`);

@@ -6,7 +6,7 @@ import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { canonicalText } from '../json/canonical-text.ts';
-import type { Act, Acted } from '../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import { leavesOf } from './merge/json-pointer.ts';
 import type { JsonObject } from './merge/json.ts';
@@ -36,7 +36,7 @@ type CreateInput = z.output<typeof CreateObject>;
 type Created = z.output<typeof ObjectView>;
 type Written = z.output<typeof WriteAnswer>;
 type WriteInput = z.output<typeof WriteObject>;
-/** A write with the time that the client may leave out. */
+/** A write whose `changedAt` is set, although clients may leave it out. */
 type Write = WriteInput & Pick<Change, 'changedAt'>;
 type TimedWrite = Write & Pick<WriteRecord, 'recordedAt'>;
 
@@ -49,20 +49,20 @@ interface SynchronizationOptions {
   readonly onChanged: (userId: string) => void;
 }
 
-/** How far the clock of a device may be ahead. */
+/** Milliseconds by which the clock of a device may be ahead of this process's clock. */
 const aheadMs = 5 * 60_000;
 /**
- * How many writes of a user this process performs at once. Concurrent writes wait for each other in
- * Postgres, and each of them occupies a connection of the pool.
+ * The maximum number of a user's writes that this process performs at once. Concurrent writes wait
+ * for each other in Postgres, and each of them occupies a connection of the pool.
  */
 const writesAtOnce = 4;
 
 export type Synchronization = ReturnType<typeof createSynchronization>;
 
 /**
- * Creates the service by which devices write objects. A write is one transaction with the check of
- * its device, its history, its audit entry and its kept response. Both methods throw as DeviceGuard
- * does.
+ * Creates the service by which devices write objects. One transaction contains a write, the check
+ * of its device, its history, its audit entry and its stored response. `create` and `write` also
+ * throw as DeviceGuard does.
  */
 export function createSynchronization(options: SynchronizationOptions) {
   const { act, deviceGuard, clock, rules, onChanged } = options;
@@ -76,14 +76,15 @@ export function createSynchronization(options: SynchronizationOptions) {
   ): Promise<Answer> {
     const { caller } = request;
     act.assertWritable();
-    const writeNow = () =>
-      act(request, async (tx) => {
-        await deviceGuard.hold(tx, { caller, deviceId });
-        return syncRequestId === undefined
-          ? write(tx)
-          : writeOnce(tx, caller, { ...kept, id: syncRequestId }, () => write(tx));
-      });
-    return turns.take(`${caller.userId} ${caller.tenantId}`, writeNow);
+    const writeHeld = async (tx: Tx) => {
+      await deviceGuard.hold(tx, { caller, deviceId });
+      return syncRequestId === undefined
+        ? write(tx)
+        : writeOnce(tx, caller, { ...kept, id: syncRequestId }, () => write(tx));
+    };
+    return turns.take(`${caller.userId} ${caller.tenantId}`, () =>
+      act(request, writeHeld, backlogChecked),
+    );
   }
 
   async function apply(
@@ -179,8 +180,8 @@ export function createSynchronization(options: SynchronizationOptions) {
 
   return {
     /**
-     * Makes an object under an id that the client chose. Throws object_exists, also where there is
-     * a tombstone, and the codes of the limits.
+     * Creates an object under an id that the client chose. Throws object_exists if the id belongs
+     * to an object or a tombstone, and as assertStorable and assertSize do.
      */
     async create(
       request: ServiceRequest,
@@ -193,9 +194,10 @@ export function createSynchronization(options: SynchronizationOptions) {
     },
 
     /**
-     * Merges a write with what others wrote since the version on which it is based. A write that
-     * cannot be merged is kept in the history and changes nothing. Throws not_found, and the codes
-     * of the limits.
+     * Merges a write with the changes that were written since its base version. A write that cannot
+     * be merged is stored in the history, changes nothing, and resolves with the conflict. Throws
+     * not_found, validation_failed if `changedAt` is too far ahead, and as assertStorable and
+     * assertSize do.
      */
     async write(
       request: ServiceRequest,

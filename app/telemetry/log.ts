@@ -21,7 +21,10 @@ const secretNames = [
   'secretAccessKey',
 ];
 
-/** Creates a log of JSON objects, one a line, written to standard output unless told otherwise. */
+/**
+ * Creates a log of JSON objects, one per line, which is written to `destination`, by default
+ * standard output.
+ */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
     {

@@ -19,7 +19,7 @@ const Claims = z.object({
   authz: z.object({ roles: z.array(z.string()), scopes: z.array(z.string()) }),
 });
 
-/** How many verified tokens are cached, at about 1 kB each. */
+/** The maximum number of verified tokens in the cache, at about 1 kB each. */
 const maxVerified = 10_000;
 
 /** The user and the rights that an access token is issued for. */

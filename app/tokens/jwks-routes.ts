@@ -17,7 +17,7 @@ interface IssuerServices {
 
 const route = routeFor<IssuerServices>();
 
-/** The documents by which others verify the tokens that the vault issues. */
+/** The routes of the documents by which other services verify the tokens that the vault issues. */
 export const issuerRoutes = [
   route({
     method: 'get',

@@ -5,7 +5,7 @@ import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import { accessTokenSeconds, clockSkewSeconds } from './token-rules.ts';
 
-/** Seconds for which a process may still sign with a key that another has just retired. */
+/** Seconds for which a process may still sign with a key that another process has just retired. */
 const lagSeconds = 10;
 
 /** Seconds after the retirement of a key for which its tokens may still be valid. */
@@ -14,7 +14,10 @@ const lastSeconds = accessTokenSeconds + clockSkewSeconds + lagSeconds;
 /** The properties of a key that decide whether it serves tokens. */
 type Validity = Pick<RegisteredKey, 'purpose' | 'activatedAt' | 'retiredAt'>;
 
-/** Returns whether a key signs tokens or will, or tokens that it signed may still be valid. */
+/**
+ * Returns whether a key signs tokens now or may sign tokens later, or whether tokens that the key
+ * signed may still be valid.
+ */
 export function servesTokens({ purpose, activatedAt, retiredAt }: Validity, now: Date): boolean {
   if (purpose !== 'token') return false;
   if (retiredAt === null) return true;
@@ -37,8 +40,8 @@ export function createOwnKeys({ registry, clock }: OwnKeysOptions) {
   }
 
   /**
-   * Finds the vault's own token key that a JWS header names. Throws invalid_token for any other
-   * key, and jwks_unavailable if the key cannot be looked up.
+   * Finds the vault's own token key that a JWS header names. Throws invalid_token if the header
+   * names no such key, and jwks_unavailable if the key cannot be looked up.
    */
   return async function findOwnKey(header: { readonly kid?: string }): Promise<KeyObject> {
     const key = header.kid === undefined ? undefined : await lookUp(header.kid);

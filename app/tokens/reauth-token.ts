@@ -27,7 +27,10 @@ interface IssuedReauth {
 
 export type ReauthTokens = ReturnType<typeof createReauthTokens>;
 
-/** Creates the service of tokens which show that a caller has just proved who they are. */
+/**
+ * Creates the service that issues and verifies reauthentication tokens, which show that a user has
+ * just proved their identity.
+ */
 export function createReauthTokens(options: ReauthTokensOptions) {
   const { issuer, audience, signer, registry, findOwnKey, clock } = options;
 
@@ -75,8 +78,9 @@ export function createReauthTokens(options: ReauthTokensOptions) {
     issue,
 
     /**
-     * Accepts any unexpired token of the caller's own, in whichever session it was issued. Throws
-     * reauth_required, reauth_expired, reauth_invalid or jwks_unavailable.
+     * Verifies a reauthentication token. Accepts any unexpired token of the caller, whichever login
+     * session it was issued in. Throws reauth_required, reauth_expired, reauth_invalid or
+     * jwks_unavailable.
      */
     verify,
   };

@@ -13,7 +13,10 @@ export const reauthTokenSeconds = 300;
 /** Tolerated difference between the clocks of issuers and of this service, in seconds. */
 export const clockSkewSeconds = 30;
 
-/** Returns the time of the `exp` claim. Throws invalid_token unless it is one. */
+/**
+ * Returns the time of the `exp` claim. Throws invalid_token if the claim is missing or is not a
+ * valid time.
+ */
 export function expiryOf({ exp }: JWTPayload): Date {
   const expiresAt = new Date((exp ?? Number.NaN) * 1000);
   if (Number.isNaN(expiresAt.getTime())) throw new AppError('invalid_token');

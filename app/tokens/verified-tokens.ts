@@ -8,7 +8,7 @@ interface Verified<Claims> {
 /**
  * Creates a cache of the claims of tokens whose signatures were verified: an RSA verification costs
  * more than everything else that admits a request. Tokens are kept as digests only. Callers MUST
- * still check that the token's key serves and that its session lasts.
+ * still check that the token's key still serves tokens and that the token's session is not revoked.
  * @param capacity how many tokens are kept.
  */
 export function createVerifiedTokens<Claims>(capacity: number) {
@@ -20,7 +20,7 @@ export function createVerifiedTokens<Claims>(capacity: number) {
       return entry !== undefined && now < entry.validUntil ? entry.claims : undefined;
     },
 
-    /** Adds a token; the oldest one is evicted beyond the capacity. */
+    /** Adds a verified token. Evicts the oldest token if the cache is over its capacity. */
     add(token: string, claims: Claims, validUntil: Date): void {
       known.set(digestOf(token), { claims, validUntil });
       const [oldest] = known.keys();

@@ -32,7 +32,7 @@ interface Needs {
   readonly log: Log;
 }
 
-/** Creates the services of uploads, for their routes and for other features. */
+/** Creates the services that handle uploads, for the upload routes and for other features. */
 export function createUploadServices(config: UploadsConfig, needs: Needs) {
   const plan = createPlans({ ...config.plans, log: needs.log });
   const hashes = createFileHashes(needs);

@@ -21,23 +21,29 @@ export interface CompletedFile {
 /** The operations on uploads for other features. */
 export interface Uploads {
   /**
-   * Resolves with the caller's completed upload at a path, once its hash is known; with undefined
-   * unless it was completed within the last 24 hours and its bytes are still stored. Rejects with
-   * StorageError.
+   * Resolves with the caller's completed upload at a storage path, after the hash of its file is
+   * known. Resolves with undefined if no upload at the path was completed within the last 24 hours,
+   * or if its bytes are gone or were replaced. Rejects with StorageError.
    */
   findCompleted(caller: Caller, storagePath: string): Promise<CompletedFile | undefined>;
   /**
-   * Locks a completed upload until the transaction ends, so that it stays. Resolves with false if
-   * it has been removed.
+   * Locks an upload's row for the rest of `tx`, so that the upload is not removed meanwhile.
+   * Resolves with false if the upload does not exist any more.
    */
   hold(tx: Tx, storageKey: string): Promise<boolean>;
-  /** Removes the row of an upload whose object is deleted, so that no quota counts it. */
+  /**
+   * Removes the row of an upload whose stored object the caller deletes, so that no quota counts
+   * the upload any more.
+   */
   forget(tx: Tx, storageKey: string): Promise<void>;
-  /** Locks all uploads of an owner: none becomes a document until the transaction ends. */
+  /**
+   * Locks all uploads of an owner for the rest of `tx`, so that no document is created from them
+   * meanwhile.
+   */
   holdAll(tx: Tx, owner: Owner): Promise<void>;
   /**
-   * Removes all uploads of an owner, in any state, with their stored objects, except those at
-   * `keptKeys`. Resolves with the number of removed uploads.
+   * Removes all uploads of an owner, in any state, with their stored objects, except uploads whose
+   * storage key is in `keptKeys`. Resolves with the number of removed uploads.
    */
   discardAll(tx: Tx, owner: Owner, keptKeys: readonly string[]): Promise<number>;
 }

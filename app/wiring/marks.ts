@@ -7,8 +7,8 @@ import type { Log } from '../telemetry/log.ts';
 import type { Backends } from './backends.ts';
 
 /**
- * Checks with the high-water marks that the backends belong together. Closes the backends and
- * throws StartRefused if they do not.
+ * Checks with the high-water marks that the backends belong together. Throws StartRefused if they
+ * do not. Closes the backends after any error.
  */
 export async function openMarks(
   config: Config['restore'],

@@ -64,7 +64,7 @@ export async function startServices(config: Config, log: Log) {
     issuer: config.auth.issuer,
     schemaVersions: config.sync.schemaVersions,
     uploadSettings: config.uploads,
-    /** Marks this process as not ready for traffic, and ends the change feeds. */
+    /** Marks this process as not ready for traffic, and closes the change feeds. */
     beginDrain() {
       operation.beginDrain();
       changeFeeds.drain();

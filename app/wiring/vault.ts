@@ -34,7 +34,10 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
   readonly log: Log;
 }
 
-/** Creates the services for what users store, and the one that removes it with the account. */
+/**
+ * Creates the services for the data of users, and the service that removes this data when an
+ * account is closed.
+ */
 export function createVault(config: Config, options: VaultOptions) {
   const { db, act, audit, proofs, proofReads, outbox, store, keys, limits, clock, log } = options;
   const { revocations, sessionBinding: binding, deviceGuard } = options;

@@ -17,12 +17,14 @@ const RecoveryToken = z.object({ accessToken: z.string() });
 export interface Credentials {
   /** The e-mail address; the client trims it and makes it lower case. */
   readonly email: string;
-  /** The password as typed; `derivePasswordKey` brings it to NFKC. */
+  /** The password as typed; `derivePasswordKey` normalises it to NFKC. */
   readonly password: string;
 }
 
 export interface LoginOptions extends Credentials {
-  /** The device that the login session is bound to: an id from `devices.add`. */
+  /**
+   * Id of the device to bind the login session to; register the device with `Devices.add` first.
+   */
   readonly deviceId?: string | undefined;
 }
 
@@ -32,9 +34,12 @@ export interface Login {
   readonly passwordKey: Bytes;
 }
 
-/** A login with recovery words: lets the client read the recovery envelope and set a password. */
+/**
+ * The result of a login with recovery words, which allows the client to read the recovery envelope
+ * and to set a password.
+ */
 export interface RecoveryLogin {
-  /** Valid for ten minutes. */
+  /** The access token of the recovery, valid for ten minutes. */
   readonly accessToken: string;
   /** K_recovery, 32 bytes: the key that wraps the master key in the recovery envelope. */
   readonly wordsKey: Bytes;
@@ -43,12 +48,14 @@ export interface RecoveryLogin {
 export interface Accounts {
   /**
    * Registers an account; the vault then sends a validation mail. Resolves with the fingerprint of
-   * salt and verifier, 8 hex digits. Show it to the user: the token in the mail must be used only
-   * if the mail shows the same fingerprint. Throws TypeError for a password that
+   * salt and verifier, 8 hex digits. Show the fingerprint to the user: the token in the mail must
+   * be used only if the mail shows the same fingerprint. Throws TypeError for a password that
    * `derivePasswordKey` refuses.
    */
   register(credentials: Credentials): Promise<{ readonly fingerprint: string }>;
-  /** Validates the account with the token from the mail. Succeeds whether or not it is valid. */
+  /**
+   * Validates the account with the token from the mail. Resolves whether or not the token is valid.
+   */
   validateEmail(token: string): Promise<void>;
   /**
    * Logs in with the password by SRP-6a, which also proves that the server knows the verifier.
@@ -58,8 +65,9 @@ export interface Accounts {
    */
   login(options: LoginOptions): Promise<Login>;
   /**
-   * Logs in with the phrase that `parseRecoveryWords` returns. Throws what `login` throws:
-   * user_not_found also for an account without recovery words, invalid_proof for other words.
+   * Logs in with recovery words, in the form that `parseRecoveryWords` returns. Throws what `login`
+   * throws; user_not_found also if the account has no recovery words, and invalid_proof if `words`
+   * are not its recovery words.
    */
   recover(name: { readonly email: string; readonly words: string }): Promise<RecoveryLogin>;
 }
@@ -92,8 +100,8 @@ export function createAccounts({
   }
 
   /**
-   * Retries a login from its challenge on, since a login proof serves one attempt. A login session
-   * that was created while its response was lost does no harm.
+   * Logs in. Each retry starts with a new challenge, because the vault accepts a login proof only
+   * once. If a response was lost, the login session that it reported does no harm.
    */
   const logIn: typeof loginOnce = (answer, name) =>
     withRetries(retry, undefined, () => loginOnce(answer, name));
@@ -102,7 +110,7 @@ export function createAccounts({
     async register({ email, password }) {
       const { salt, verifier, fingerprint } = await createRegistration(password);
       const json = { email: normalizeEmail(email), salt, verifier };
-      // Retrying is safe: a second mail shows the same fingerprint.
+      // Retrying is safe: a second validation mail shows the same fingerprint.
       await http.send({ method: 'POST', path: '/v1/auth/register', repeatable: true, json });
       return { fingerprint };
     },

@@ -23,8 +23,8 @@ export interface PasswordChange {
 }
 
 /**
- * Sets a new password and wraps the same master key under it; other login sessions end. Throws what
- * `reauthenticate` throws.
+ * Sets a new password, wraps the unchanged master key under it, and ends the user's other login
+ * sessions. Throws what `reauthenticate` throws.
  */
 export async function changePassword(
   dependencies: AccountDependencies,

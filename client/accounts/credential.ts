@@ -6,7 +6,10 @@ import type { LoginMethod } from '../login/login-method.ts';
 import { derivePasswordKey } from '../login/password.ts';
 import { createVerifier, saltBytes } from './registration.ts';
 
-/** The values that make a secret (password or recovery words) a way to log in. */
+/**
+ * The values that are computed from a secret (password or recovery words) so that the secret can be
+ * used to log in.
+ */
 export interface Credential {
   /** 64 hex digits, random for each credential. */
   readonly salt: string;
@@ -14,13 +17,13 @@ export interface Credential {
   readonly verifier: string;
   /** The master key wrapped with `envelopeKey` (AES-KW), base64 of 40 bytes. */
   readonly encryptedEnvelope: string;
-  /** The key that opens the envelope, 32 bytes. It never leaves the client. */
+  /** The key that opens `encryptedEnvelope`, 32 bytes. It never leaves the client. */
   readonly envelopeKey: Bytes;
 }
 
 /**
- * Creates the verifier of a secret and wraps the master key under the secret. Pass `salt` in tests
- * with vectors only. Throws what `derivePasswordKey` throws.
+ * Creates the verifier of a secret and wraps the master key under a key derived from the secret.
+ * Pass `salt` in tests with vectors only. Throws what `derivePasswordKey` throws.
  */
 export async function createCredential(
   method: LoginMethod,

@@ -10,14 +10,14 @@ const Reauthenticated = z.object({ reauthToken: z.string(), expiresAt: z.iso.dat
 export type Reauthenticated = z.output<typeof Reauthenticated>;
 
 /**
- * Proves by SRP that the user of a login session knows the password. Throws VaultError
- * invalid_proof (wrong password) or rate_limited.
+ * Proves by SRP that the user of a login session knows the password, and resolves with a
+ * reauthentication token. Throws VaultError invalid_proof (wrong password) or rate_limited.
  */
 export function reauthenticate(
   { http, retry }: { readonly http: Http; readonly retry: RetryPolicy },
   { email, password }: Credentials,
 ): Promise<Reauthenticated> {
-  // A login proof serves one attempt, so a retry begins with a new challenge.
+  // The vault accepts a login proof only once, so each retry begins with a new challenge.
   return withRetries(retry, undefined, async () => {
     const { evidence } = await proveLogin(http, {
       email,

@@ -12,11 +12,16 @@ export interface Registration {
   readonly salt: string;
   /** The SRP verifier, 768 hex digits. */
   readonly verifier: string;
-  /** The 8 hex digits that the validation mail must show too. */
+  /**
+   * Fingerprint of salt and verifier, 8 hex digits; the validation mail must show the same digits.
+   */
   readonly fingerprint: string;
 }
 
-/** Creates what an account is registered with. Pass `salt` in tests with vectors only. */
+/**
+ * Creates the salt, the SRP verifier and the fingerprint for the registration of an account. Pass
+ * `salt` in tests with vectors only.
+ */
 export async function createRegistration(
   password: string,
   salt: Bytes = randomBytes(saltBytes),

@@ -6,7 +6,10 @@ import type { Credential } from './credential.ts';
 
 export const credentialsPath = '/v1/auth/credentials';
 
-/** The parts of a rekey request that go beyond a new password, as the vault accepts them. */
+/**
+ * The members of a rekey request that a request for a new password alone lacks, in the vault's
+ * format.
+ */
 export interface Rekeyed {
   readonly recovery: {
     readonly encryptedEnvelope: string;
@@ -23,9 +26,9 @@ export function toCredentialsChange({ salt, verifier, encryptedEnvelope }: Crede
 }
 
 /**
- * Sets a new password, and with `rekeyed` a new master key too, in one request that takes effect as
- * a whole or not at all; other login sessions end. If no response arrives, the login session goes
- * on with both password keys, since either may be in force.
+ * Sets a new password, and also a new master key if `rekeyed` is given, in one atomic request;
+ * other login sessions end. If no response arrives, either the old or the new password may be in
+ * force, so the session keeps the keys of both.
  */
 export async function replaceCredentials(
   {

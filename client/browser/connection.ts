@@ -7,10 +7,11 @@ import { runTransaction } from './transaction.ts';
 export type Connection = Awaited<ReturnType<typeof connect>>;
 
 /**
- * Opens a database, or creates it. The connection closes when another tab deletes or upgrades the
- * database, or when the browser closes it: `onLost` is then called, and transactions throw
- * store_deleted, store_newer or store_closed. Throws store_newer, store_full or store_unavailable,
- * and store_blocked if the database is not open when the signal aborts.
+ * Opens an IndexedDB database, or creates it. The connection closes when another tab deletes or
+ * upgrades the database, or when the browser closes it. In these cases, `onLost` is called, and
+ * later transactions throw store_deleted, store_newer or store_closed. Throws store_newer,
+ * store_full or store_unavailable if the database cannot be opened, and store_blocked if it is not
+ * open yet when the signal aborts.
  */
 export async function connect(
   name: string,
@@ -22,7 +23,7 @@ export async function connect(
     onLost();
   });
 
-  /** Closes the database, also if it opens only after the caller gave up. */
+  /** Closes the database, even if it opens only after the caller has stopped waiting. */
   function close(code: ClientErrorCode): void {
     end ??= code;
     opening.then((database) => database.close()).catch(() => {});
@@ -35,8 +36,8 @@ export async function connect(
   return {
     /**
      * Runs `act` in a transaction that becomes durable as a whole or not at all. `act` must await
-     * requests of the transaction and nothing else. Throws what `act` throws, and ClientError for
-     * what IndexedDB throws.
+     * requests of the transaction and nothing else. Throws what `act` throws, and ClientError in
+     * place of an error of IndexedDB.
      */
     async transact<T>(act: (transaction: SyncTransaction) => Promise<T>): Promise<T> {
       if (end !== undefined) throw new ClientError(end);
@@ -53,14 +54,17 @@ export async function connect(
         throw toStoreError(error);
       }
     },
-    /** Closes the database; transactions that have begun finish, later ones throw store_closed. */
+    /**
+     * Closes the database. Transactions in progress finish, and later calls of `transact` throw
+     * store_closed.
+     */
     close: (): void => close('store_closed'),
   };
 }
 
 /**
  * Deletes a database. Throws store_blocked if other tabs still have it open when the signal aborts;
- * the browser then deletes it once they close it.
+ * the browser then deletes the database once those tabs have closed it.
  */
 export async function deleteDatabase(name: string, signal: AbortSignal): Promise<void> {
   const remove = async () => deleteDB(name);

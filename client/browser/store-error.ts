@@ -6,7 +6,10 @@ const codes = new Map<string, ClientErrorCode>([
   ['VersionError', 'store_newer'],
 ]);
 
-/** Converts an error of IndexedDB to a ClientError: store_unavailable unless its name says more. */
+/**
+ * Converts an error of IndexedDB to a ClientError by the error's name; the default is
+ * store_unavailable. Returns a ClientError unchanged.
+ */
 export function toStoreError(cause: unknown): ClientError {
   if (cause instanceof ClientError) return cause;
   const code = cause instanceof DOMException ? codes.get(cause.name) : undefined;

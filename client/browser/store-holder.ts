@@ -9,8 +9,9 @@ import type { SyncTransaction } from './sync-schema.ts';
 const ownerLabel = 'Service_Sync_Store_v1';
 
 /**
- * Binds the store to this user if it is new, and takes it over from any client that held it.
- * Resolves with the id of this client as holder. Throws store_of_another_user.
+ * Makes this client the holder of the store, in place of any earlier holder, and binds a new store
+ * to the user of the master key. Resolves with the random id of this holder. Throws
+ * store_of_another_user if the store is bound to a master key that is not given.
  */
 export async function takeStore(
   connection: Connection,
@@ -31,13 +32,16 @@ export async function takeStore(
   return holder;
 }
 
-/** Throws store_in_use if another client has taken the store since. */
+/**
+ * Throws store_in_use if `holder` no longer holds the store, because another client has taken it
+ * over.
+ */
 export async function verifyHolder(transaction: SyncTransaction, holder: string): Promise<void> {
   const present = await transaction.objectStore('meta').get('holder');
   if (present !== holder) throw new ClientError('store_in_use');
 }
 
-/** Derives a tag that tells master keys apart and discloses nothing about them. */
+/** Derives a tag that identifies a master key and discloses nothing about it. */
 async function ownerOf(masterKey: Bytes): Promise<string> {
   return encodeBase64(await deriveKey(masterKey, ownerLabel));
 }

@@ -8,7 +8,10 @@ import { takeStore, verifyHolder } from './store-holder.ts';
 import type { SyncTransaction } from './sync-schema.ts';
 import { holdWebLock } from './web-lock.ts';
 
-/** A tab that was closed or reloaded may take a moment to release the store. */
+/**
+ * Milliseconds to wait for other tabs: a tab that was closed or reloaded may take a moment to
+ * release the store.
+ */
 const patienceLimitMs = 3_000;
 
 const Saved = z.object({
@@ -17,9 +20,9 @@ const Saved = z.object({
 });
 
 export interface SyncDatabaseOptions extends MasterKeys {
-  /** Name of the database; use another one for each account, for example the user's id. */
+  /** Name of the database. Use a different name for each account, for example the user's id. */
   readonly name: string;
-  /** Ends the wait for other tabs. The default aborts after three seconds. */
+  /** Aborting this signal ends the wait for other tabs. The default aborts after three seconds. */
   readonly signal?: AbortSignal;
 }
 
@@ -29,11 +32,11 @@ export interface SyncDatabase extends SyncStore {
 }
 
 /**
- * Opens the store of a device's synchronised objects in IndexedDB. Close it to let another client
- * open it. Throws store_in_use while another client holds it, store_of_another_user if it was
- * created under other master keys, and what `connect` throws. `load` and `save` throw what
- * transactions throw, and store_in_use if another client has taken the store over, which can happen
- * in browsers without Web Locks; `load` also throws store_damaged.
+ * Opens the store of a device's synchronised objects in IndexedDB. Close the store to let another
+ * client open it. Throws store_in_use while another client has it open, store_of_another_user if it
+ * was created under other master keys, and what `connect` throws. `load` and `save` throw what
+ * `Connection.transact` throws, and store_in_use if another client has taken the store over, which
+ * can happen in browsers without Web Locks; `load` also throws store_damaged.
  */
 export async function openSyncDatabase({
   name,
@@ -54,9 +57,9 @@ export async function openSyncDatabase({
 }
 
 /**
- * Deletes the store with this name and all that is in it, changes that were not sent included. A
- * client that has the store open loses it. Throws store_blocked if other tabs do not release it in
- * time, and store_unavailable.
+ * Deletes the store with this name, including changes that were not sent to the vault. A client
+ * that has the store open can no longer use it. Throws store_blocked if other tabs have not closed
+ * the store when the signal aborts, and store_unavailable.
  */
 export async function forgetSyncDatabase(
   name: string,
@@ -70,7 +73,8 @@ function createStore(
   { holder, release }: { readonly holder: string; readonly release: () => void },
 ): SyncDatabase {
   /**
-   * Positions of the objects, so that `load` returns them in the order in which they were added.
+   * The ordinal of each object, by object id; `load` returns objects in the order of their
+   * ordinals.
    */
   const ordinals = new Map<string, number>();
   let nextOrdinal = 0;

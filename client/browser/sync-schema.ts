@@ -12,8 +12,9 @@ export interface SyncSchema extends DBSchema {
     readonly value: { readonly ordinal: number; readonly object: StoredObject };
   };
   /**
-   * `cursor` is how far the vault's changes were read, `owner` a tag of the master key that the
-   * objects are encrypted under, and `holder` a random id of the client that holds the database.
+   * `cursor` is the position up to which the vault's changes were read, `owner` is a tag of the
+   * master key under which the objects are encrypted, and `holder` is the random id of the client
+   * that holds the database.
    */
   readonly meta: { readonly key: 'cursor' | 'owner' | 'holder'; readonly value: string };
 }

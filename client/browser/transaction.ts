@@ -1,8 +1,8 @@
 import type { SyncTransaction } from './sync-schema.ts';
 
 /**
- * Runs `act` and resolves once all that it did is committed. Throws what `act` throws, or the
- * reason why the transaction was aborted.
+ * Runs `act` and resolves with its result once the transaction is committed. Throws what `act`
+ * throws, or the reason why the transaction was aborted.
  */
 export async function runTransaction<T>(
   transaction: SyncTransaction,
@@ -22,8 +22,9 @@ export async function runTransaction<T>(
 }
 
 /**
- * Resolves with whether the transaction was committed. Neither a request nor idb's `done` may know
- * why a transaction was aborted, so the error is read from the transaction when it has ended.
+ * Resolves with whether the transaction was committed. The errors of requests and of idb's `done`
+ * may lack the reason of an abort, so callers read `transaction.error` after the transaction has
+ * ended.
  */
 function isCommitted(transaction: SyncTransaction): Promise<boolean> {
   transaction.done.catch(() => {});
@@ -37,6 +38,6 @@ function abort(transaction: SyncTransaction): void {
   try {
     transaction.abort();
   } catch {
-    // The transaction has ended already.
+    // The transaction has already ended, so there is nothing to abort.
   }
 }

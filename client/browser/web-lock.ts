@@ -2,9 +2,9 @@ import { ClientError } from '../errors/client-error.ts';
 
 /**
  * Acquires the Web Lock of this name, which spans the tabs and workers of an origin, and resolves
- * with the function that releases it. The browser releases it when the tab closes or crashes. In a
- * browser without Web Locks nothing is locked. Throws store_in_use if another client holds the lock
- * when the signal aborts.
+ * with the function that releases it. The browser also releases the lock when the tab closes or
+ * crashes. In a browser without Web Locks, resolves without locking anything. Throws store_in_use
+ * if another client holds the lock when the signal aborts.
  */
 export async function holdWebLock(name: string, signal: AbortSignal): Promise<() => void> {
   const { locks }: Partial<Pick<Navigator, 'locks'>> = navigator;
@@ -15,7 +15,8 @@ export async function holdWebLock(name: string, signal: AbortSignal): Promise<()
     granted.resolve();
     return released.promise;
   };
-  // The promise also rejects if the lock is stolen later; the store detects that by itself.
+  // This promise also rejects if another client steals the lock later. That is ignored here,
+  // because the store detects by its holder id that another client has taken it over.
   locks.request(name, { signal }, hold).catch(granted.reject);
   try {
     await granted.promise;

@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 
-/** Pads JSON with spaces, which mean nothing after it, up to `length` bytes. */
+/** Pads JSON text with trailing spaces, which JSON parsers ignore, to `length` bytes. */
 export function padJson(json: Bytes, length: number): Bytes {
   const padded = new Uint8Array(length).fill(0x20);
   padded.set(json);

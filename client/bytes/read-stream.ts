@@ -1,7 +1,7 @@
 /**
- * Yields what a stream delivers, piece by piece, since not every browser makes streams iterable.
- * The stream is cancelled if the caller stops before its end.
- * @param limit wraps each wait for a piece, for example with a timeout.
+ * Yields the pieces of a stream, since streams are not iterable in every browser. Cancels the
+ * stream if the caller stops before its end.
+ * @param limit wraps the promise of each piece, for example to add a timeout.
  */
 export async function* readStream<T>(
   stream: ReadableStream<T>,

@@ -7,7 +7,7 @@ export const tagBytes = 16;
 
 export type GcmKey = Awaited<ReturnType<typeof deriveGcmKey>>;
 
-/** Derives an AES-256-GCM key: HKDF of the key with the label as info. */
+/** Derives an AES-256-GCM key from `key` by HKDF-SHA-256 with the label as info. */
 export async function deriveGcmKey(key: Bytes, label: string, salt?: Bytes) {
   const derived = await deriveKey(key, label, salt);
   return crypto.subtle.importKey('raw', derived, 'AES-GCM', false, ['encrypt', 'decrypt']);
@@ -28,7 +28,7 @@ export async function encryptGcm(
 }
 
 /**
- * Decrypts what `encryptGcm` returned. Throws for another key, other additional data or changed
+ * Decrypts what `encryptGcm` returned. Throws for a wrong key, different additional data or changed
  * bytes.
  */
 export async function decryptGcm(

@@ -5,7 +5,8 @@ import { keyBytes } from './key.ts';
 const payloadAlgorithm = { name: 'AES-GCM' };
 
 /**
- * Wraps a key with AES-KW and a 256-bit key (RFC 3394); the result is 8 bytes longer than the key.
+ * Wraps `key` with AES-KW under a 256-bit wrapping key (RFC 3394). The result is 8 bytes longer
+ * than `key`.
  */
 export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
@@ -13,7 +14,7 @@ export async function wrapKey(wrappingKey: Bytes, key: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.wrapKey('raw', payload, kek, 'AES-KW'));
 }
 
-/** Unwraps a key. Throws invalid_envelope for another wrapping key or a changed envelope. */
+/** Unwraps a key. Throws invalid_envelope for a wrong wrapping key or a changed envelope. */
 export async function unwrapKey(wrappingKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   const kek = await importWrappingKey(wrappingKey);
   try {

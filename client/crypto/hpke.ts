@@ -34,7 +34,8 @@ export async function sealTo(publicKey: Bytes, info: Bytes, text: Bytes): Promis
 }
 
 /**
- * Decrypts what `sealTo` returned. Throws for another private key, another info or changed bytes.
+ * Decrypts what `sealTo` returned. Throws for a wrong private key, a different info or changed
+ * bytes.
  */
 export async function openSealed(privateKey: Bytes, info: Bytes, sealed: Bytes): Promise<Bytes> {
   const recipientKey = await suite.kem.deserializePrivateKey(privateKey);

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 
-/** Length of every key here, be it for AES-256, HMAC or X25519. */
+/** Length in bytes of every key of the client, whether for AES-256, HMAC or X25519. */
 export const keyBytes = 32;
-/** Length of a key that AES-KW has wrapped. */
+/** Length in bytes of a key that AES-KW has wrapped. */
 export const wrappedKeyBytes = keyBytes + 8;
 
-/** A key in base64; the schema parses it to its bytes. */
+/** Schema of a 32-byte key in base64, which it parses to bytes. */
 export const Key = z
   .base64()
   .transform(decodeBase64)
   .refine((key) => key.length === keyBytes);
 
-/** A wrapped key in base64. */
+/** Schema of a wrapped key in base64, which it leaves as text. */
 export const WrappedKey = z.base64().length(4 * Math.ceil(wrappedKeyBytes / 3));

@@ -29,21 +29,25 @@ try {
   process.exitCode = 1;
 }
 
-/** Returns the value of an environment variable, undefined if it is empty. */
+/** Returns the value of an environment variable, or undefined if it is not set or empty. */
 function readVariable(name: string): string | undefined {
   const value = process.env[name];
   return value === '' ? undefined : value;
 }
 
 /**
- * Returns the user's directory: npm runs scripts in that of the project and puts it in INIT_CWD.
+ * Returns the directory in which the user ran the command. npm runs scripts in the project's
+ * directory and passes the user's directory in INIT_CWD.
  */
 function workingDirectory(): string {
   const isScript = process.env['npm_lifecycle_event'] === 'demo';
   return (isScript ? readVariable('INIT_CWD') : undefined) ?? process.cwd();
 }
 
-/** Verifies a folder; without a fingerprint it trusts the key in the folder, and says so. */
+/**
+ * Verifies the proof in a folder. Without a fingerprint, trusts the key in the folder and prints
+ * that its fingerprint must be compared.
+ */
 async function verify(directory: string, fingerprint: string | undefined): Promise<void> {
   await requireOpenssl();
   const own = await readFolderFingerprint(directory);

@@ -23,7 +23,10 @@ export interface StoreAndProveOptions {
   readonly file: string;
   /** Directory for the proof; by default a directory below `outputs` named by the document's id. */
   readonly out: string | undefined;
-  /** Directory of all runs; interrupted runs leave in `.resume` what the next run needs. */
+  /**
+   * Directory for the files of all runs. An interrupted run leaves the files that are needed to
+   * resume it in the subdirectory `.resume`.
+   */
   readonly outputs: string;
   readonly baseUrl: string;
   readonly mailDirectory: string;
@@ -31,8 +34,8 @@ export interface StoreAndProveOptions {
 }
 
 /**
- * Takes a document through everything, from a new account to an audit proof that is verified twice.
- * Throws DemoError on any mismatch.
+ * Runs all steps of the demo, from a new account to an audit proof that the client library and
+ * OpenSSL verify. Throws DemoError on any mismatch.
  */
 export async function storeAndProve(options: StoreAndProveOptions): Promise<void> {
   const { file, out, outputs, baseUrl, mailDirectory, say } = options;
@@ -74,7 +77,10 @@ async function requireEmpty(directory: string): Promise<void> {
   if (names.length > 0) throw new DemoError(`${directory} is not empty`);
 }
 
-/** Computes the fingerprints of the vault's audit keys. Gives up early if no vault responds. */
+/**
+ * Fetches the vault's audit keys and resolves with their fingerprints. Makes only three attempts,
+ * so that an unreachable vault is reported soon.
+ */
 async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
   const impatient = createVaultClient({ baseUrl, retry: { ...defaultRetry, attempts: 3 } });
   const keys = await impatient.auditKeys();
@@ -83,7 +89,10 @@ async function fetchTrustedKeys(baseUrl: string): Promise<string[]> {
     .map(({ publicKey }) => keyFingerprint(decodeBase64(publicKey)));
 }
 
-/** Opens the account of an interrupted run, or creates one. */
+/**
+ * Opens the account of an interrupted run. Creates an account if there is none, or if the vault no
+ * longer has it.
+ */
 async function enter(
   client: VaultClient,
   place: ResumePlace,

@@ -10,22 +10,26 @@ import { Key } from '../crypto/key.ts';
 const infoLabel = 'Service_Device_Info_v1';
 const formatVersion = 1;
 const paddingBytes = 256;
-/** The vault accepts 1 KiB of encrypted text. */
+/** Maximum bytes of a description before encryption; the vault accepts 1 KiB of encrypted text. */
 const maxTextBytes = 768;
 
-/** A device's description, which only its user may read. Unknown members are dropped. */
+/**
+ * The description of a device, which only the device's user can decrypt. Unknown members are
+ * dropped.
+ */
 const DeviceInfo = z.object({
   name: z.string(),
   platform: z.string(),
-  /** X25519, 32 bytes: a rekey wraps the new master key for it. */
+  /** The device's X25519 public key, 32 bytes, for which a rekey wraps the new master key. */
   publicKey: Key.optional(),
 });
 export type DeviceInfo = z.output<typeof DeviceInfo>;
 
 /**
- * Encrypts a description and returns base64, padded so that its length does not disclose that of
- * the name. Pass `nonce` in tests with vectors only. Throws TypeError if name or platform is not a
- * string or if they are too long, together more than about 600 bytes.
+ * Encrypts the description of a device and resolves with base64. Padding keeps the length from
+ * disclosing the length of the name. Pass `nonce` in tests with vectors only. Throws TypeError if
+ * name or platform is not a string, if the key does not have 32 bytes, or if name and platform are
+ * too long, together more than about 600 bytes.
  */
 export async function encryptDeviceInfo(
   { masterKey, deviceId }: { readonly masterKey: Bytes; readonly deviceId: string },
@@ -49,8 +53,8 @@ export async function encryptDeviceInfo(
 }
 
 /**
- * Decrypts a description. Throws invalid_device_info for another master key, another device,
- * another version or changed data.
+ * Decrypts the description of a device. Throws invalid_device_info for a wrong master key, a
+ * description of another device, an unknown format version or changed data.
  */
 export async function decryptDeviceInfo(
   { masterKey, deviceId }: { readonly masterKey: Bytes; readonly deviceId: string },
@@ -68,7 +72,7 @@ export async function decryptDeviceInfo(
   }
 }
 
-/** Returns the additional data, which binds a description to its device. */
+/** Returns the additional authenticated data, which binds a description to its device. */
 function bindTo(deviceId: string): Bytes {
   return concatBytes(Uint8Array.of(formatVersion), utf8ToBytes(deviceId.toLowerCase()));
 }

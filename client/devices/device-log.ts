@@ -5,7 +5,10 @@ import { verifyProof } from '../proofs/verify-proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
-/** An item of the list of entries; everything else is read from the signed text. */
+/**
+ * An item of the vault's list of audit entries, of which only the ids are used: the signed text of
+ * an entry contains everything else.
+ */
 const EntryItem = z.object({ id: z.uuid(), resource: z.object({ id: z.string() }) });
 
 const DeviceEntry = z.looseObject({
@@ -17,24 +20,33 @@ const DeviceEntry = z.looseObject({
 type DeviceEntry = z.output<typeof DeviceEntry>;
 
 export interface DeviceLogOptions {
-  /** Fingerprints as for `verifyProof`; obtain them from elsewhere than the vault. */
+  /**
+   * Fingerprints of trusted keys, as for `verifyProof`. Obtain them from a source other than the
+   * vault.
+   */
   readonly trustedKeys: readonly string[];
-  /** Ids of all devices, revoked ones too, that the user says are or were theirs. */
+  /** Ids of all devices, including revoked ones, that the user recognises as their own. */
   readonly recognised: readonly string[];
 }
 
 export type DeviceFindingKind =
-  /** The device, revoked or not, is not one of `recognised`. */
+  /** The id of the device, which may be revoked, is missing in `recognised`. */
   | 'not_recognised'
-  /** The device is listed or recognised, but the log has no registration of it. */
+  /**
+   * The vault lists the device or the user recognises it, but the audit log has no registration of
+   * the device.
+   */
   | 'not_in_log'
-  /** The log has the registration and no revocation, but the device is not listed. */
+  /**
+   * The audit log has the device's registration and no revocation, but the vault does not list the
+   * device.
+   */
   | 'not_listed'
-  /** The log has the revocation, but the device is listed. */
+  /** The audit log has the device's revocation, but the vault lists the device. */
   | 'listed_though_revoked'
-  /** The sequence of the device's entries has a gap. */
+  /** The sequence numbers of the device's audit entries have a gap. */
   | 'entries_missing'
-  /** An entry has no valid proof or belongs to another user. */
+  /** An audit entry about the device has no valid proof or belongs to another user. */
   | 'entry_invalid';
 
 export interface DeviceFinding {
@@ -44,9 +56,10 @@ export interface DeviceFinding {
 
 /**
  * Compares the devices that the vault lists, the signed audit entries about devices, and the
- * devices that the user recognises. An empty result means that the three agree. It does not rule
- * out another device: a vault that hides a device together with its whole log, or the end of a log,
- * is not detected. A device that is added or revoked while this runs may be reported once.
+ * devices that the user recognises. An empty result means that these three sources agree. It does
+ * not prove that there is no other device: if the vault hides a device together with all of its
+ * entries, or hides the last entries of a device, this is not detected. A device that is added or
+ * revoked during the comparison may be reported although nothing is wrong.
  */
 export async function checkDeviceLog(
   { http, proofs }: { readonly http: Http; readonly proofs: Pick<Proofs, 'get'> },
@@ -86,7 +99,10 @@ export async function checkDeviceLog(
   return findings;
 }
 
-/** Returns an entry if its proof is valid, else undefined. */
+/**
+ * Fetches the audit entry with this id. Resolves with undefined if it has no valid proof or is not
+ * an entry about a device.
+ */
 async function findEntry(
   proofs: Pick<Proofs, 'get'>,
   id: string,

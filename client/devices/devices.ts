@@ -19,7 +19,8 @@ const routePath = '/v1/crypto/keys/devices';
 
 const DeviceItem = z.object({
   /**
-   * Any UUID that the vault accepts, also one without a version: it must not fail the whole list.
+   * Accepts any UUID that the vault accepts, even without a version, so that an unusual id does not
+   * make the whole list fail.
    */
   deviceId: z.guid(),
   encryptedInfo: z.string().nullable(),
@@ -35,45 +36,49 @@ export type DeviceLabel = Pick<DeviceInfo, 'name' | 'platform'>;
 
 export interface Device extends Omit<DeviceItem, 'encryptedInfo'> {
   /**
-   * Undefined if the description does not open: another client, or somebody else, added the device.
+   * Undefined if the device has no description, or if the description cannot be decrypted, because
+   * another client or another person added the device.
    */
   readonly label: DeviceLabel | undefined;
   /**
-   * X25519, 32 bytes. Undefined unless it was encrypted under the present master key or is in its
-   * keyring: a rekey then cannot keep the device.
+   * The device's X25519 public key, 32 bytes. Undefined unless the present keyring contains it, or
+   * a description that is encrypted under the present master key; without it, a rekey cannot keep
+   * the device.
    */
   readonly publicKey: Bytes | undefined;
-  /**
-   * Whether this is the session's own device: the one it logged in for, or that `add` bound it to.
-   */
+  /** Whether the login session is bound to this device, since the login or since `add`. */
   readonly isCurrent: boolean;
 }
 
 export interface Devices {
   /**
-   * Registers a device and binds the session to it, unless the session is bound already. Save the
-   * key from `createDeviceKey` durably before. Repeating the call with the same key changes
-   * nothing; bind another session by a login with the device's id. Throws VaultError 409
-   * envelope_exists if the id belongs to a device with another key, 403 device_blacklisted or 429
-   * quota_exceeded.
+   * Registers a device, and binds the login session to it unless the session is already bound to a
+   * device. Save the key from `createDeviceKey` durably before the call. Repeating the call with
+   * the same key changes nothing. To bind another login session, log in with the device's id.
+   * Throws VaultError 409 envelope_exists if the id belongs to a device with another key, 403
+   * device_blacklisted or 429 quota_exceeded.
    */
   add(device: DeviceKey & DeviceLabel): Promise<void>;
-  /** Lists the devices that were not revoked, by id. Throws what `Envelopes.openKeyring` throws. */
+  /**
+   * Lists the devices that were not revoked, in the order of their ids. Throws what
+   * `Envelopes.openKeyring` throws.
+   */
   list(options?: { readonly pageSize?: number }): AsyncGenerator<Device, void, void>;
   /**
-   * Encrypts a new name and platform. Throws VaultError 404 not_found, 403 device_blacklisted, or
-   * 412 precondition_failed if another client renames the device at the same time.
+   * Renames a device: encrypts and stores a new name and platform. Throws VaultError 404 not_found,
+   * 403 device_blacklisted, or 412 precondition_failed if another client renames the device at the
+   * same time.
    */
   rename(deviceId: string, label: DeviceLabel): Promise<void>;
   /**
-   * Revokes a device for good: its envelope is deleted and its login sessions end, this session too
-   * if it is bound to the device. Throws VaultError 404 not_found, and session_ended if this
-   * session's own device may have been revoked by a request whose response was lost.
+   * Revokes a device permanently: deletes its envelope and ends its login sessions, including this
+   * session if it is bound to the device. Throws VaultError 404 not_found, and session_ended if
+   * this session's own device may have been revoked by a request whose response was lost.
    */
   revoke(deviceId: string, reason?: string): Promise<void>;
   /**
-   * Compares the list with the signed log of devices; see `checkDeviceLog` for what an empty result
-   * means.
+   * Compares the vault's list of devices, the signed audit entries about devices and the devices
+   * that the user recognises; see `checkDeviceLog` for what an empty result means.
    */
   check(options: DeviceLogOptions): Promise<DeviceFinding[]>;
 }
@@ -116,7 +121,9 @@ export function createDevices({
     };
   }
 
-  /** Resolves with whether the vault's envelope of this device opens with this key. */
+  /**
+   * Resolves with whether the vault's envelope for this device can be opened with the device's key.
+   */
   async function opensBy(device: DeviceKey): Promise<boolean> {
     try {
       const { masterKey } = await envelopes.openMasterKeysWithDevice(device);
@@ -167,7 +174,8 @@ export function createDevices({
       const keys = { masterKey, deviceId };
       const encryptedInfo = await encryptDeviceInfo(keys, { ...label, publicKey });
       wipe(masterKey);
-      // For a device that is not listed, the server says why: not found or revoked.
+      // The request is sent even if the device is not listed: the vault's error then says whether
+      // the device is unknown or revoked.
       const headers = { 'if-match': version === undefined ? '*' : `"${version}"` };
       const path = devicePath(deviceId);
       await http.send({ method: 'PUT', path, headers, json: { encryptedInfo } });
@@ -198,7 +206,9 @@ async function find(devices: AsyncIterable<Device>, deviceId: string): Promise<D
 }
 
 /**
- * Decrypts a description. `isPresent` is false under an earlier master key, which others may have.
+ * Decrypts the description of a device. Resolves with undefined if there is none or it cannot be
+ * decrypted. `isPresent` is false if the description is encrypted under an earlier master key,
+ * which other people may know.
  */
 async function findInfo(
   keyring: OpenedKeyring,

@@ -11,18 +11,18 @@ import type { DocumentVersion, NewVersion } from './versions.ts';
 export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
   /** The id of the document. */
   readonly id: string;
-  /** The default is the present name. */
+  /** The default is the document's present name. */
   readonly name?: string;
-  /** The default is the present media type. */
+  /** The default is the document's present media type. */
   readonly mediaType?: string;
 }
 
 /**
  * Encrypts a file under the document's key, uploads it, makes it the current version and clears the
  * journal. Anyone who has the document key, such as the recipients of shares, can open the new
- * version. Throws file_hash_mismatch if the server has other bytes than the ones sent, what
+ * version. Throws file_hash_mismatch if the vault stored other bytes than the client sent, what
  * `openDocument` and `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and
- * TypeError for a name or media type that is no string, before anything is sent.
+ * TypeError for a name or media type that is not a string, before anything is sent.
  */
 export async function addVersion(
   dependencies: UploadDependencies & { readonly documents: Documents },

@@ -4,9 +4,9 @@ import { VaultError } from '../errors/vault-error.ts';
 import type { Documents } from './documents.ts';
 
 /**
- * Seals a document and resolves with its audit proof, also if it is sealed already. Waits a while
- * if the HSM is unavailable, then throws VaultError proof_not_ready: the seal is recorded, and a
- * later call resolves with the proof.
+ * Seals a document and resolves with its audit proof, even if the document is already sealed. If
+ * the HSM is unavailable, retries for a while and then throws VaultError proof_not_ready. The vault
+ * has recorded the seal by then, so a later call resolves with the proof.
  */
 export async function certifyDocument(
   { documents, proofs }: { readonly documents: Documents; readonly proofs: Proofs },

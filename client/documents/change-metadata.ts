@@ -8,16 +8,20 @@ import { openDocument } from './open-document.ts';
 
 export interface MetadataChange extends MasterKeys, Partial<Pick<Metadata, 'name' | 'mediaType'>> {
   readonly id: string;
-  /** The new keywords; they replace all present ones. */
+  /**
+   * The new keywords, which replace all present keywords. By default, the keywords stay unchanged.
+   */
   readonly keywords?: readonly string[];
-  /** ETag of the state that may be changed. The default is the state at the time of the call. */
+  /**
+   * ETag that the document must have for the change. The default is its ETag at the time of the
+   * call.
+   */
   readonly ifMatch?: string;
 }
 
 /**
  * Replaces the given members of the metadata and keeps the others. Throws version_conflict if the
- * document is in another state than `ifMatch`, VaultError 409 document_sealed, and what
- * `openDocument` throws.
+ * document's ETag is not `ifMatch`, VaultError 409 document_sealed, and what `openDocument` throws.
  */
 export async function changeMetadata(
   { documents }: { readonly documents: Documents },

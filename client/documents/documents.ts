@@ -18,10 +18,13 @@ const Document = DocumentItem.extend({ userId: z.string(), fileHash: FileHash })
 /** A document in its current version. */
 export type Document = z.output<typeof Document>;
 
-/** A document together with the state that it is in. */
+/** A document together with its ETag. */
 export interface RevisedDocument {
   readonly document: Document;
-  /** Changes with every change of the document; as a header value, quotes included. */
+  /**
+   * ETag that changes with every change of the document, in the form of a header value, with
+   * quotes.
+   */
   readonly etag: string;
 }
 
@@ -39,7 +42,7 @@ export type Certificate = z.output<typeof Certificate>;
 export interface NewMetadata {
   /** Base64, from `encryptMetadata`. */
   readonly encryptedMetadata: string;
-  /** Hashes from `hashKeywords`; they replace all present ones. */
+  /** Hashes from `hashKeywords`, which replace all present hashes. */
   readonly keywordDeterministic?: readonly string[];
 }
 
@@ -48,25 +51,30 @@ export interface NewDocument extends Required<NewMetadata> {
   readonly storagePath: string;
 }
 
-/** Hashes from `hashKeywords`, at least one of both lists together. */
+/**
+ * A search by hashes from `hashKeywords`. The two lists together must contain at least one hash.
+ */
 export interface KeywordQuery {
-  /** A document must have all of these. */
+  /** Hashes that a document must all have. */
   readonly all?: readonly string[];
-  /** A document must have one of these, if there are any. */
+  /** Hashes of which a document must have at least one. An empty list is ignored. */
   readonly any?: readonly string[];
 }
 
 /**
- * The documents of the user. Methods with an id throw VaultError 404 not_found for an unknown one.
+ * The documents of the user. Methods with an id throw VaultError 404 not_found for an unknown id.
  */
 export interface Documents extends DocumentVersions {
   /**
    * Creates a document from an uploaded file. Throws VaultError 409 duplicate_hash or 400
-   * stored_file_not_found, either also if an earlier call created the document and its response was
-   * lost.
+   * stored_file_not_found; both may also mean that an earlier call created the document and its
+   * response was lost.
    */
   create(document: NewDocument): Promise<Document>;
-  /** Lists the user's own documents, newest first. `pageSize` is how many one request fetches. */
+  /**
+   * Lists the user's own documents, newest first. `pageSize` is the number of documents per
+   * request.
+   */
   list(options?: { readonly pageSize?: number }): AsyncGenerator<DocumentItem, void, void>;
   /**
    * Lists the user's own documents that match the query, newest first. Throws VaultError 400
@@ -81,8 +89,8 @@ export interface Documents extends DocumentVersions {
   /** Resolves with a document and the ETag that `replaceMetadata` needs. */
   getRevised(id: string): Promise<RevisedDocument>;
   /**
-   * Replaces the metadata. Throws VaultError 412 precondition_failed unless the document is in the
-   * state of `etag`, and 409 document_sealed.
+   * Replaces the metadata. Throws VaultError 412 precondition_failed unless the document's ETag is
+   * `etag`, and 409 document_sealed.
    */
   replaceMetadata(id: string, metadata: NewMetadata, etag: string): Promise<RevisedDocument>;
   /** Resolves with the SHA3-256 of the encrypted file as the vault computed it, 64 hex digits. */
@@ -92,7 +100,8 @@ export interface Documents extends DocumentVersions {
   /**
    * Seals the current version. Throws VaultError 409 document_sealed, also if an earlier call
    * sealed it and its response was lost, and 503 signer_unavailable if the HSM is unavailable; both
-   * carry `body.proofId`, the id of the audit proof that exists or will.
+   * errors contain the id of the audit proof in `body.proofId`, even if the proof is not signed
+   * yet.
    */
   certify(id: string): Promise<Certificate>;
 }

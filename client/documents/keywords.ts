@@ -7,8 +7,8 @@ const keywordLabel = 'Service_Keyword_v1';
 /**
  * Hashes keywords for the vault, which stores no keyword in plaintext: HMAC-SHA-256 under a key
  * derived from the master key, 64 hex digits each, sorted and without duplicates, so that neither
- * order nor repetition discloses anything. Throws TypeError for a keyword that is blank or has no
- * UTF-8 form.
+ * order nor repetition discloses anything. Throws TypeError for a keyword that is blank or contains
+ * a lone surrogate.
  */
 export async function hashKeywords(
   masterKey: Bytes,
@@ -30,7 +30,10 @@ export async function hashKeywords(
   return hashes.sort();
 }
 
-/** Returns NFKC in lower case, trimmed, with each run of white space as one space. */
+/**
+ * Normalises a keyword: NFKC, lower case, trimmed, each run of white space as one space. Throws
+ * TypeError for a keyword that is blank or contains a lone surrogate.
+ */
 function normalizeKeyword(keyword: string): string {
   if (!keyword.isWellFormed()) throw new TypeError('A keyword contains a lone surrogate.');
   const normalized = keyword.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/gu, ' ');

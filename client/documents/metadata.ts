@@ -15,19 +15,20 @@ const prefixBytes = 1 + wrappedKeyBytes;
 const paddingBytes = 256;
 
 /**
- * A document's metadata, which only its owner and recipients may read. Unknown members are dropped.
+ * A document's metadata, which only its owner and recipients can decrypt. Unknown members are
+ * dropped.
  */
 export const Metadata = z.object({
   name: z.string(),
   mediaType: z.string(),
-  /** Bytes before encryption. */
+  /** Size of the file before encryption, in bytes. */
   size: z.int().nonnegative(),
   /** SHA3-256 of the encrypted file; it binds the metadata to that file. */
   fileHash: FileHash,
 });
 export type Metadata = z.output<typeof Metadata>;
 
-/** Throws TypeError for a name or media type that could not be read again. */
+/** Throws TypeError unless name and media type are strings: `decryptMetadata` would refuse them. */
 export function assertDescription(description: Pick<Metadata, 'name' | 'mediaType'>): void {
   assertReadable(Metadata.pick({ name: true, mediaType: true }), description);
 }
@@ -36,13 +37,13 @@ function assertReadable(schema: z.ZodType, value: unknown): void {
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const members = error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new TypeError(`The metadata could not be read again; invalid: ${members}.`);
+  throw new TypeError(`The metadata is not valid; correct these members: ${members}.`);
 }
 
 /**
  * Encrypts metadata and the document key, and resolves with base64. The text is padded, so that its
- * length does not disclose that of the name. Throws TypeError for metadata that `decryptMetadata`
- * would refuse: it would be lost, and the document key with it.
+ * length does not disclose that of the name. Throws TypeError for invalid metadata, since
+ * `decryptMetadata` would refuse it: the metadata and the document key would be lost.
  */
 export async function encryptMetadata(
   { masterKey, documentKey }: { readonly masterKey: Bytes; readonly documentKey: Bytes },
@@ -60,8 +61,8 @@ export async function encryptMetadata(
 }
 
 /**
- * Decrypts what `encryptMetadata` returned. Throws invalid_metadata for another key, another
- * version or changed data.
+ * Decrypts what `encryptMetadata` returned. Throws invalid_metadata for a wrong key, an unknown
+ * format version or changed data.
  */
 export async function decryptMetadata(
   masterKey: Bytes,
@@ -77,8 +78,8 @@ export async function decryptMetadata(
 }
 
 /**
- * Decrypts metadata with the document key, as a recipient can. Throws what `decryptMetadata`
- * throws.
+ * Decrypts metadata with the document key, as the recipient of a share does. Throws what
+ * `decryptMetadata` throws.
  */
 export async function openMetadata(
   documentKey: Bytes,

@@ -12,8 +12,8 @@ export interface OpenedDocument extends StoredFile {
 }
 
 /**
- * Fetches and decrypts a document. Throws invalid_metadata, metadata_mismatch if the metadata
- * belongs to another file, and VaultError 404 not_found.
+ * Fetches a document and decrypts its metadata and document key. Throws invalid_metadata,
+ * metadata_mismatch if the metadata belongs to another file, and VaultError 404 not_found.
  */
 export async function openDocument(
   { documents }: { readonly documents: Documents },
@@ -29,8 +29,8 @@ export async function openDocument(
 }
 
 /**
- * Finds a version of a document and the key that opens it. For a version that is not current, the
- * hash is what the vault states; compare it with that in the version's audit proof. Throws
+ * Finds a version of a document and the key that decrypts it. For a version that is not current,
+ * the hash is not verified: compare it with the hash in the version's audit proof. Throws
  * version_not_found and what `openDocument` throws.
  */
 export async function openVersion(

@@ -5,16 +5,16 @@ import { hashKeywords } from './keywords.ts';
 export interface KeywordSearch extends MasterKeys {
   /** A document must have all of these keywords. */
   readonly all?: readonly string[];
-  /** A document must have one of these keywords, if there are any. */
+  /** Keywords of which a document must have at least one. An empty list is ignored. */
   readonly any?: readonly string[];
   /** How many documents one request fetches. */
   readonly pageSize?: number;
 }
 
 /**
- * Lists the user's own documents by keywords, newest first. The vault gets hashes only; after a
- * rekey it learns which hashes under several master keys stand for one keyword. Throws VaultError
- * 400 without any keyword.
+ * Lists the user's own documents by keywords, newest first. The vault receives only hashes. After a
+ * rekey, it can infer which hashes under the different master keys stand for the same keyword.
+ * Throws VaultError 400 if no keyword is given.
  */
 export async function* searchDocuments(
   { documents }: { readonly documents: Documents },
@@ -22,7 +22,8 @@ export async function* searchDocuments(
 ): AsyncGenerator<DocumentItem, void, void> {
   const options = pageSize === undefined ? {} : { pageSize };
   const searches = [];
-  // All hashes of a document are under one master key, so each key needs a search of its own.
+  // All keyword hashes of a document are made with one master key, so each master key needs a
+  // search of its own.
   for (const masterKey of listMasterKeys(keys)) {
     const query = {
       all: await hashKeywords(masterKey, all),
@@ -33,7 +34,10 @@ export async function* searchDocuments(
   yield* mergeNewestFirst(searches);
 }
 
-/** Merges lists that are each newest first; ids sort by time of creation. */
+/**
+ * Merges lists that are sorted newest first into one such list. Compares ids, which sort by the
+ * time of creation.
+ */
 async function* mergeNewestFirst(
   lists: readonly AsyncGenerator<DocumentItem, void, void>[],
 ): AsyncGenerator<DocumentItem, void, void> {

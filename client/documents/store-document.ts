@@ -10,16 +10,16 @@ import { assertDescription, decryptMetadata, encryptMetadata } from './metadata.
 
 export interface StoreDocumentOptions extends Omit<UploadOptions, 'versionOf'> {
   readonly name: string;
-  /** Such as application/pdf. */
+  /** Media type of the file, such as application/pdf. */
   readonly mediaType: string;
   readonly keywords?: readonly string[];
 }
 
 /**
  * Encrypts and uploads a file, creates a document from it and clears the journal. Throws
- * file_hash_mismatch if the server has other bytes than the ones sent, what `uploadFile` throws,
- * VaultError 409 duplicate_hash, and TypeError for an invalid name, media type or keyword, before
- * anything is sent.
+ * file_hash_mismatch if the vault stored other bytes than the client sent, what `uploadFile`
+ * throws, VaultError 409 duplicate_hash, and TypeError for an invalid name, media type or keyword,
+ * before anything is sent.
  */
 export async function storeDocument(
   dependencies: UploadDependencies & { readonly documents: Documents },
@@ -48,7 +48,8 @@ export async function storeDocument(
 }
 
 /**
- * Creates the document, or finds the one that an earlier call created though its response was lost.
+ * Creates the document. If an earlier call created it and the response to that call was lost, finds
+ * the existing document.
  */
 async function createOrFind(
   documents: Documents,

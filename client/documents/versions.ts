@@ -6,7 +6,7 @@ import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from '.
 
 const DocumentVersion = z.object({
   documentId: z.uuid(),
-  /** Counts from 1. */
+  /** Version number, from 1. */
   version: z.int().positive(),
   fileHash: FileHash,
   status: DocumentStatus,
@@ -33,13 +33,13 @@ export interface DocumentVersions {
   ): AsyncGenerator<DocumentVersion, void, void>;
   /**
    * Adds a version from an uploaded file. Throws VaultError 409 duplicate_hash or 400
-   * stored_file_not_found, either also if an earlier attempt added the version and its response was
-   * lost, and 409 too_many_versions.
+   * stored_file_not_found, which may both also mean that an earlier attempt added the version and
+   * its response was lost, and 409 too_many_versions.
    */
   addVersion(id: string, version: NewVersion): Promise<DocumentVersion>;
   /**
-   * Resolves with the audit proofs of the sealed versions, oldest first, without those that are not
-   * signed yet.
+   * Resolves with the audit proofs of the sealed versions, oldest version first. Omits proofs that
+   * are not signed yet.
    */
   proofs(id: string): Promise<AuditProof[]>;
 }

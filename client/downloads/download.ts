@@ -17,8 +17,8 @@ export interface DownloadDependencies {
 
 export interface DownloadOptions {
   /**
-   * Part of the file to download; see `downloadRange` for what is verified then. The default is
-   * all.
+   * The range of the file to download; see `downloadRange` for what is verified in this case. The
+   * default is the whole file.
    */
   readonly range?: FileRange | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -29,9 +29,9 @@ export interface DownloadOptions {
  * authentic, but only a generator that ends without an error has verified the whole file and its
  * hash: discard everything if it throws.
  *
- * Throws wrong_key; invalid_file, authentication_failed or file_hash_mismatch for other bytes than
- * those that were stored; version_conflict if a newer version was added; network_error; and the
- * signal's reason.
+ * Throws wrong_key; invalid_file, authentication_failed or file_hash_mismatch if the vault sends
+ * other bytes than were stored; version_conflict if a newer version was added; network_error; and
+ * the signal's reason if it is aborted.
  */
 export async function* downloadFile(
   { http, createFileHash }: DownloadDependencies,
@@ -47,7 +47,7 @@ export async function* downloadFile(
 }
 
 /**
- * Downloads a file for the owner of its document, of the current version unless `version` is given.
+ * Downloads the file of a document as its owner: the given version, or by default the current one.
  * Throws what `downloadFile`, `openDocument` and `openVersion` throw.
  */
 export async function* downloadDocument(
@@ -68,7 +68,10 @@ export async function* downloadDocument(
   yield* downloadFile(dependencies, file, options);
 }
 
-/** Passes pieces through and throws file_hash_mismatch at the end if their hash is another one. */
+/**
+ * Yields all pieces unchanged. Throws file_hash_mismatch at the end unless their hash is
+ * `expected`.
+ */
 async function* compareHash(
   createFileHash: CreateFileHash,
   pieces: AsyncIterable<Bytes>,

@@ -5,21 +5,23 @@ import type { StoredFile } from '../files/stored-file.ts';
 import type { Http, HttpStream } from '../http/http.ts';
 import { VaultError } from '../errors/vault-error.ts';
 
-/** Limits consecutive responses that break off before their first byte. */
+/** Number of consecutive responses without any byte after which a download fails. */
 const maxEmptyResponses = 5;
 
 /** A range of the encrypted file; both offsets are inclusive. */
 export interface EncryptedRange {
   readonly first: number;
-  /** The default is the end of the file; it may lie beyond the end. */
+  /**
+   * Offset of the last byte, which may lie beyond the end of the file. The default is the end of
+   * the file.
+   */
   readonly last?: number;
 }
 
 /**
- * Yields the encrypted bytes of a file, without verifying them. If a response breaks off, the next
- * request asks for the rest of the same file. Throws version_conflict if the file has another hash
- * by now, network_error, or VaultError 416 range_not_satisfiable for a range that begins beyond the
- * end.
+ * Yields the encrypted bytes of a file, without verifying them. If a response breaks off, requests
+ * the rest of the same file. Throws version_conflict if the hash of the file has changed,
+ * network_error, or VaultError 416 range_not_satisfiable for a range that begins beyond the end.
  */
 export async function* fetchEncrypted(
   http: Http,
@@ -33,7 +35,8 @@ export async function* fetchEncrypted(
     const begun = position;
     const answer = await openFrom(http, file, { first: begun, last }, signal).catch(
       (error: unknown) => {
-        // The previous response had delivered all bytes and only its end was lost.
+        // Status 416 after an incomplete response means that it had delivered all bytes and only
+        // its end was lost.
         if (begun > first && hasStatus(error, 416)) return undefined;
         throw error;
       },
@@ -74,7 +77,10 @@ async function openFrom(
   }
 }
 
-/** Yields the requested bytes, also if the vault responds with the whole file, as HTTP allows. */
+/**
+ * Yields only the requested bytes of a response, even if the vault responds with the whole file,
+ * which HTTP allows.
+ */
 async function* cut(
   { status, pieces }: HttpStream,
   { first, last = Infinity }: EncryptedRange,

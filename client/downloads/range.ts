@@ -11,15 +11,15 @@ import { fetchEncrypted, type EncryptedRange } from './encrypted-file.ts';
 /** A range in bytes of the file before encryption. */
 export interface FileRange {
   readonly offset: number;
-  /** At least 1, or Infinity. The file may end earlier. */
+  /** Number of bytes, at least 1, or Infinity. The file may end earlier. */
   readonly length: number;
 }
 
 /**
- * Downloads and decrypts the segments of a range. Each segment is authentic and in its place, and
- * so is the end of the file. The hash of the whole file is not compared, so the vault could return
- * another version of the document. Throws what `fetchEncrypted` and `decryptStream` throw, and
- * RangeError for an invalid range.
+ * Downloads and decrypts a range of a file. Verifies that each segment is authentic and in its
+ * place, and where the file ends. Does not verify the hash of the whole file, so the vault could
+ * return another version of the document. Throws what `fetchEncrypted` and `decryptStream` throw,
+ * and RangeError for an invalid range.
  */
 export async function* downloadRange(
   { http }: { readonly http: Http },

@@ -15,16 +15,20 @@ export class VaultError extends Error {
   /** The HTTP status. */
   readonly status: number;
   /**
-   * The vault's stable error code; `http_<status>` if a proxy or the like responded in its place.
+   * The vault's stable error code; `http_<status>` if another server, such as a proxy, responded
+   * instead.
    */
   readonly code: string;
   /** Id of the request in the vault's logs. */
   readonly requestId: string | undefined;
   /** Members of the request that failed validation. */
   readonly details: readonly { readonly path: string; readonly message: string }[];
-  /** Seconds from the header Retry-After. */
+  /** Seconds to wait according to the header Retry-After; undefined if it is missing or invalid. */
   readonly retryAfterSeconds: number | undefined;
-  /** All members of the body, such as `proofId`; empty if it is not the vault's. */
+  /**
+   * All members of the response's body, such as `proofId`; empty if the body is not an error body
+   * of the vault.
+   */
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(status: number, headers: Headers, body: unknown, now: Date) {

@@ -15,8 +15,8 @@ export type ChunkCipher = Awaited<ReturnType<typeof createChunkCipher>>;
 
 /**
  * Creates the cipher of a file's chunks: STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) over
- * AES-256-GCM. The nonce counts the chunks and marks the last, so that none can be moved, dropped
- * or added, and every chunk authenticates the header.
+ * AES-256-GCM. The nonce counts the chunks and marks the last, so that a moved, dropped or added
+ * chunk is detected, and every chunk authenticates the header.
  */
 export async function createChunkCipher(
   documentKey: Bytes,
@@ -34,15 +34,15 @@ export async function createChunkCipher(
 
   return {
     /**
-     * Encrypts a chunk. Callers MUST NOT encrypt two plaintexts at one index: that discloses the
-     * authentication key of GCM.
+     * Encrypts a chunk. Callers MUST NOT encrypt two different plaintexts at the same index: that
+     * would disclose the authentication key of GCM.
      */
     async encrypt(position: ChunkPosition, plaintext: Bytes): Promise<Bytes> {
       return new Uint8Array(await crypto.subtle.encrypt(algorithm(position), key, plaintext));
     },
     /**
-     * Decrypts a chunk. Throws authentication_failed for bytes that are not this chunk of this
-     * file.
+     * Decrypts a chunk. Throws authentication_failed unless the bytes are the chunk at this
+     * position of this file.
      */
     async decrypt(position: ChunkPosition, ciphertext: Bytes): Promise<Bytes> {
       try {

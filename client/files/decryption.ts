@@ -9,8 +9,8 @@ import { readSegments, type Segment } from './segments.ts';
  * Decrypts a file as it arrives. Every yielded piece is authentic, but only a generator that ends
  * without an error has verified the whole file: discard everything if it throws.
  *
- * Throws invalid_file if it is not a file of this format, wrong_key, or authentication_failed for
- * anything changed, moved, dropped, added or truncated.
+ * Throws invalid_file if the bytes are not a file of this format, wrong_key, or
+ * authentication_failed if any part of the file was changed, moved, dropped, added or truncated.
  */
 export async function* decryptStream(
   documentKey: Bytes,

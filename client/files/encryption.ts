@@ -9,10 +9,10 @@ import { chunkRange, countSegments } from './layout.ts';
 /**
  * Encrypts a file and yields it segment by segment; docs/formats.md describes the bytes.
  *
- * A header serves one plaintext. A caller that encrypts again under the same header, to resume an
- * upload, MUST NOT send a segment unless it equals the one that was sent under its index before.
- * Throws wrong_key if the header belongs to another document key, source_changed if the source has
- * become shorter.
+ * A header MUST NOT be used for two plaintexts. A caller that encrypts again under the same header,
+ * to resume an upload, MUST NOT send a segment unless it equals the segment that was sent with the
+ * same index before. Throws wrong_key if the header belongs to another document key, source_changed
+ * if the source has become shorter.
  */
 export async function* encryptFile(
   documentKey: Bytes,

@@ -21,7 +21,10 @@ const minSegmentBytes = 128;
 const maxSegmentBytes = 16_777_216;
 
 export interface FileHeader {
-  /** The header as it is in the file; every chunk has it as additional data. */
+  /**
+   * The header in the encoding of the file, which is the additional authenticated data of every
+   * chunk.
+   */
   readonly encoded: Bytes;
   /** Encrypted bytes per segment; the header counts as part of the first segment. */
   readonly segmentSize: number;
@@ -29,7 +32,10 @@ export interface FileHeader {
   readonly salt: Bytes;
   /** The first 7 bytes of every nonce. */
   readonly noncePrefix: Bytes;
-  /** Commits to one document key; without it, GCM would allow a file that opens under two keys. */
+  /**
+   * Commitment to one document key, 32 bytes. Without it, GCM would allow a file that decrypts
+   * under two keys.
+   */
   readonly commitment: Bytes;
 }
 

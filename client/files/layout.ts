@@ -5,8 +5,8 @@ const maxSegments = 2 ** 32;
 
 /**
  * Returns how many segments an encrypted file has. Segments end at multiples of the segment size,
- * and the first also holds the header; an empty file has one. Throws RangeError if the 32-bit
- * counter overflows.
+ * and the first segment also holds the header; an empty file has one segment. Throws RangeError if
+ * the 32-bit counter overflows.
  */
 export function countSegments(plaintextSize: number, segmentSize: number): number {
   const segments = Math.ceil((headerBytes + plaintextSize) / (segmentSize - tagBytes));

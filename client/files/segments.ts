@@ -3,7 +3,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { headerBytes, parseFileHeader, type FileHeader } from './header.ts';
 
-/** The place where a stream begins within a file whose header is known. */
+/** The segment at which a stream begins, within a file whose header is known. */
 export interface SegmentStart {
   readonly header: FileHeader;
   /** Index of the first segment, from 0. */
@@ -18,10 +18,10 @@ export interface Segment {
 }
 
 /**
- * Cuts an encrypted stream at the multiples of its segment size, however it is split into pieces.
- * Holds one segment and one piece in memory. The segment in which the stream ends is the last.
- * Throws invalid_file if the stream does not begin with a header.
- * @param start where the stream begins; the default is the header.
+ * Cuts an encrypted stream into segments, whatever pieces it arrives in. Holds one segment and one
+ * piece in memory. The segment in which the stream ends is marked as the last. Throws invalid_file
+ * if `start` is missing and the stream does not begin with a header.
+ * @param start the segment at which the stream begins; the default is the header of the file.
  */
 export async function* readSegments(
   pieces: AsyncIterable<Uint8Array>,

@@ -17,21 +17,24 @@ export interface HttpAnswer {
 export interface HttpStream {
   /** Status of the response, such as 200 or 206. */
   readonly status: number;
-  /** Can be iterated once. Throws network_error if the response breaks off. */
+  /**
+   * The pieces of the body, which can be iterated only once. The iteration throws network_error if
+   * the response breaks off.
+   */
   readonly pieces: AsyncIterable<Bytes>;
 }
 
 /**
  * Requests to the vault, retried if they are repeatable. Every method throws VaultError for a
  * response with an error status, ClientError network_error if there is no response and
- * invalid_response if it cannot be read, and the signal's reason if it is aborted.
+ * invalid_response if the response cannot be parsed, and the signal's reason if it is aborted.
  */
 export interface Http {
   /** Sends a request and reads the whole response. */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /** Sends a request and parses the body of the response. */
   json<T>(schema: z.ZodType<T>, request: HttpRequest): Promise<T>;
-  /** Sends a request and resolves once the response begins. */
+  /** Sends a request and resolves once the response begins, before its body is read. */
   open(request: HttpRequest): Promise<HttpStream>;
 }
 
@@ -131,7 +134,10 @@ function toFailure({ signal }: HttpRequest, cause: unknown): unknown {
   return signal?.aborted === true ? signal.reason : new ClientError('network_error', { cause });
 }
 
-/** Parses JSON. The error has no cause, which would quote the text and any token in it. */
+/**
+ * Parses JSON. Throws invalid_response without a cause, since a cause would quote the text, which
+ * may contain a token.
+ */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -140,7 +146,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Parses the JSON of an error; undefined if it is another text, such as a proxy's error page. */
+/**
+ * Parses the body of an error response. Returns undefined if it is not JSON, such as a proxy's
+ * error page.
+ */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

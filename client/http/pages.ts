@@ -15,7 +15,10 @@ export function listPages<T>(
   return readPages(http, item, { method: 'GET', path }, limit);
 }
 
-/** Yields every item of a list for any request, which is sent again for each page. */
+/**
+ * Yields every item of a list that any request fetches. The request is sent again, with the next
+ * cursor, for each page.
+ */
 export async function* readPages<T>(
   http: Http,
   item: z.ZodType<T>,
@@ -49,8 +52,8 @@ export async function* readBodies(
 }
 
 /**
- * Returns the cursor of the link to the next page. The rest of the link is ignored, so that the
- * access token is sent to no other host.
+ * Returns the cursor of the link to the next page. Returns undefined if there is no next page. The
+ * rest of the link is ignored, so that the access token is sent to no other host.
  */
 export function nextCursor(link: string | null): string | undefined {
   for (const [, target = '', parameters = ''] of (link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {

@@ -15,9 +15,15 @@ export interface HttpRequest {
    * for POST with an idempotency key.
    */
   readonly repeatable?: boolean;
-  /** Names the operation: the vault carries it out once, however often it is sent with this key. */
+  /**
+   * Identifies the operation: the vault carries it out once, however often a request with this key
+   * is sent.
+   */
   readonly idempotencyKey?: string;
-  /** Limit for the whole response; if it is streamed, for its beginning and for each piece. */
+  /**
+   * Timeout for the whole response; for a streamed response, timeout for its beginning and for each
+   * piece.
+   */
   readonly timeoutSeconds?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -32,8 +38,8 @@ export function isRepeatable({ method, idempotencyKey, repeatable }: HttpRequest
 }
 
 /**
- * Returns the options of `fetch`. Redirects are refused, so that the token is sent to the base URL
- * alone.
+ * Returns the options of `fetch`. Redirects are refused, so that the token is sent only to the base
+ * URL.
  */
 export function toFetch(request: HttpRequest): RequestInit {
   return {

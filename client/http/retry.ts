@@ -4,17 +4,19 @@ import { VaultError } from '../errors/vault-error.ts';
 export interface RetryPolicy {
   /** Number of attempts in all, the first one included. */
   readonly attempts: number;
-  /** Delay before the first retry; doubles with each further one. */
+  /** Delay before the first retry; it doubles with each further retry. */
   readonly baseDelaySeconds: number;
   /** Upper limit of a delay. If the server's Retry-After is longer, the error is thrown at once. */
   readonly maxDelaySeconds: number;
-  /** Waits. MUST reject with the signal's reason as soon as it is aborted. */
+  /** Waits for `seconds`. MUST reject with the signal's reason as soon as the signal is aborted. */
   readonly sleep: (seconds: number, signal: AbortSignal | undefined) => Promise<void>;
   /** Returns a number from 0 to 1 for the jitter. */
   readonly random: () => number;
 }
 
-/** Nine attempts over one to two minutes: within one, leases of a crashed server have expired. */
+/**
+ * Makes nine attempts over one to two minutes. Leases of a crashed server expire within one minute.
+ */
 export const defaultRetry: RetryPolicy = {
   attempts: 9,
   baseDelaySeconds: 0.5,
@@ -34,7 +36,10 @@ const passingCodes = new Set([
   'incomplete_body',
 ]);
 
-/** Runs a repeatable operation until it succeeds or throws an error that is not transient. */
+/**
+ * Runs a repeatable operation until it succeeds. Throws an error that is not transient, the error
+ * of the last attempt, and the signal's reason if it is aborted during a delay.
+ */
 export async function withRetries<T>(
   policy: RetryPolicy,
   signal: AbortSignal | undefined,
@@ -53,7 +58,7 @@ export async function withRetries<T>(
 
 /**
  * Returns the delay before the next attempt, exponential with jitter and never shorter than
- * Retry-After; undefined if the error is final.
+ * Retry-After; undefined if the operation must not be retried.
  */
 export function retryDelaySeconds(
   { attempts, baseDelaySeconds, maxDelaySeconds, random }: RetryPolicy,
@@ -67,7 +72,7 @@ export function retryDelaySeconds(
   return asked > maxDelaySeconds ? undefined : Math.max(jittered, asked);
 }
 
-/** Returns whether the same request may succeed a little later. */
+/** Returns whether an error is transient, so that the same request may succeed a little later. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof VaultError) {
     return passingStatuses.has(error.status) || passingCodes.has(error.code);

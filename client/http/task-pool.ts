@@ -1,9 +1,12 @@
 export interface TaskPool {
-  /** Starts a task; resolves as soon as another may start. Throws the first error of any task. */
+  /**
+   * Starts a task. Resolves as soon as another task may start. Rejects with the first error of any
+   * task once one has failed; the given task is started nevertheless.
+   */
   start(task: () => Promise<void>): Promise<void>;
-  /** Resolves once all tasks are done. Throws the first error of any task. */
+  /** Waits until all tasks have ended. Then throws the first error of any task, if there is one. */
   finish(): Promise<void>;
-  /** Resolves once all tasks are done, whether or not they failed. Never throws. */
+  /** Resolves once all tasks have ended, whether or not they failed. Never throws. */
   settle(): Promise<void>;
 }
 

@@ -12,7 +12,8 @@ const keyPairLabel = 'Service_Device_Key_Pair_v1';
 const envelopeLabel = 'Service_Device_Envelope_v1';
 
 /**
- * A device's secret, which opens the master key. Keep it where nothing but the client can read it.
+ * The id of a device and its secret key, with which the device opens the master key. Keep the key
+ * where only the client can read it.
  */
 export interface DeviceKey {
   /** A random UUID in lower case. */
@@ -27,8 +28,8 @@ export function createDeviceKey(): DeviceKey {
 }
 
 /**
- * Derives the device's X25519 key pair; with its public key others can wrap a new master key for
- * it.
+ * Derives the X25519 key pair of a device. With the public key, other devices can wrap a new master
+ * key for this device.
  */
 export async function deriveDeviceKeyPair(deviceKey: Bytes): Promise<KeyPair> {
   const privateKey = await deriveKey(deviceKey, keyPairLabel);
@@ -41,8 +42,8 @@ export function createRekeyKeyPair(privateKey: Bytes = randomBytes(keyBytes)): K
 }
 
 /**
- * Wraps a master key for a device that a rekey keeps. Throws invalid_envelope for a public key of
- * small order.
+ * Wraps the new master key for a device that a rekey keeps. Throws invalid_envelope for a public
+ * key of small order.
  */
 export async function wrapForDevice(
   rekeyPair: KeyPair,
@@ -55,9 +56,10 @@ export async function wrapForDevice(
 }
 
 /**
- * Opens a device's envelope: with K_device if it dates from `add`, else with the key pair of the
- * device and the rekey's public key in the keyring. Throws invalid_envelope, or invalid_keyring if
- * the keyring is malformed.
+ * Opens a device's envelope and resolves with the master key. An envelope from `Devices.add` is
+ * opened with K_device; an envelope from a rekey is opened with the device's key pair and the
+ * public key of the rekey, which the keyring contains. Throws invalid_envelope, or invalid_keyring
+ * if the keyring is malformed.
  */
 export async function unwrapOnDevice(
   { deviceId, deviceKey }: DeviceKey,
@@ -89,8 +91,8 @@ function agree(privateKey: Bytes, publicKey: Bytes): Bytes {
 }
 
 /**
- * Derives the wrapping key from the shared secret, and binds both public keys and the device's id
- * in.
+ * Derives the wrapping key from the shared secret, both public keys and the device's id, and wipes
+ * the shared secret.
  */
 async function deriveWrappingKey(
   shared: Bytes,

@@ -7,8 +7,8 @@ import { keyBytes } from '../crypto/key.ts';
 const wrapLabel = 'Service_Document_Key_Wrap_v1';
 
 /**
- * Creates the key of a document, 32 bytes. It opens the metadata and all versions; a share hands it
- * over.
+ * Creates the key of a document, 32 bytes. The key decrypts the metadata and all versions of the
+ * document, and a share passes it to the recipient.
  */
 export function createDocumentKey(): Bytes {
   return randomBytes(keyBytes);
@@ -19,7 +19,7 @@ export async function wrapDocumentKey(masterKey: Bytes, documentKey: Bytes): Pro
   return wrapKey(await deriveKey(masterKey, wrapLabel), documentKey);
 }
 
-/** Unwraps a document key. Throws invalid_envelope under another master key. */
+/** Unwraps a document key. Throws invalid_envelope for a wrong master key. */
 export async function unwrapDocumentKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

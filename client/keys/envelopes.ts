@@ -24,48 +24,49 @@ const Envelope = z.object({
 });
 type Envelope = z.output<typeof Envelope>;
 
-/** The present master key together with the keyring that the last rekey left. */
+/** The present master key together with the content of the keyring that the last rekey stored. */
 export interface OpenedKeyring extends Keyring {
   readonly masterKey: Bytes;
 }
 
-/** The user's master key and the envelopes that open it. */
+/** The user's master key and the envelopes in which it is wrapped. */
 export interface Envelopes {
   /**
    * Creates the user's master key, 32 bytes, and stores it in the vault, wrapped under the
-   * password. Throws VaultError 409 envelope_exists if the user has one, and session_ended after
-   * logout.
+   * password. Throws VaultError 409 envelope_exists if the user already has a master key, and
+   * session_ended after logout.
    */
   createMasterKey(): Promise<Bytes>;
   /**
-   * Opens the master key, 32 bytes. Throws VaultError 404 not_found if there is none, ClientError
-   * invalid_envelope if it does not open, and session_ended after logout.
+   * Opens the master key, 32 bytes. Throws VaultError 404 not_found if the user has none,
+   * ClientError invalid_envelope if its envelope cannot be decrypted, and session_ended after
+   * logout.
    */
   openMasterKey(): Promise<Bytes>;
   /**
-   * Opens the master key and all earlier ones, which open what dates from before the last rekey.
-   * Throws what `openMasterKey` throws, and invalid_keyring.
+   * Opens the present master key and all earlier master keys, which decrypt data from before the
+   * last rekey. Throws what `openMasterKey` throws, and invalid_keyring.
    */
   openMasterKeys(): Promise<MasterKeys>;
   /**
-   * Opens the master keys with a device's own key in place of the password. The vault could return
-   * the device's envelope from before a rekey, which is not detected: after a rekey, open the keys
-   * with the password once. Throws what `openMasterKeys` throws, and VaultError 403
+   * Opens the master keys with a device's own key in place of the password. If the vault returns
+   * the device's envelope from before a rekey, this is not detected; therefore open the keys with
+   * the password once after a rekey. Throws what `openMasterKeys` throws, and VaultError 403
    * device_blacklisted.
    */
   openMasterKeysWithDevice(device: DeviceKey): Promise<MasterKeys>;
   /**
    * Opens the master keys together with the public keys of the devices that the last rekey kept,
-   * for a caller that wraps keys anew. Throws what `openMasterKeys` throws.
+   * for callers that wrap the master key for devices again. Throws what `openMasterKeys` throws.
    */
   openKeyring(): Promise<OpenedKeyring>;
-  /** Resolves with whether the vault's master envelope is this one (base64). */
+  /** Resolves with whether the vault's master envelope equals the given envelope (base64). */
   isMasterEnvelope(encryptedEnvelope: string): Promise<boolean>;
 }
 
 /**
- * Creates the access to the envelopes. No key leaves the client: the vault gets and returns the 40
- * bytes of the wrapped key only.
+ * Creates the access to the envelopes. No key leaves the client in plaintext: the vault receives
+ * and returns only the 40 bytes of the wrapped key.
  */
 export function createEnvelopes({
   http,

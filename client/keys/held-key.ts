@@ -1,15 +1,15 @@
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 
 /**
- * The password key with which a session opens the master envelope. While a change of the password
- * is under way, and for good if its response was lost, either of two keys may be the right one.
+ * The password key with which a session opens the master envelope. During a change of the password,
+ * and afterwards if its response was lost, either the old or the new key may be the right key.
  */
 export interface HeldKey {
-  /** Returns the keys to try, the likeliest first; none after `forget`. */
+  /** Returns the keys to try, the likeliest first; no keys after `forget`. */
   candidates(): readonly Bytes[];
-  /** Adds a key that may be the right one from now on. */
+  /** Adds a key that may be the right key from now on; it is tried first. */
   add(key: Bytes): void;
-  /** Keeps this key only and zeroes the others. */
+  /** Keeps only this key and zeroes all other keys. */
   settle(key: Bytes): void;
   /** Zeroes all keys. */
   forget(): void;

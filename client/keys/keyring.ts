@@ -10,11 +10,11 @@ import { Key, keyBytes } from '../crypto/key.ts';
 const keyringLabel = 'Service_Keyring_v1';
 const formatVersion = 1;
 const prefixBytes = 1 + keyBytes;
-/** The vault accepts no longer keyring. */
+/** Maximum bytes of an encrypted keyring that the vault accepts. */
 const maxBytes = 65_536;
 
 const Content = z.object({
-  /** Base64 of 32 bytes each, newest first. */
+  /** The earlier master keys, base64 of 32 bytes each, newest first. */
   earlierKeys: z.array(Key),
   devices: z.array(z.object({ deviceId: z.guid(), publicKey: Key })),
 });
@@ -28,9 +28,9 @@ export interface Keyring {
 }
 
 /**
- * Encrypts a keyring and returns base64. `rekeyKey`, the public key of the rekey, stays readable,
- * since devices need it to open the new master key. Pass `nonce` in tests with vectors only. Throws
- * keyring_full beyond 64 KiB, which takes more than a thousand rekeys.
+ * Encrypts a keyring and returns base64. `rekeyKey`, the public key of the rekey, stays in
+ * plaintext, since devices need it to open the new master key. Pass `nonce` in tests with vectors
+ * only. Throws keyring_full if the result exceeds 64 KiB, which takes more than a thousand rekeys.
  */
 export async function sealKeyring(
   { masterKey, rekeyKey }: { readonly masterKey: Bytes; readonly rekeyKey: Bytes },
@@ -54,8 +54,8 @@ export async function sealKeyring(
 }
 
 /**
- * Decrypts a keyring. Throws invalid_keyring for another master key, another version or changed
- * data.
+ * Decrypts a keyring. Throws invalid_keyring for a wrong master key, an unknown format version or
+ * changed data.
  */
 export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Keyring> {
   try {
@@ -69,14 +69,14 @@ export async function openKeyring(masterKey: Bytes, keyring: string): Promise<Ke
     const publicKeys = new Map(devices.map(({ deviceId, publicKey }) => [deviceId, publicKey]));
     return { earlierKeys, publicKeys };
   } catch {
-    // The error has no cause, which could quote a key.
+    // The error has no cause, because a cause could quote a key.
     throw new ClientError('invalid_keyring');
   }
 }
 
 /**
- * Returns the public key of the rekey. It is not authentic before the keyring is opened. Throws
- * invalid_keyring.
+ * Returns the public key of the rekey from an encrypted keyring. The key is not authenticated until
+ * `openKeyring` has decrypted the keyring. Throws invalid_keyring if the keyring is malformed.
  */
 export function readRekeyKey(keyring: string): Bytes {
   try {

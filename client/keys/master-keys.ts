@@ -2,24 +2,26 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 
 /**
- * A user's master key and those that rekeys have replaced. New data is encrypted under the present
- * key only; existing data opens under the key that it was encrypted under.
+ * A user's present master key and the earlier master keys, which rekeys have replaced. New data is
+ * encrypted only under the present key; existing data stays encrypted under the key that was the
+ * present one at the time.
  */
 export interface MasterKeys {
-  /** 32 bytes. */
+  /** The present master key, 32 bytes. */
   readonly masterKey: Bytes;
-  /** 32 bytes each, newest first. */
+  /** The earlier master keys, 32 bytes each, newest first. */
   readonly earlierKeys?: readonly Bytes[];
 }
 
-/** Returns all master keys, the present one first, since most data is under it. */
+/** Returns all master keys, the present one first, since most data is encrypted under it. */
 export function listMasterKeys({ masterKey, earlierKeys = [] }: MasterKeys): readonly Bytes[] {
   return [masterKey, ...earlierKeys];
 }
 
 /**
- * Resolves with the result of `open` for the first key that it accepts. Throws the error of the
- * present key if it accepts none.
+ * Calls `open` with each master key, the present one first, until it does not throw ClientError,
+ * and resolves with its result. If it throws ClientError for every key, throws the error for the
+ * present key.
  */
 export async function openWithAny<T>(
   keys: MasterKeys,

@@ -11,8 +11,9 @@ interface EnvelopeRequest extends HttpRequest {
 }
 
 /**
- * Stores a wrapped key in the vault. Throws invalid_response unless the response repeats it: if
- * something between client and vault took it, the key would be lost for good.
+ * Stores a wrapped key in the vault. Throws invalid_response unless the response repeats the
+ * wrapped key: if a server in between had responded in place of the vault, the key would be lost
+ * permanently.
  */
 export async function storeEnvelope(http: Http, request: EnvelopeRequest): Promise<void> {
   const { encryptedEnvelope } = await http.json(StoredEnvelope, request);

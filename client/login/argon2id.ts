@@ -7,13 +7,13 @@ const argon2Iterations = 3;
 const argon2Parallelism = 1;
 
 /**
- * Argon2id version 1.3, 32 bytes. The cost is pinned here, so that no response of a server can
- * weaken it.
+ * Computes Argon2id version 1.3 and resolves with 32 bytes. The cost parameters are fixed in this
+ * file, so that no response of a server can weaken them.
  * @param salt 16 bytes.
  */
 export type Argon2id = (password: Uint8Array, salt: Uint8Array) => Promise<Bytes>;
 
-/** Runs everywhere, but blocks the thread. */
+/** Computes Argon2id in WebAssembly, which runs on every platform but blocks the thread. */
 export const portableArgon2id: Argon2id = async (password, salt) => {
   const key = await deriveInWebAssembly({
     password,
@@ -29,7 +29,7 @@ export const portableArgon2id: Argon2id = async (password, salt) => {
   return copy;
 };
 
-/** Part of node:crypto, from Node 24.7 on. */
+/** The part of node:crypto that is used here. `argon2` exists from Node 24.7 on. */
 interface NodeCrypto {
   argon2?(
     algorithm: 'argon2id',
@@ -46,7 +46,8 @@ interface NodeCrypto {
 }
 
 /**
- * Returns Node's own Argon2id, which runs on another thread in half the time; undefined elsewhere.
+ * Returns Node's own Argon2id, which runs on another thread in half the time. Returns undefined on
+ * platforms without it.
  */
 export function findNodeArgon2id(): Argon2id | undefined {
   const { process } = globalThis as {

@@ -3,7 +3,7 @@ import { masterEnvelopeLabel, srpAuthLabel } from './password.ts';
 /** A way to log in with a secret, from which two keys are derived. */
 export interface LoginMethod {
   readonly name: 'password' | 'recovery';
-  /** Label of the key behind the SRP verifier. */
+  /** Label of the key from which the SRP verifier is computed. */
   readonly authLabel: string;
   /** Label of the key that wraps the master key. */
   readonly envelopeLabel: string;
@@ -15,7 +15,7 @@ export const passwordMethod: LoginMethod = {
   envelopeLabel: masterEnvelopeLabel,
 };
 
-/** The secret is the phrase that `parseRecoveryWords` returns. */
+/** The login with recovery words. Its secret is the phrase that `parseRecoveryWords` returns. */
 export const recoveryWords: LoginMethod = {
   name: 'recovery',
   authLabel: 'Service_Recovery_Auth_v1',

@@ -24,15 +24,15 @@ export interface LoginName {
 }
 
 export interface LoginProof extends Pick<SrpProof, 'verifyServer'> {
-  /** The body of the request to verify; it serves one attempt, within 120 s. */
+  /** Body of the request that verifies the login proof. The vault accepts it once, within 120 s. */
   readonly evidence: { readonly sessionId: string; readonly A: string; readonly M1: string };
   /** The account's salt for this method. */
   readonly salt: Bytes;
 }
 
 /**
- * Requests a challenge and computes the proof for it, so that the secret never leaves the client.
- * Throws VaultError user_not_found, and ClientError invalid_public_value.
+ * Requests an SRP challenge and computes the login proof for it; the secret never leaves the
+ * client. Throws VaultError user_not_found, and ClientError invalid_public_value.
  */
 export async function proveLogin(
   http: Http,
@@ -47,8 +47,8 @@ export async function proveLogin(
 }
 
 /**
- * Resolves with the account's salt for a method. It needs no secret and does not count as an
- * attempt. Throws VaultError user_not_found.
+ * Resolves with the account's salt for a method. This call needs no secret and does not count as a
+ * login attempt. Throws VaultError user_not_found.
  */
 export async function findSalt(http: Http, name: LoginName): Promise<Bytes> {
   return (await challenge(http, name, startSrpLogin().A)).salt;

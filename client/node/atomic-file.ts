@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 import { syncDirectory } from './sync-directory.ts';
 
 /**
- * Writes a file that only its owner may read, and replaces an existing one. The path holds the
- * whole new file or stays as it was, whatever happens: if `pieces` throws, as `downloadFile` may,
- * nothing is left behind.
+ * Writes a file that only its owner may read, and replaces an existing file atomically and durably.
+ * If the call fails or the process crashes, the path keeps its previous content. If `pieces`
+ * throws, as `downloadFile` may, the partial file is removed.
  */
 export async function writeFileAtomically(
   path: string,

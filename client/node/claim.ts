@@ -6,14 +6,18 @@ import { ClientError } from '../errors/client-error.ts';
 
 const heldHere = new Set<string>();
 
-/** A process that was killed may take a moment to end. */
+/**
+ * Time limit and interval for waiting until another process has ended, since a killed process may
+ * take a moment to end.
+ */
 const patience = { waitMs: 3_000, stepMs: 100 };
 
 /**
- * Claims a path for this process; dispose of the result to release it. A claim is a file of its own
- * beside the path, written before the others are looked for, so that of two concurrent claims at
- * least one sees the other. Claims of dead processes are removed. Throws `inUse` if another claim
- * is still held after three seconds.
+ * Claims a path for this process. Dispose of the result to release the claim. A claim is a file of
+ * its own beside the path. It is written before the search for other claims, so that at least one
+ * of two concurrent callers sees the claim of the other. Claims of processes that have ended are
+ * removed. Throws `inUse` if another process still holds a claim after three seconds, and
+ * immediately if this process already holds one.
  */
 export async function claimPath(
   path: string,
@@ -43,7 +47,10 @@ export async function claimPath(
   return { [Symbol.asyncDispose]: release };
 }
 
-/** Resolves with whether the claim's process has ended, or ends within the time limit. */
+/**
+ * Resolves with true if the process of the claim has ended or ends within the time limit, and with
+ * false immediately if that process is this one.
+ */
 async function isGivenUp(name: string, prefix: string): Promise<boolean> {
   for (let waited = 0; isHeld(name, prefix); waited += patience.stepMs) {
     if (waited >= patience.waitMs || heldHere.has(name)) return false;
@@ -53,8 +60,8 @@ async function isGivenUp(name: string, prefix: string): Promise<boolean> {
 }
 
 /**
- * Returns whether a claim is live. Process ids are reused, so one with our own id is live only if
- * this process made it.
+ * Returns whether the process of a claim is still running. Because process ids are reused, a claim
+ * with the id of this process counts only if this process made it.
  */
 function isHeld(name: string, prefix: string): boolean {
   const pid = Number.parseInt(name.slice(prefix.length), 10);

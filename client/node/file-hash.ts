@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHash } from '../files/hash.ts';
 
-/** Creates a SHA3-256 hash that OpenSSL computes. */
+/** Creates a SHA3-256 hash that is computed by the OpenSSL of Node. */
 export async function createNodeFileHash(): Promise<FileHash> {
   const hash = createHash('sha3-256');
   return {

@@ -27,7 +27,7 @@ export async function findOpenssl(): Promise<string | undefined> {
 
 /**
  * Returns whether the version is OpenSSL 3 or later; OpenSSL 1 and LibreSSL, the openssl of macOS,
- * lack what is needed.
+ * cannot verify proofs.
  */
 export function isOpenssl3(version: string): boolean {
   return /^OpenSSL (?:[3-9]|\d\d)/.test(version);
@@ -35,8 +35,8 @@ export function isOpenssl3(version: string): boolean {
 
 /**
  * Resolves with whether OpenSSL verifies the signature in this directory with the key beside it.
- * Whose key that is, only a fingerprint from elsewhere shows. Throws if there is no `openssl` to
- * run.
+ * This does not show whose key it is: compare its fingerprint with one from another source. Throws
+ * if `openssl` cannot be run.
  */
 export async function verifyWithOpenssl(directory: string): Promise<boolean> {
   try {

@@ -6,7 +6,10 @@ import type { AuditProof } from '../proofs/proof-format.ts';
 const pemLine = 64;
 const pemPattern = /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]*)\n-----END PUBLIC KEY-----\n$/;
 
-/** Writes entry.json, signature.der and key.pem, which are all that OpenSSL needs. */
+/**
+ * Writes entry.json, signature.der and key.pem, which are all files that OpenSSL needs to verify a
+ * proof.
+ */
 export async function writeProofFiles(proof: AuditProof, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, 'entry.json'), proof.entryCanonical);
@@ -15,13 +18,13 @@ export async function writeProofFiles(proof: AuditProof, directory: string): Pro
 }
 
 /**
- * Reads the three files back into the members of a proof. Throws TypeError for bytes that are not
- * UTF-8 or not PEM.
+ * Reads entry.json, signature.der and key.pem and returns their contents as members of a proof.
+ * Throws TypeError if entry.json is not UTF-8 or key.pem is not PEM.
  */
 export async function readProofFiles(
   directory: string,
 ): Promise<Pick<AuditProof, 'entryCanonical' | 'hsmSignature' | 'publicKey'>> {
-  // Without ignoreBOM the decoder would drop a byte order mark, which changes the entry.
+  // Without ignoreBOM, the decoder would drop a byte order mark, which is a change of the entry.
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return {
     entryCanonical: utf8.decode(await readFile(join(directory, 'entry.json'))),
@@ -31,8 +34,8 @@ export async function readProofFiles(
 }
 
 /**
- * Reads key.pem and returns base64 of the SubjectPublicKeyInfo in DER. Throws TypeError for
- * anything else in it.
+ * Reads key.pem and returns base64 of the SubjectPublicKeyInfo in DER. Throws TypeError if the file
+ * contains anything else.
  */
 export async function readKeyFile(directory: string): Promise<string> {
   const [, lines] = pemPattern.exec(await readFile(join(directory, 'key.pem'), 'utf8')) ?? [];

@@ -6,15 +6,16 @@ import { claimPath } from './claim.ts';
 import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';
 
-/** Returns the path of the journal of a source file within a directory. */
+/** Returns the path, within `directory`, of the upload journal of a source file. */
 export function resumePath(directory: string, sourcePath: string): string {
   const digest = createHash('sha256').update(resolve(sourcePath)).digest('hex');
   return join(directory, `${digest}.resume`);
 }
 
 /**
- * Opens a journal with one record per line; a record counts once its line is synchronised to disk.
- * Dispose of the result to let others open it. Throws resume_in_use while another upload holds it.
+ * Opens an upload journal with one record per line. A record is durable once its line is
+ * synchronised to disk. Dispose of the journal to let another upload open it. Throws resume_in_use
+ * if another upload has the journal open.
  */
 export async function openResumeFile(path: string): Promise<ResumeStore & AsyncDisposable> {
   const claim = await claimPath(path);

@@ -10,17 +10,17 @@ import { syncDirectory } from './sync-directory.ts';
 import { readWholeLines } from './whole-lines.ts';
 
 /**
- * The file is rewritten once it has grown by this much and by twice its size after the last
- * rewrite.
+ * Bytes by which the file must grow before it is rewritten as one line; it must also grow by twice
+ * its size after the last rewrite.
  */
 const leastGrowthBytes = 1_048_576;
 
 /**
  * Opens the store of a device's synchronised objects in one file that only its owner may read. Each
- * save appends a line, which counts once it is synchronised to disk; from time to time the file is
- * rewritten as one line. Dispose of the result to let another client open it: operations that have
- * begun finish, later ones throw store_closed. Throws store_in_use while another client holds it;
- * `load` throws store_damaged, and both methods throw store_full.
+ * save appends a line, which is durable once it is synchronised to disk; from time to time the file
+ * is rewritten as one line. Dispose of the store to let another client open the file: operations in
+ * progress finish, and later ones throw store_closed. Throws store_in_use while another client has
+ * the file open. `load` throws store_damaged; `load` and `save` throw store_full.
  */
 export async function openSyncFile(path: string): Promise<SyncStore & AsyncDisposable> {
   const claim = await claimPath(path, 'store_in_use');
@@ -32,7 +32,7 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
   let isClosed = false;
   const inTurn = createTurns();
 
-  /** Runs work in turn; throws store_closed once the claim is released. */
+  /** Runs `work` after all earlier operations. Throws store_closed if the store was disposed of. */
   async function inTurnUnlessClosed<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) throw new ClientError('store_closed');
     return inTurn(work).catch(rethrow);
@@ -60,7 +60,8 @@ export async function openSyncFile(path: string): Promise<SyncStore & AsyncDispo
       file = opened;
       await syncDirectory(dirname(path));
     }
-    // A failed save, for example on a full disk, may have left part of a line before this one.
+    // An earlier save that failed, for example on a full disk, may have left part of a line, which
+    // is cut off here.
     if (isTorn) await file.truncate(bytes);
     isTorn = true;
     await file.appendFile(line);

@@ -3,8 +3,8 @@ import { open, readFile } from 'node:fs/promises';
 const lineFeed = 0x0a;
 
 /**
- * Reads the lines of a file, none if it is missing. A line that a crash truncated is removed,
- * durably.
+ * Reads the lines of a file; returns no lines if the file does not exist. If a crash has truncated
+ * the last line, removes that line from the file durably.
  */
 export async function readWholeLines(path: string): Promise<string[]> {
   const bytes = await readIfPresent(path);

@@ -2,7 +2,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 
-/** The signer refuses longer texts. */
+/** Maximum bytes of an entry's text; the signer refuses longer texts. */
 const maxEntryBytes = 65_536;
 
 /**
@@ -13,13 +13,16 @@ export const AuditProof = z.object({
   id: z.guid().lowercase(),
   /** JSON in the canonical form of RFC 8785, at most 65,536 bytes of UTF-8. */
   entryCanonical: z.string().min(2).refine(isEncodable),
-  /** SHA3-256 of the text in UTF-8, 64 hex digits. */
+  /** SHA3-256 of `entryCanonical` in UTF-8, 64 hex digits. */
   entryHash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** ECDSA P-256 signature with SHA3-256 over the text, DER, base64. */
+  /** ECDSA P-256 signature with SHA3-256 over `entryCanonical`, DER, base64. */
   hsmSignature: Base64(80),
-  /** The first 16 bytes of the SHA-256 of the public key's DER, 32 hex digits. */
+  /**
+   * Id of the signing key: the first 16 bytes of the SHA-256 of the public key's DER, 32 hex
+   * digits.
+   */
   hsmKeyId: z.string().regex(/^[0-9a-f]{32}$/),
-  /** SubjectPublicKeyInfo, DER, base64. */
+  /** The public half of the signing key: SubjectPublicKeyInfo, DER, base64. */
   publicKey: Base64(512),
 });
 export type AuditProof = z.output<typeof AuditProof>;

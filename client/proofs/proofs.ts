@@ -24,13 +24,13 @@ const AuditKey = z.object({
   activatedAt: z.iso.datetime().nullable(),
   retiredAt: z.iso.datetime().nullable(),
   /**
-   * Audit proof of the entry that records the key, signed by the audit key of that time; null until
-   * signed.
+   * Audit proof of the entry that records this key, signed by the audit key of that time; null
+   * until the entry is signed.
    */
   record: AuditProof.nullable(),
   /**
-   * Id of another key that signed the record. If it is null, only a published fingerprint vouches
-   * for the key.
+   * Id of the other key that signed `record`. If null, no other key vouches for this key: compare
+   * its fingerprint with a published one.
    */
   vouchedBy: z.string().nullable(),
 });
@@ -41,20 +41,21 @@ const AuditKeys = z.object({ keys: z.array(AuditKey) });
 
 export interface Proofs {
   /**
-   * Resolves with an audit proof. Waits a while for an entry that is not signed yet, then throws
-   * VaultError 404 proof_not_ready; also 404 not_found, 410 entry_unrecoverable or entry_erased.
+   * Resolves with an audit proof. If the entry is not signed yet, retries for a while, then throws
+   * VaultError 404 proof_not_ready. Also throws 404 not_found, and 410 entry_unrecoverable or
+   * entry_erased.
    */
   get(id: string): Promise<AuditProof>;
   /**
-   * Asks the vault to verify one of its proofs; `verifyProof` needs no vault. Throws what `get`
-   * throws.
+   * Asks the vault to verify the proof with this id; `verifyProof` verifies a proof without the
+   * vault. Throws what `get` throws.
    */
   verify(id: string): Promise<Verdict>;
   /** Asks the vault to verify a proof that the caller holds. */
   verifyExternal(proof: AuditProof): Promise<Verdict>;
   /**
-   * Resolves with the vault's public keys; needs no login. Compare the fingerprints with those
-   * published elsewhere before you trust them.
+   * Resolves with the vault's public keys; needs no login. Compare their fingerprints with those
+   * published elsewhere before you trust the keys.
    */
   keys(): Promise<AuditKey[]>;
 }

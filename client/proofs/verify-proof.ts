@@ -8,15 +8,21 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, type Bytes } from '../bytes/bytes.ts';
 import { AuditProof } from './proof-format.ts';
 
-/** DER of a SubjectPublicKeyInfo for an uncompressed P-256 point, up to the point (RFC 5480 §2). */
+/**
+ * The part before the point in the DER of a SubjectPublicKeyInfo with an uncompressed P-256 point
+ * (RFC 5480 §2).
+ */
 const spkiPrefix = decodeBase64('MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE').slice(0, -1);
 const spkiBytes = spkiPrefix.length + 65;
 const keyIdDigits = 32;
 
-/** Unknown members are refused: they could make claims about the proof that nothing verifies. */
+/**
+ * Schema of a proof. Unknown members are refused, because they could make claims about the proof
+ * that nothing verifies.
+ */
 const KnownFields = z.strictObject(AuditProof.shape);
 
-/** Members that tell an entry from anything else that the key may sign in future. */
+/** Members that distinguish an entry from other data that the key may sign in future. */
 const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 export type ProofDefect =
@@ -29,16 +35,19 @@ export type ProofDefect =
   | 'key_untrusted'
   | 'signature_invalid';
 
-/** The result of `verifyProof`; the vault's verdict has the same members with the same meaning. */
+/**
+ * The result of `verifyProof`. `valid`, `hashValid` and `signatureValid` mean the same as in the
+ * vault's `Verdict`.
+ */
 export interface ProofVerdict {
   /** Whether hash and signature are valid. */
   readonly valid: boolean;
   /**
-   * Whether the text is the canonical form of the entry with the proof's id, and the hash that of
-   * the text.
+   * Whether `entryCanonical` is the canonical form of an entry with the proof's id, and `entryHash`
+   * is its hash.
    */
   readonly hashValid: boolean;
-  /** Whether a trusted key with the proof's key id signed the text. */
+  /** Whether a trusted key with the proof's key id signed `entryCanonical`. */
   readonly signatureValid: boolean;
   /** Whether the public key of the proof is among the trusted ones. */
   readonly keyTrusted: boolean;
@@ -86,7 +95,7 @@ export function verifyProof(
 }
 
 /**
- * Finds a defect of the entry: it must be the canonical JSON (RFC 8785) of an entry of version 1
+ * Returns a defect of the entry unless it is the canonical JSON (RFC 8785) of an entry of version 1
  * with the proof's id.
  */
 function findEntryDefect({ id, entryCanonical }: AuditProof): ProofDefect | undefined {
@@ -115,7 +124,8 @@ function isFingerprintOf(trusted: string, fingerprint: string): boolean {
 }
 
 /**
- * Verifies a signature over the SHA3-256 digest. A high s is accepted too, since HSMs produce both.
+ * Verifies a signature over the SHA3-256 digest. A high s is accepted too, since HSMs produce
+ * signatures with both a low and a high s.
  */
 function verifySignature(signature: Bytes, digest: Bytes, publicKey: Bytes): boolean {
   const isP256 =

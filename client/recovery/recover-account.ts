@@ -18,10 +18,10 @@ export interface RecoverAccount {
 }
 
 /**
- * Sets a new password with the recovery words, and resolves with the result of `logIn`. The master
- * key, the words, the keyring and the devices stay; all login sessions end. Throws
- * RecoveryWordsError before anything is sent, what `Accounts.recover` and `logIn` throw, and
- * VaultError token_expired after ten minutes.
+ * Sets a new password with the recovery words, then logs in and resolves with the result of
+ * `logIn`. The master key, the recovery words, the keyring and the devices stay unchanged; all
+ * login sessions end. Throws RecoveryWordsError before anything is sent, what `Accounts.recover`
+ * and `logIn` throw, and VaultError token_expired after ten minutes.
  */
 export async function recoverAccount<T>(
   { http, accounts }: { readonly http: Http; readonly accounts: Pick<Accounts, 'recover'> },
@@ -45,7 +45,7 @@ export async function recoverAccount<T>(
   } catch (error) {
     if (!hasCode(error, 'invalid_token')) throw error;
     // Setting the password ends the recovery session too. If an earlier attempt succeeded and only
-    // its response was lost, the new password logs in.
+    // its response was lost, a login with the new password succeeds.
     return logInOr(error, logIn);
   }
   return logIn();

@@ -24,14 +24,15 @@ export const RecoveryEnvelope = z.object({
 });
 type RecoveryEnvelope = z.output<typeof RecoveryEnvelope>;
 
-/** New recovery words that the vault does not know yet. */
+/** New recovery words, which do not open the account until they are confirmed. */
 export interface RecoveryDraft {
   /** 24 words for the user to write down on paper. */
   readonly words: string;
   /**
-   * Checks the words as the user typed them from paper, and makes them those of the account in
-   * place of earlier ones. Throws RecoveryWordsError before anything is sent, recovery_changed if
-   * another client changed the words at the same time, and what `reauthenticate` throws.
+   * Compares `words` with the words that the user typed from paper, and then makes them the
+   * recovery words of the account. Earlier recovery words stop working. Throws RecoveryWordsError
+   * before anything is sent, recovery_changed if another client changed the words at the same time,
+   * and what `reauthenticate` throws.
    */
   confirm(rehearsed: { readonly words: string; readonly password: string }): Promise<void>;
 }
@@ -42,7 +43,7 @@ export interface Recovery {
   /**
    * Resolves with whether these words open the present master key, and so could recover the
    * account. Throws RecoveryWordsError for words that cannot be recovery words, and VaultError 404
-   * not_found if the account has none.
+   * not_found if the account has no recovery words.
    */
   check(words: string): Promise<boolean>;
 }
@@ -53,7 +54,8 @@ export function createRecovery(dependencies: AccountDependencies): Recovery {
 
   async function store(words: string, password: string): Promise<void> {
     const { reauthToken } = await reauthenticate(dependencies, { email, password });
-    // The version is read before the master key, so that a rekey in between makes the request fail.
+    // The version of the envelope is read before the master key, so that a rekey between the two
+    // requests makes the update fail.
     const version = await findVersion(load);
     const masterKey = await envelopes.openMasterKey();
     const credential = await createCredential(recoveryWords, words, masterKey);
@@ -112,7 +114,10 @@ async function findVersion(load: () => Promise<RecoveryEnvelope>): Promise<numbe
   }
 }
 
-/** Stores the recovery envelope. `version` is that of the envelope to replace, if there is one. */
+/**
+ * Stores the recovery envelope. `version` is the version of the envelope to replace; undefined if
+ * the account has none.
+ */
 async function send(
   http: Http,
   json: { readonly encryptedEnvelope: string },

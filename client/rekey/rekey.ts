@@ -24,19 +24,23 @@ export interface RekeyOptions {
   readonly revoke?: readonly string[];
 }
 
-/** A new master key that the vault does not know yet. */
+/** A prepared rekey with a new master key, which takes effect once `confirm` succeeds. */
 export interface RekeyDraft {
-  /** The new recovery words, 24, to be written down; earlier ones open nothing after the rekey. */
+  /**
+   * The new recovery words, 24, for the user to write down. Earlier recovery words stop working
+   * with the rekey.
+   */
   readonly words: string;
   /** Devices that will open the new master key with their own keys. */
   readonly kept: readonly Device[];
   /** Devices that will be revoked: those named in `revoke`, and those without a public key. */
   readonly revoked: readonly Device[];
   /**
-   * Checks the words as the user typed them from paper, and carries out the rekey; other login
-   * sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if the devices
-   * are no longer those of `kept` and `revoked`; keyring_full; and what `reauthenticate` throws. If
-   * it fails on the way, the account has all old keys or all new ones.
+   * Compares `words` with the words that the user typed from paper, then carries out the rekey;
+   * other login sessions end. Throws RecoveryWordsError before anything is sent; devices_changed if
+   * the account's devices are no longer those of `kept` and `revoked`; keyring_full; and what
+   * `reauthenticate` throws. If the call fails, some devices of `revoked` may have been revoked,
+   * and the account has either all old keys or all new keys.
    */
   confirm(typedWords: string): Promise<void>;
 }
@@ -46,10 +50,7 @@ export interface RekeyDependencies extends AccountDependencies {
   readonly sharingKeys: Pick<SharingKeys, 'rewrap'>;
 }
 
-/**
- * Prepares a new master key. Throws device_unreachable if this session's own device would be
- * revoked.
- */
+/** Prepares a rekey. Throws device_unreachable if this session's own device would be revoked. */
 export async function draftRekey(
   dependencies: RekeyDependencies,
   options: RekeyOptions,
@@ -120,8 +121,8 @@ function idsOf(devices: readonly Device[]): string {
 }
 
 /**
- * Wraps the new master key for the recovery words and each kept device, and the earlier keys under
- * it.
+ * Wraps the new master key for the recovery words and for each kept device, and encrypts the
+ * earlier master keys under the new one.
  */
 async function wrapAnew(
   masterKey: Bytes,

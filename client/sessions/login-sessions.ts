@@ -6,7 +6,7 @@ import type { SessionTokens } from './tokens.ts';
 
 const LoginSession = z.object({
   id: z.uuid(),
-  /** Whether this is the session that the request came from. */
+  /** Whether this is the login session whose token was sent with the request. */
   current: z.boolean(),
   deviceId: z.guid().nullable(),
   createdAt: z.iso.datetime(),

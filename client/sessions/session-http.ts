@@ -3,12 +3,15 @@ import type { HttpRequest } from '../http/request.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { SessionTokens } from './tokens.ts';
 
-/** Codes with which the vault refuses a token before it does anything. */
+/**
+ * Error codes with which the vault refuses an access token before it carries out anything of the
+ * request.
+ */
 const refusalCodes = new Set(['token_expired', 'invalid_token']);
 
 /**
- * Creates an `Http` that sends a session's token. A request whose token is refused is sent once
- * more with a renewed one. Methods throw session_ended and what `Http` throws.
+ * Creates an `Http` that sends a session's access token. If the vault refuses the token, renews it
+ * and sends the request once more. Methods throw session_ended and what `Http` throws.
  */
 export function createSessionHttp({
   http,

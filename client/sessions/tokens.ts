@@ -4,7 +4,10 @@ import { parseAnswer, type Http } from '../http/http.ts';
 import { isPassing } from '../http/retry.ts';
 import { hasCode } from '../errors/vault-error.ts';
 
-/** Tokens are renewed this early, so that they do not expire while a request is under way. */
+/**
+ * Seconds before its expiry at which an access token is renewed, so that it does not expire during
+ * a request.
+ */
 const renewalSeconds = 60;
 
 /** The response to a login and to a refresh. */
@@ -23,14 +26,17 @@ export type TokenPair = z.output<typeof TokenPair>;
 export interface SessionTokens {
   /** Resolves with the access token, which is renewed shortly before it expires. */
   current(): Promise<string>;
-  /** Resolves with another access token than the one that the vault refused. */
+  /**
+   * Resolves with an access token other than `refused`, which the vault refused. Refreshes the
+   * tokens if necessary.
+   */
   renew(refused: string): Promise<string>;
-  /** Forgets the tokens: the session has ended. */
+  /** Discards the tokens because the session has ended; later calls throw session_ended. */
   end(): void;
 }
 
 interface SessionTokensOptions {
-  /** Sends no token of its own. */
+  /** Sends requests without an access token. */
   readonly http: Http;
   readonly pair: TokenPair;
   readonly now: () => Date;

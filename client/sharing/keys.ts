@@ -35,18 +35,20 @@ export function fingerprintOf(publicKey: Bytes): string {
 /** The user's sharing key pair (X25519), which the vault keeps wrapped under the master key. */
 export interface SharingKeys {
   /**
-   * Creates the key pair and stores it in the vault; an existing one is opened, and wrapped under
-   * the present master key. Throws what `open` throws, but for not_found.
+   * Creates the key pair and stores it in the vault. If there already is a key pair, opens it and
+   * wraps it under the present master key. Throws what `open` throws, except not_found.
    */
   createOrOpen(): Promise<KeyPair>;
   /**
-   * Wraps the private key under the present master key after a rekey. Does nothing if it is so
-   * already or if there is no key pair. Until then the earlier master key opens it.
+   * Wraps the private key under the present master key after a rekey. Does nothing if it is already
+   * wrapped under that key or if there is no key pair. Until this is done, the earlier master key
+   * opens the private key.
    */
   rewrap(): Promise<void>;
   /**
    * Opens the key pair. Throws VaultError 404 not_found if there is none, and ClientError
-   * invalid_envelope if it does not open or if the vault publishes another public key.
+   * invalid_envelope if the private key cannot be decrypted or does not belong to the public key
+   * that the vault returned.
    */
   open(): Promise<KeyPair>;
 }
@@ -138,7 +140,7 @@ export async function wrapPrivateKey(masterKey: Bytes, privateKey: Bytes): Promi
   return wrapKey(await deriveKey(masterKey, wrapLabel), privateKey);
 }
 
-/** Unwraps the private sharing key. Throws invalid_envelope under another master key. */
+/** Unwraps the private sharing key. Throws invalid_envelope for a wrong master key. */
 export async function unwrapPrivateKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
   return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
 }

@@ -28,8 +28,9 @@ export type ReceivedShare = z.output<typeof ReceivedShare>;
 export type OpenedShare = ReceivedShare & StoredFile & { readonly metadata: Metadata };
 
 /**
- * Decrypts a share. Throws invalid_share if it was made for another key or document or is damaged,
- * and metadata_mismatch if its metadata is not that of the current version.
+ * Decrypts the document key and the metadata of a share. Throws invalid_share if the share was made
+ * for another sharing key or document or is damaged, and metadata_mismatch if the metadata does not
+ * describe the current version.
  */
 export async function openShare(privateKey: Bytes, share: ReceivedShare): Promise<OpenedShare> {
   const { documentKey, metadata } = await decryptShare(privateKey, share);

@@ -19,7 +19,10 @@ const ShareKey = z.object({ recipientId: z.uuid(), publicKey: z.base64().length(
 const Share = z.object({
   id: z.uuid(),
   documentId: z.uuid(),
-  /** Names the recipient for the user; the vault does not keep the e-mail address of a share. */
+  /**
+   * Id of the recipient. The vault does not store the e-mail address to which a document was
+   * shared.
+   */
   recipientId: z.uuid(),
   permissions: z.array(z.string()),
   expiresAt: z.iso.datetime().nullable(),
@@ -28,34 +31,34 @@ const Share = z.object({
 export type Share = z.output<typeof Share>;
 
 export interface ShareOptions {
-  /** End of the share; the default is none. */
+  /** Time at which the share ends. By default it does not end. */
   readonly expiresAt?: Date;
   /**
-   * Decides whether to share. It gets the fingerprint, to compare with the one that the recipient
-   * reads out, and the metadata of the document, since the vault could pass another document off as
-   * this one.
+   * Decides whether to share. Compare `fingerprint` with the one that the recipient reads out, and
+   * check `metadata`, since the vault could substitute another document for the requested one.
    */
   readonly confirm?: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
 }
 
 /**
- * A share with its metadata, which is undefined if it does not open: anyone may send such a share.
+ * A received share with its metadata. The metadata is undefined if the share cannot be decrypted:
+ * any user may send such a share.
  */
 export type SharedItem = ReceivedShare & { readonly metadata: Metadata | undefined };
 
 export interface Sharing {
   /**
-   * Creates the user's sharing key if there is none, so that others can share with the user.
-   * Resolves with its fingerprint, 32 hex digits, which the user tells them over another channel.
-   * Throws invalid_envelope.
+   * Creates the user's sharing key if there is none, so that other users can share documents with
+   * this user. Resolves with the fingerprint of the key, 32 hex digits, which the user tells the
+   * other users over another channel than the vault. Throws invalid_envelope.
    */
   enableSharing(): Promise<{ readonly fingerprint: string }>;
   /**
    * Shares a document with the user of an e-mail address. Only the fingerprint shows whether that
-   * user exists and whether the vault returned their key and no other: compare it. A share made
-   * before the recipient called `enableSharing` opens for nobody: `unshare` it and share again.
-   * Throws ClientError recipient_refused if `confirm` resolves with false, invalid_metadata or
-   * metadata_mismatch, and VaultError 404 not_found or 409 share_exists.
+   * user exists and whether the vault returned the key of that user: compare the fingerprint.
+   * Nobody can open a share that was made before the recipient called `enableSharing`: call
+   * `unshare` and share again. Throws ClientError recipient_refused if `confirm` resolves with
+   * false, invalid_metadata or metadata_mismatch, and VaultError 404 not_found or 409 share_exists.
    */
   shareDocument(
     documentId: string,
@@ -72,8 +75,8 @@ export interface Sharing {
    */
   unshare(documentId: string, shareId: string): Promise<void>;
   /**
-   * Lists the documents that others share with the user, newest share first. Throws VaultError 404
-   * not_found before `enableSharing`, and invalid_envelope.
+   * Lists the documents that other users share with this user, newest share first. Throws
+   * VaultError 404 not_found before `enableSharing`, and invalid_envelope.
    */
   listShared(options?: { readonly pageSize?: number }): AsyncGenerator<SharedItem, void, void>;
   /**

@@ -4,7 +4,10 @@ import { openSealed, sealTo } from '../crypto/hpke.ts';
 
 const shareLabel = 'Service_Document_Share_v1';
 
-/** Seals a document key for the owner of a sharing key, bound to the document: 80 bytes. */
+/**
+ * Encrypts a document key for the owner of a sharing key and binds it to the document; resolves
+ * with 80 bytes.
+ */
 export function sealDocumentKey(
   publicKey: Bytes,
   documentId: string,
@@ -14,7 +17,7 @@ export function sealDocumentKey(
 }
 
 /**
- * Opens a sealed document key. Throws for another private key, another document or changed bytes.
+ * Opens a sealed document key. Throws for a wrong private key, another document or changed bytes.
  */
 export function openDocumentKey(
   privateKey: Bytes,

@@ -3,7 +3,7 @@ export interface SrpGroup {
   readonly N: bigint;
   /** A generator modulo N. */
   readonly g: bigint;
-  /** Bytes of N, to which public values are padded. */
+  /** Length of N in bytes, to which public values are padded. */
   readonly byteLength: number;
 }
 

@@ -21,7 +21,7 @@ export interface SrpChallenge {
   readonly authKey: Bytes;
 }
 
-/** The client's proof of a login, and the check of the server's. */
+/** The client's login proof, and the function that verifies the server's proof. */
 export interface SrpProof {
   /** The client's proof, 64 hex digits. */
   readonly M1: string;

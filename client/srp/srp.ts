@@ -81,8 +81,8 @@ export function toInteger(bytes: Uint8Array): bigint {
 
 /**
  * Raises to a power by square and multiply. The duration depends on the exponent, which is
- * acceptable here: a client calls it once per login, on its own machine, with an `a` that is used
- * once.
+ * acceptable here: only a client calls this function, on its own machine, with an `a` that is used
+ * for one login.
  */
 function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n;

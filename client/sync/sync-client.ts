@@ -14,8 +14,8 @@ import { createSyncRequests } from './exchange/requests.ts';
 import type { Sync, SyncOptions, SyncReport } from './sync.ts';
 
 /**
- * Opens the objects of a store. No other client may use the store meanwhile. Throws what
- * `SyncStore.load` throws.
+ * Loads the objects of a store for synchronisation. No other client may use the store at the same
+ * time. Throws what `SyncStore.load` throws.
  */
 export async function openSync(options: SyncOptions & { readonly http: Http }): Promise<Sync> {
   const { http, deviceId, schemaVersion, publicFields = {} } = options;
@@ -92,7 +92,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
       local.commit(async () => {
         const { object, sealed } = loadView(objectId);
         const view = await encryption.open(objectId, sealed);
-        // The edit gets a copy: the view must stay as it was, to be compared with the result.
+        // `edit` gets a copy, because the view must stay unchanged for the comparison with the
+        // result.
         const data = parseObjectData(edit(structuredClone(view.data)));
         const known = [view, ...(await openBase(object))];
         const after = await encryption.seal(objectId, { ...view, data }, known);
@@ -152,8 +153,8 @@ export async function openSync(options: SyncOptions & { readonly http: Http }): 
   };
 
   /**
-   * Opens the base of the last write, so that a leaf that is changed back keeps its ciphertext and
-   * is not sent.
+   * Decrypts the object as it was before the last write, so that a leaf that is changed back keeps
+   * its ciphertext and is not sent.
    */
   async function openBase({ objectId, queue }: StoredObject): Promise<OpenObject[]> {
     const last = queue.at(-1);

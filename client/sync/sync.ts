@@ -8,14 +8,14 @@ import type { QueuedWrite } from './stores/stored-object.ts';
 import type { HistoryEntry } from './exchange/requests.ts';
 
 export interface SyncOptions extends MasterKeys {
-  /** The device that the session is bound to. */
+  /** Id of the device that the login session is bound to. */
   readonly deviceId: string;
-  /** Version of the schema of the application's data; the vault accepts a range of them. */
+  /** Version of the schema of the application's data; the vault accepts a range of versions. */
   readonly schemaVersion: number;
   readonly store: SyncStore;
   /**
-   * Fields in plaintext, for the vault's rules MAX, MIN and UNION. They MUST be the same on all
-   * devices and never change.
+   * Fields in plaintext, for the vault's merge rules MAX, MIN and UNION. The fields MUST be the
+   * same on all devices and MUST never change.
    */
   readonly publicFields?: PublicFields;
   /**
@@ -32,13 +32,16 @@ export interface SyncedObject {
   readonly objectId: string;
   readonly objectType: string | undefined;
   readonly data: JsonObject;
-  /** Version at the vault; undefined until the vault has the object. */
+  /** Version of the object in the vault; undefined until the vault has the object. */
   readonly version: number | undefined;
   /** Whether the object has changes that the vault has not settled. */
   readonly isPending: boolean;
 }
 
-/** A change that the vault has not settled. With `refusal` it is not sent again as it is. */
+/**
+ * A change that the vault has not settled. A change with `refusal` is not sent again until the
+ * object is changed or `retry` is called.
+ */
 export interface PendingWrite extends Pick<QueuedWrite, 'kind' | 'refusal'> {
   readonly objectId: string;
   readonly changedAt: Date;
@@ -58,8 +61,8 @@ export interface Sync {
   /** Returns the ids of all objects that are not deleted. */
   list(): string[];
   /**
-   * Decrypts an object; undefined if it is missing or deleted. Throws invalid_leaf if it does not
-   * open.
+   * Decrypts an object. Resolves with undefined if the object is missing or deleted. Throws
+   * invalid_leaf if it cannot be decrypted.
    */
   get(objectId: string): Promise<SyncedObject | undefined>;
   /**
@@ -69,31 +72,34 @@ export interface Sync {
   create(object: { readonly data: JsonObject; readonly objectType?: string }): Promise<string>;
   /**
    * Replaces the data of an object by the result of `edit`; only the difference is sent. Resolves
-   * once it is saved on this device. Throws RangeError for a missing object, TypeError for data
-   * that cannot be stored, and invalid_leaf.
+   * once the change is saved on this device. Throws RangeError for a missing object, TypeError for
+   * data that cannot be stored, and invalid_leaf.
    */
   change(objectId: string, edit: (data: JsonObject) => JsonObject): Promise<void>;
   /**
-   * Removes an object. Resolves once that is saved on this device. Throws RangeError for a missing
-   * object.
+   * Removes an object. Resolves once the removal is saved on this device. Throws RangeError for a
+   * missing object.
    */
   remove(objectId: string): Promise<void>;
   /**
-   * Synchronises with the vault: fetches the changes of other devices, then sends those of this
-   * one. Only one synchronisation runs at a time; a call during one starts another after it. Throws
-   * what `Http` throws, VaultError if the session, the device or the schema version is refused, and
-   * what the resolvers throw; unsent changes are kept for the next time.
+   * Synchronises with the vault: fetches the changes of other devices, then sends the changes of
+   * this device. Only one synchronisation runs at a time: all calls during a synchronisation share
+   * one more, which follows it. Throws what `Http` throws, VaultError if the session, the device or
+   * the schema version is refused, and what the resolvers throw; unsent changes are kept for the
+   * next time.
    */
   sync(): Promise<SyncReport>;
   /** Returns the changes that the vault has not settled, oldest first for each object. */
   pending(): PendingWrite[];
   /** Allows refused changes of an object to be sent once more. */
   retry(objectId: string): Promise<void>;
-  /** Discards the changes of an object that were not sent. */
+  /**
+   * Discards the changes of an object that were not sent. Keeps a change that may have been sent.
+   */
   discard(objectId: string): Promise<void>;
   /**
-   * Calls back with the ids of objects that may have changed. Returns the function that
-   * unsubscribes.
+   * Calls `listener` with the ids of objects that may have changed. Returns the function that
+   * unsubscribes it.
    */
   subscribe(listener: (objectIds: readonly string[]) => void): () => void;
   /**

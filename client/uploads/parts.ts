@@ -1,8 +1,9 @@
 import type { Bytes } from '../bytes/bytes.ts';
 
 /**
- * Joins segments to parts. `partSize` must be a multiple of the segment size and `totalSize` the
- * sum of all segments, in bytes. Holds one part in memory.
+ * Joins segments into parts of `partSize` bytes; the last part may be shorter. `partSize` must be a
+ * multiple of the segment size, and `totalSize` the sum of all segments, in bytes. Holds one part
+ * in memory.
  */
 export async function* joinParts(
   segments: AsyncIterable<Bytes>,

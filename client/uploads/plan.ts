@@ -13,8 +13,8 @@ export interface UploadPlan {
 }
 
 /**
- * Plans parts of 16 MiB, or larger ones if there would be too many. Throws file_too_large, and
- * RangeError for an invalid size.
+ * Plans the parts of an upload: 16 MiB each, or larger if the vault would not accept that many
+ * parts. Throws file_too_large, and RangeError for an invalid size.
  */
 export function planUpload(
   plaintextSize: number,

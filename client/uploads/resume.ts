@@ -17,10 +17,16 @@ const StartRecord = z.object({
   documentId: z.uuid().optional(),
 });
 
-/** Records the upload session. Without this record there may be one nevertheless. */
+/**
+ * Records the id of the upload session. If this record is missing, the vault may have created an
+ * upload session nevertheless.
+ */
 const CreatedRecord = z.object({ type: z.literal('created'), sessionId: z.uuid() });
 
-/** Fixes the encrypted bytes of a part: from now on no others may be sent. */
+/**
+ * Records the SHA-256 of a part's encrypted bytes. Other bytes MUST NOT be sent for this part
+ * afterwards.
+ */
 const PartRecord = z.object({
   type: z.literal('part'),
   number: z.int().positive(),
@@ -43,17 +49,20 @@ export const ResumeRecord = z.discriminatedUnion('type', [
 export type ResumeRecord = z.output<typeof ResumeRecord>;
 export type StartRecord = z.output<typeof StartRecord>;
 
-/** The journal of one file's upload, held by one upload at a time. A caller may bring its own. */
+/**
+ * The journal of one file's upload, held by one upload at a time. An application may pass its own
+ * implementation.
+ */
 export interface ResumeStore {
   /**
-   * Resolves with the records in the order of `append`; none if there is no journal or a damaged
-   * one.
+   * Resolves with the records in the order of `append`; with none if there is no journal or if it
+   * is damaged.
    */
   load(): Promise<ResumeRecord[]>;
   /**
-   * Adds a record. MUST resolve only once it is durable: a part is sent after its record, since
-   * encrypting other bytes with the same key and nonces would disclose the authentication key of
-   * GCM.
+   * Adds a record. MUST resolve only once it is durable: a part is sent only after its record was
+   * added, since encrypting other bytes with the same key and nonces would disclose the
+   * authentication key of GCM.
    */
   append(record: ResumeRecord): Promise<void>;
   /** Deletes the journal. MUST resolve only once that is durable. */
@@ -79,8 +88,8 @@ export interface ResumeState {
 }
 
 /**
- * Returns the state that the records describe; undefined if they are not of one upload, which then
- * starts anew.
+ * Returns the state of the upload that the records describe. Returns undefined if the records do
+ * not belong to one upload; the file must then be uploaded from the beginning.
  */
 export function replayRecords([start, ...rest]: readonly ResumeRecord[]): ResumeState | undefined {
   if (start?.type !== 'start') return undefined;

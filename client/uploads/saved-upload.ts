@@ -15,7 +15,8 @@ const lostStatuses = new Set([400, 404, 409, 410]);
 /** An upload that has just begun or was found in a journal. */
 export interface SavedUpload extends ResumeState {
   /**
-   * SHA-256 by number, hex, of every part that was ever encrypted; grows while parts are encrypted.
+   * SHA-256 (hex) of every part that was ever encrypted, by part number. Parts are added when they
+   * are encrypted.
    */
   readonly digests: Map<number, string>;
   readonly documentKey: Bytes;
@@ -33,8 +34,8 @@ interface SavedFile extends MasterKeys {
 }
 
 /**
- * Opens a saved upload; undefined if it is of a file of another size, of another user or for
- * another document.
+ * Opens a saved upload. Resolves with undefined if it belongs to a file of another size, to another
+ * user or to another document.
  */
 export async function openSavedUpload(
   state: ResumeState,
@@ -66,7 +67,8 @@ export function isResumable(state: ResumeState, session: UploadStatus): boolean 
 }
 
 /**
- * Returns whether an error means that the saved upload is lost, but the file can be uploaded anew.
+ * Returns whether an error means that the saved upload cannot be resumed, but the file can be
+ * uploaded from the beginning.
  */
 export function isStale(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === 'source_changed';

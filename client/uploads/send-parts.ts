@@ -21,16 +21,21 @@ export interface UploadDependencies {
 }
 
 /**
- * The document key is wrapped under the present master key; a journal may date from before a rekey.
+ * Options of an upload. A new document key is wrapped under the present master key; the earlier
+ * master keys are for journals from before a rekey.
  */
 export interface UploadOptions extends MasterKeys {
   readonly source: ByteSource;
-  /** The document that the file becomes a version of; its key opens all versions. */
+  /**
+   * The document that the file becomes a version of. The file is encrypted under the key of this
+   * document.
+   */
   readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
   /** Number of parts to send at a time, 1 or more; as many are held in memory. The default is 4. */
   readonly concurrency?: number;
   /**
-   * Journal from which a later call can resume. `uploadFile` leaves it to the caller to clear it.
+   * Journal from which a later call can resume. After an upload, `uploadFile` does not clear it:
+   * the caller must.
    */
   readonly resume?: ResumeStore;
   /** Called after each part with the number of encrypted bytes that the server has so far. */
@@ -39,15 +44,16 @@ export interface UploadOptions extends MasterKeys {
     readonly totalBytes: number;
   }) => void;
   /**
-   * Aborts the upload, until the vault has the whole file. With a journal a later call can resume.
+   * Aborts the upload, unless the vault already has the whole file. With a journal, a later call
+   * can resume the upload.
    */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Encrypts, records and sends the parts that the server lacks; encrypts the others too and compares
- * them with their records. Resolves with the SHA3-256 of all parts, 64 hex digits. Throws
- * source_changed, before sending it, if a recorded part now encrypts to other bytes.
+ * Encrypts all parts. Records and sends the parts that the vault lacks, and compares all other
+ * parts with their records. Resolves with the SHA3-256 of all parts, 64 hex digits. Throws
+ * source_changed if a part encrypts to other bytes than recorded; such a part is not sent.
  */
 export async function sendParts(
   { uploads, createFileHash }: UploadDependencies,

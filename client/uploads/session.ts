@@ -12,8 +12,8 @@ import type { Uploads } from './uploads.ts';
 const giveUpSeconds = 5;
 
 /**
- * Begins an upload. The journal is begun first, so that its idempotency key can find the upload
- * session again.
+ * Begins an upload: adds the first record to the journal, then creates the upload session. If the
+ * response is lost, the idempotency key in the journal finds the upload session again.
  */
 export async function beginUpload(
   uploads: Uploads,
@@ -63,7 +63,10 @@ export async function withSession(
   return { ...upload, sessionId };
 }
 
-/** Aborts an upload. A refusal by the vault is ignored, since the upload session expires anyway. */
+/**
+ * Aborts an upload. Errors of the vault and network errors are ignored, since the upload session
+ * expires anyway.
+ */
 export async function abandonUpload(
   uploads: Uploads,
   { start, sessionId }: ResumeState,
@@ -78,8 +81,8 @@ export async function abandonUpload(
 }
 
 /**
- * Aborts a failed upload that has no journal: nothing could resume it, and until it expires it
- * would count as open. Never throws, and takes 5 seconds at most.
+ * Aborts a failed upload, unless it has a journal. Without a journal, nothing could resume the
+ * upload, and it would count as open until it expires. Never throws, and takes 5 seconds at most.
  */
 export async function giveUpUpload(
   uploads: Uploads,
@@ -92,8 +95,8 @@ export async function giveUpUpload(
 }
 
 /**
- * Creates an upload session. Within a day, repeated calls for one upload resolve with the same
- * session.
+ * Creates the upload session of an upload. Within a day, repeated calls with the same idempotency
+ * key resolve with the same upload session.
  */
 async function createSession(
   uploads: Uploads,

@@ -4,7 +4,7 @@ const codes = new Set(['duplicate_hash', 'stored_file_not_found']);
 
 /**
  * Returns whether an error means that the uploaded file cannot become a document or a version, now
- * or later. It may be one already, if the response to an earlier attempt was lost.
+ * or later. If the response to an earlier attempt was lost, the file may already be one.
  */
 export function isSpent(error: unknown): boolean {
   return error instanceof VaultError && codes.has(error.code);

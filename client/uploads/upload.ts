@@ -85,8 +85,8 @@ async function sendFile(
 }
 
 /**
- * Returns the numbers of parts that the vault recorded but its object store has lost; it needs them
- * again.
+ * Returns the numbers of the parts that the vault recorded but its object store has lost. They must
+ * be sent again.
  */
 function lostParts(error: unknown): ReadonlySet<number> {
   if (!hasCode(error, 'invalid_parts')) return new Set();
@@ -95,8 +95,8 @@ function lostParts(error: unknown): ReadonlySet<number> {
 }
 
 /**
- * Completes an upload. If the response to an earlier attempt was lost, the upload session has the
- * path.
+ * Completes an upload and resolves with the storage path of the file. If an earlier attempt
+ * completed it and the response was lost, reads the path from the upload session.
  */
 async function complete(
   uploads: Uploads,

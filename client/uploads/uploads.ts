@@ -43,7 +43,7 @@ export interface Part {
   /** Counts from 1. */
   readonly number: number;
   readonly bytes: Bytes;
-  /** SHA-256 of the bytes, 32 bytes; the server compares it. */
+  /** SHA-256 of `bytes`, 32 bytes; the vault compares it with the received bytes. */
   readonly sha256: Bytes;
   readonly signal?: AbortSignal;
 }
@@ -59,16 +59,17 @@ export interface Uploads {
   /**
    * Creates an upload session. Throws VaultError 400 file_too_large or mime_type_not_allowed, and
    * 429 quota_exceeded.
-   * @param idempotencyKey makes repeated calls within a day resolve with the same session.
+   * @param idempotencyKey makes repeated calls within a day resolve with the same upload session.
    */
   create(file: NewUpload, idempotencyKey?: string, signal?: AbortSignal): Promise<UploadSession>;
   /**
-   * Uploads a part. Idempotent with the same bytes; throws VaultError 409 part_conflict for others.
+   * Uploads a part. Idempotent for the same bytes; throws VaultError 409 part_conflict if the vault
+   * already has other bytes for this part.
    */
   putPart(part: Part): Promise<void>;
   /**
    * Completes the upload and resolves with the storage path of the file. Throws VaultError 409
-   * session_closed the second time, and 400 invalid_parts for parts that are missing.
+   * session_closed if the upload is already completed, and 400 invalid_parts if parts are missing.
    */
   complete(sessionId: string, signal?: AbortSignal): Promise<string>;
   /** Resolves with the state of an upload session. */

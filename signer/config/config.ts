@@ -14,8 +14,8 @@ export const exitBadConfig = 78;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Includes the variables of the HSM process, so that all their problems are reported at once; only
- * the PIN is left out.
+ * The variables of the signer together with those of the HSM process except the PIN, so that the
+ * problems of all of them are reported at once.
  */
 const SignerVariables = z.object({ ...processVariables, ...serverVariables }).transform((env) => ({
   socketPath: env.SIGNER_SOCKET_PATH,
@@ -48,7 +48,10 @@ const ToolVariables = z
   }));
 type ToolConfig = z.output<typeof ToolVariables>;
 
-/** Lists every problem of the environment, one per line, and never repeats a value. */
+/**
+ * Thrown for an invalid environment. The message lists every problem, one per line, and never
+ * contains the value of a variable.
+ */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -92,7 +95,10 @@ function findPinProblems(environment: Environment): string[] {
   return useFile('SIGNER_PIN_FILE', environment, (path) => accessSync(path, constants.R_OK));
 }
 
-/** Applies `use` to the path that a variable holds, if set. Returns the problem, if it throws. */
+/**
+ * Calls `use` with the path in the variable `name`, if it is set. Returns one problem if `use`
+ * throws, otherwise an empty list.
+ */
 function useFile(name: string, environment: Environment, use: (path: string) => void): string[] {
   const path = environment[name];
   try {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** The words of a variable on docs/configuration.md, beside what its schema says by itself. */
+/** The texts about a variable in docs/configuration.md that cannot be derived from its schema. */
 interface Description {
-  /** Complete sentences on what the variable does. What weakens security says so. */
+  /** Complete sentences that say what the variable does, and whether a setting weakens security. */
   readonly description: string;
   /** The unit of a number, such as `milliseconds`. */
   readonly unit?: string;
   /** The allowed values of a text. */
   readonly form?: string;
-  /** The default, where it depends on other variables. */
+  /** States what applies if the variable is not set, where there is no fixed default value. */
   readonly whenUnset?: string;
 }
 
@@ -19,10 +19,13 @@ function variable<Schema extends z.ZodType>(schema: Schema, description: Descrip
 const Path = z.string('is missing').min(1);
 const Milliseconds = z.coerce.number().int().min(10).max(3_600_000);
 
-/** Refuses an empty or over-long PIN here, since in PKCS#11 it would still use a login attempt. */
+/**
+ * Schema of a PIN. An empty or too long PIN is refused here, because a login with it would still
+ * use up one of the few attempts that a token allows.
+ */
 const Pin = z.string('is missing').min(4, 'is too short').max(255, 'is too long');
 
-/** Variables that every program of the signer reads: what the token is and its keys are like. */
+/** Variables that every program of the signer reads: they name the token and describe its keys. */
 export const tokenVariables = {
   SIGNER_LIBRARY: variable(Path, {
     form: 'path of a shared library',

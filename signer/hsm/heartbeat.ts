@@ -5,8 +5,8 @@ import type { HsmProcess } from './hsm-process.ts';
 const beatsPerTimeout = 4;
 
 /**
- * Pings the process until it has ended. A process that is stuck in a synchronous call such as
- * C_Login does not respond within `timeoutMs` and is killed for that.
+ * Pings the HSM process until it has ended. A process that is stuck in a synchronous call such as
+ * C_Login does not respond within `timeoutMs` and is therefore killed.
  */
 export async function keepHeartbeat(process: HsmProcess, timeoutMs: number): Promise<void> {
   try {

@@ -9,7 +9,7 @@ const entry = fileURLToPath(new URL('../pkcs11/process/main.ts', import.meta.url
 
 interface HsmProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Receives every message of the process that is no response to a request. */
+  /** Called with every message of the process that is not a response to a request. */
   readonly report: (report: Exclude<FromHsm, { kind: 'answer' | 'failure' }>) => void;
 }
 
@@ -18,7 +18,7 @@ export type HsmProcess = ReturnType<typeof startHsmProcess>;
 interface HsmEnd {
   /** Null when a signal ended the process. */
   readonly exitCode: number | null;
-  /** The signer killed the process because a request timed out. */
+  /** Whether the signer killed the process because a request timed out. */
   readonly overrun: boolean;
 }
 
@@ -48,10 +48,13 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions) {
   child.once('exit', end);
 
   return {
-    /** Resolves once the process has ended. */
+    /** Resolves once the HSM process has ended. */
     ended,
 
-    /** Sends a request. Throws SignerUnavailable. A request that times out kills the process. */
+    /**
+     * Sends a request and resolves with the response. If the request times out, kills the process.
+     * Throws SignerUnavailable.
+     */
     async ask<Schema extends z.ZodType>(
       request: HsmRequest,
       answer: Schema,
@@ -61,7 +64,8 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions) {
       const id = (lastId += 1);
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       pending.set(id, { resolve, reject });
-      // Responses that arrived while this process itself was not scheduled are read first.
+      // `setImmediate` lets this process first read responses that arrived while it was not
+      // scheduled.
       const timer = setTimeout(() => setImmediate(() => pending.has(id) && kill()), timeoutMs);
       send({ kind: 'request', id, request });
       try {
@@ -71,7 +75,10 @@ export function startHsmProcess({ environment, report }: HsmProcessOptions) {
       }
     },
 
-    /** Lets the process finish its pending requests, and kills it after `timeoutMs`. */
+    /**
+     * Lets the process finish its pending requests, and kills the process if it still runs after
+     * `timeoutMs`.
+     */
     async stop(timeoutMs: number): Promise<void> {
       const timer = setTimeout(kill, timeoutMs);
       send({ kind: 'stop' });

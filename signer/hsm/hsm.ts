@@ -21,14 +21,19 @@ import { tokenAway } from '../protocol/token-unavailable.ts';
 
 const restartMinMs = 250;
 const restartMaxMs = 10_000;
-/** Covers the start of Node and the first login, on a busy machine. */
+/**
+ * Milliseconds within which a new process must respond: covers the start of Node and the first
+ * login, on a busy machine.
+ */
 const startTimeoutMs = 60_000;
-/** A process that was connected this long resets the pause before the next restart. */
+/**
+ * Milliseconds of connection to the token after which the pause before the next restart is reset.
+ */
 const steadyMs = 10_000;
 
 interface HsmOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Timeout of one operation; each full batch in flight adds as much again. */
+  /** Timeout of one operation; each full batch in progress adds the same time. */
   readonly operationTimeoutMs: number;
   readonly observe: (activity: Activity) => void;
   /** Called when a process ended unexpectedly. */
@@ -36,14 +41,21 @@ interface HsmOptions {
   readonly log: Logger;
 }
 
-/** The HSM behind its process. Every request throws SignerUnavailable. */
+/**
+ * The HSM as the signer uses it, through the HSM process. Every request throws SignerUnavailable if
+ * the HSM process or the token is unavailable.
+ */
 export interface Hsm {
   readonly state: TokenState;
-  /** The keys that the token last reported, kept while it is away so that signatures verify. */
+  /**
+   * The keys that the token last reported. They are kept while the token is unavailable, so that
+   * signatures can still be verified.
+   */
   readonly keys: readonly KeyInToken[];
   /**
-   * Runs the process and restarts it. Resolves once no process runs any more: after `close`, or
-   * when the PIN was refused. Throws ConfigError when the process reports a bad configuration.
+   * Runs the HSM process and restarts it whenever it ends. Resolves when no process will be started
+   * again: after `close`, or after the token has refused the PIN. Throws ConfigError when the
+   * process reports an invalid configuration.
    */
   run(): Promise<void>;
   /** Resolves with the signatures in the order of `inputs`; see `HsmRequest`. */
@@ -52,21 +64,24 @@ export interface Hsm {
   mac(label: string): Promise<Buffer>;
   /** Reads the keys of the token again. */
   refresh(): Promise<void>;
-  /** Creates the next generation, above `after`. Resolves with the id of the new key. */
+  /**
+   * Creates the next generation of a signing key, with a number above `after`. Resolves with the id
+   * of the new key.
+   */
   createKey(purpose: SigningPurpose, after: number): Promise<string>;
-  /** Lets operations in flight finish, then stops the process. */
+  /** Lets operations in progress finish, then stops the process. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps the process that owns the PKCS#11 library running and mirrors the token state that it
- * reports. A process that died or was killed is restarted after a pause, but never after the token
- * refused the PIN.
+ * Creates an `Hsm`, which keeps the HSM process running and mirrors the token state that the
+ * process reports. A process that died or was killed is restarted after a pause, but never after
+ * the token has refused the PIN.
  */
 export function createHsm(options: HsmOptions): Hsm {
   const { environment, operationTimeoutMs, observe, ended, log } = options;
   const stopping = new AbortController();
-  /** Resolves once the first process has connected to the token, or has failed to. */
+  /** Resolves once the first process has connected to the token or has failed to connect. */
   const { promise: firstAttempt, resolve: endFirstAttempt } = Promise.withResolvers<void>();
   let current: HsmProcess | undefined;
   let state: TokenState = 'connecting';
@@ -137,7 +152,10 @@ export function createHsm(options: HsmOptions): Hsm {
     return stopping.signal.aborted || state === 'pin_incorrect';
   }
 
-  /** Runs one process to its end. Resolves with `steady` if it was connected for `steadyMs`. */
+  /**
+   * Starts one HSM process and resolves when it has ended. `steady` is true if the process was
+   * connected to the token for longer than `steadyMs`.
+   */
   async function runOnce(): Promise<{ readonly steady: boolean }> {
     const hsm = startHsmProcess({
       environment,

@@ -4,7 +4,10 @@ import type { KeyInToken } from '../ipc/messages.ts';
 import type { PublicKey, SigningPurpose } from '../protocol/protocol.ts';
 import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
 
-/** Shortest time between two refreshes, so that unknown key ids cannot flood the token. */
+/**
+ * Minimum milliseconds between two refreshes for unknown key ids, so that requests with unknown ids
+ * cannot overload the token.
+ */
 const refreshPauseMs = 1_000;
 
 const algorithms = { audit: 'ECDSA-P256-SHA3-256', token: 'RS256' } as const;
@@ -14,16 +17,20 @@ export interface SigningKey {
   readonly publicKey: KeyObject;
 }
 
-/** The signing keys of the token. Every method throws SignerUnavailable while the token is away. */
+/**
+ * The signing keys of the token. Every method throws SignerUnavailable while the token is
+ * unavailable.
+ */
 export interface KeyDirectory {
   /**
-   * Loads a key, refreshing the list for an unknown id. Throws SignerRefused `not_permitted` for a
-   * key of another purpose, and SignerUnavailable `key_missing` when the token holds no such key.
+   * Loads the key with this id. If the id is unknown, reads the keys of the token again. Throws
+   * SignerRefused `not_permitted` for a key of another purpose, and SignerUnavailable `key_missing`
+   * when the token holds no such key.
    */
   load(keyId: string, purpose: SigningPurpose): Promise<SigningKey>;
-  /** Lists all generations of both purposes after refreshing them from the token. */
+  /** Reads the keys of the token again and lists all generations of both purposes. */
   list(): Promise<PublicKey[]>;
-  /** Creates the next generation, above `after`. */
+  /** Creates the next generation of a signing key, with a number above `after`. */
   create(purpose: SigningPurpose, after: number): Promise<PublicKey>;
 }
 
@@ -64,7 +71,7 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
 
   async function findAfterRefresh(keyId: string): Promise<KeyInToken | undefined> {
     const now = clock().getTime();
-    // The clock may have been set back.
+    // `now` is before `refreshedAt` if the clock was set back.
     if (now < refreshedAt || now - refreshedAt >= refreshPauseMs) {
       refreshedAt = now;
       refreshing = hsm.refresh();

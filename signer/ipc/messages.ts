@@ -10,7 +10,7 @@ export const Bytes = z.custom<Buffer>((value) => Buffer.isBuffer(value));
  * A request to the HSM process. `sign` signs each input with the key of that id: a SHA3-256 digest
  * for an audit key, the text to sign by RS256 for a token key. `mac` computes the HMAC of a label.
  * `refresh` reads the keys of the token again. `create_key` creates the next generation of a
- * purpose, above `after`. `ping` shows that the process is not stuck in a call.
+ * signing key, with a number above `after`. `ping` shows that the process is not stuck in a call.
  */
 export const HsmRequest = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sign'), keyId: KeyId, inputs: z.array(Bytes) }),

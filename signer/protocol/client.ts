@@ -20,12 +20,17 @@ import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.
 import { exchange, type HttpRequest, type HttpResponse } from './transport.ts';
 
 const defaultTimeoutMs = 10_000;
-/** Leaves the signer time to report by itself that the HSM took too long. */
+/**
+ * Milliseconds added to the signer's own timeout, so that the signer can report a timeout of the
+ * HSM before the client gives up.
+ */
 const marginMs = 5_000;
 
 /** A client of the signer. Every method throws SignerUnavailable or SignerRefused. */
 export interface SignerClient {
-  /** Seals up to 256 entries with the audit key of that id. The results have the same order. */
+  /**
+   * Seals up to 256 entries with the audit key `keyId`. The results are in the order of `entries`.
+   */
   seal(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]>;
   /** Resolves with a compact JWS, signed with the token key that the request names. */
   signToken(token: TokenRequest): Promise<string>;
@@ -34,8 +39,8 @@ export interface SignerClient {
   /** Lists the public keys of all generations in the token. */
   listKeys(): Promise<PublicKey[]>;
   /**
-   * Creates the next generation of a purpose in the token, above `after`, a generation that the
-   * token may have lost. May take a minute.
+   * Creates the next generation of a signing key, with a number above `after`. If the token may
+   * have lost keys, pass the highest generation that ever existed. May take a minute.
    */
   createKey(purpose: SigningPurpose, options?: { after?: number }): Promise<PublicKey>;
   /** Resolves whenever the signer responds, whatever the state of its token. */
@@ -107,7 +112,7 @@ function readResponse<Schema extends z.ZodType>(
   if (!failure.success)
     throw new SignerUnavailable(
       'bad_response',
-      `the signer responded ${status} with a body that is not of its protocol`,
+      `the signer responded ${status} with a body that its protocol does not define`,
     );
   const { code, message } = failure.data;
   throw isRefusedCode(code)

@@ -4,7 +4,10 @@ import { refusedCodes, unavailableCodes } from './signer-error.ts';
 export const maxBatchEntries = 256;
 export const maxEntryBytes = 64 * 1024;
 
-/** Fits a full batch of the largest entries, with room to escape every second character in JSON. */
+/**
+ * Maximum bytes of a body: fits a full batch of the largest entries, with room to escape every
+ * second character in JSON.
+ */
 export const maxBodyBytes = 2 * maxBatchEntries * maxEntryBytes;
 
 /** Highest generation of a key: a label has room for six digits. */
@@ -57,7 +60,9 @@ export type TokenRequest = z.output<typeof TokenRequest>;
 /** The token: a compact JWS, signed with RS256, with `typ` and `kid` in its header. */
 export const TokenResponse = z.strictObject({ token: z.string() });
 
-/** The labels that have a MAC. The application uses the MAC of a label as a key. */
+/**
+ * The labels for which the signer computes a MAC. The application uses the MAC of a label as a key.
+ */
 export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy']);
 export type MacLabel = z.output<typeof MacLabel>;
 
@@ -72,8 +77,8 @@ export type SigningPurpose = z.output<typeof SigningPurpose>;
 
 /**
  * A public key. `publicKey`: SubjectPublicKeyInfo DER, base64. `contested`: another key of the
- * token has the same purpose and generation, as happens while two signers create one concurrently;
- * such a key may still be destroyed.
+ * token has the same purpose and generation, as happens while two signers create a key
+ * concurrently; a contested key may still be destroyed.
  */
 export const PublicKey = z.strictObject({
   purpose: SigningPurpose,
@@ -97,7 +102,7 @@ export const KeyRequest = z.strictObject({
     .default(0),
 });
 
-/** The created key: the generation above both the highest of its purpose and `after`. */
+/** The created key. Its generation is above both the highest of its purpose and `after`. */
 export const KeyResponse = z.strictObject({ key: PublicKey });
 
 export const TokenState = z.enum([

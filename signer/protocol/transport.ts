@@ -24,7 +24,7 @@ class StaleConnection extends Error {}
  * Sends one request over a Unix socket. If a kept-alive connection turns out to be dead, because
  * the signer was restarted, the request is retried once on a new one: every request of the protocol
  * may be repeated. Throws the error of the socket or of the signal, and SignerUnavailable
- * `bad_response` for a response that is longer than any of the protocol.
+ * `bad_response` for a response that is longer than any response of the protocol.
  */
 export async function exchange(options: HttpRequest): Promise<HttpResponse> {
   try {

@@ -23,10 +23,10 @@ interface SealerOptions {
 }
 
 /**
- * Creates the function that seals entries with the audit key of an id: it hashes them by SHA3-256,
- * signs the hashes by ECDSA in the HSM, and verifies every signature in software. A text that is no
- * valid entry gets its fault as its result. A key that must not sign entries (SignerRefused) or a
- * failure of the HSM (SignerUnavailable) fails the whole batch.
+ * Creates the function that seals entries with the audit key `keyId`: it hashes the entries by
+ * SHA3-256, signs the hashes by ECDSA in the HSM, and verifies every signature in software. If a
+ * text is not a valid entry, its result contains the fault. The whole batch fails with
+ * SignerRefused if the key must not sign entries, and with SignerUnavailable if the HSM fails.
  */
 export function createSealer({ hsm, keys, verifier, metrics }: SealerOptions) {
   return async (

@@ -4,8 +4,9 @@ import type { SignedTexts } from './verify-worker.ts';
 export type Verifier = ReturnType<typeof startVerifier>;
 
 /**
- * Starts the thread that verifies signatures, which costs more than the rest of sealing together.
- * It takes whole batches, since a message per signature would double the cost.
+ * Starts a thread that verifies signatures, because verification takes longer than all other steps
+ * of sealing together. Each message carries a whole batch, since one message per signature would
+ * double the cost.
  */
 export function startVerifier() {
   const worker = new Worker(new URL('./verify-worker.ts', import.meta.url));

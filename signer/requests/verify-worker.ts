@@ -4,7 +4,10 @@ import { parentPort } from 'node:worker_threads';
 export interface SignedTexts {
   readonly publicKey: KeyObject;
   readonly texts: readonly string[];
-  /** One per text, in the order of `texts`: ECDSA over SHA3-256 of the UTF-8 text, DER, base64. */
+  /**
+   * One signature per text, in the order of `texts`: ECDSA over SHA3-256 of the UTF-8 text, DER,
+   * base64.
+   */
   readonly signatures: readonly string[];
 }
 

@@ -10,8 +10,8 @@ interface Exchange {
 
 /**
  * Returns the function that drains the server: it refuses new connections and resolves once every
- * complete request has its response. About every second it cuts off clients that have not sent a
- * complete request or do not read their response, such as paused ones.
+ * complete request has its response. About every second it closes the connections of clients that
+ * have not sent a complete request or do not read their response, such as paused clients.
  */
 export function createDrain(server: Server): () => Promise<void> {
   const exchanges = new Map<Socket, Exchange | undefined>();

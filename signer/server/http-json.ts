@@ -4,7 +4,10 @@ import type { z } from 'zod';
 import { maxBodyBytes } from '../protocol/protocol.ts';
 import { SignerRefused } from '../protocol/signer-error.ts';
 
-/** Reads and parses the body. Throws SignerRefused `invalid_request` or `payload_too_large`. */
+/**
+ * Reads and parses the body of a request. Throws SignerRefused `invalid_request` or
+ * `payload_too_large`.
+ */
 export async function readBody<Schema extends z.ZodType>(
   req: IncomingMessage,
   schema: Schema,

@@ -77,7 +77,10 @@ export function createRoutes({
   };
 }
 
-/** Returns a signal that aborts when the client disconnects, which then needs no signatures. */
+/**
+ * Returns a signal that aborts when the client disconnects, so that no signatures are made for a
+ * client that cannot receive them.
+ */
 function abortOnClose(res: ServerResponse): AbortSignal {
   const controller = new AbortController();
   res.once('close', () => controller.abort());

@@ -4,7 +4,10 @@ import { sendJson } from './http-json.ts';
 import { createRoutes, type Handler, type RouteOptions } from './routes.ts';
 import { SignerRefused, SignerUnavailable, type RefusedCode } from '../protocol/signer-error.ts';
 
-/** Longer than any pause of a busy application, so that connections are rarely reopened. */
+/**
+ * Milliseconds after which an idle connection is closed; longer than any pause of a busy
+ * application, so that connections are rarely reopened.
+ */
 const keepAliveTimeoutMs = 75_000;
 const retryAfterSeconds = 1;
 

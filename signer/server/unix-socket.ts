@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
-/** Lets only owner and group connect. */
+/** Umask with which only the owner and the group can connect to the socket. */
 const socketUmask = 0o117;
 
 /**
- * Listens on a Unix socket of mode 0660 and replaces one that a dead process left behind. Throws if
- * another process listens there, or if the file is no socket.
+ * Listens on a Unix socket of mode 0660 and replaces a socket that a dead process left behind.
+ * Throws if another process listens on the path, or if the file at the path is not a socket.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   if (await isStale(path)) unlinkSync(path);

@@ -57,7 +57,9 @@ export const Alerts = z.strictObject({
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),
-      value: z.int().meta({ description: 'A number of entries for `dead_letters` and `backlog_large`; otherwise seconds.' }),
+      value: z.int().meta({
+        description: 'Number of entries for `dead_letters` and `backlog_large`; otherwise seconds.',
+      }),
       threshold: z.int(),
       since: Timestamp,
     }),

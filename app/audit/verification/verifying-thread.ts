@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { verifyProof, type AuditProof } from '../../proof/proof.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 
-/** An audit proof, and the registered key of its key id. */
+/** An audit proof, and the registered key that it names; undefined if that is not registered. */
 export interface VerifiableProof {
   readonly proof: AuditProof;
   readonly key: RegisteredKey | undefined;

@@ -36,11 +36,11 @@ export function createCredentials(options: CredentialsOptions) {
   const { issuer, unknownUser, accounts, act, revocations, clock } = options;
 
   /**
-   * Ends the user's other login sessions, and after a recovery login the caller's too. Resolves
-   * with the number of the others.
+   * Ends all login sessions of the user except the caller's. If the caller's session is of a
+   * recovery login, ends it too. Resolves with the number of ended sessions without the caller's.
    */
   async function endOthers(tx: Tx, caller: Caller, sessionId: string): Promise<number> {
-    // Locks all login sessions of the user, the caller's too.
+    // endSessions locks all open login sessions of the user, including the caller's session.
     const ended = await endSessions(tx, caller.userId, sessionId);
     await assertNotEnded(tx, sessionId);
     if (isRecovery(caller)) await revocations.revoke(tx, sessionId);
@@ -60,7 +60,6 @@ export function createCredentials(options: CredentialsOptions) {
     const masterEnvelope = assertEnvelope(input.masterEnvelope);
     const rekey = parseRekey(input);
     assertSaltLengths(input, rekey);
-    act.assertWritable();
     const account = await accounts.findActiveById(caller.userId);
     await act.asService(request, async (tx) => {
       await lockAccount(tx, caller);
@@ -79,11 +78,12 @@ export function createCredentials(options: CredentialsOptions) {
 
   return {
     /**
-     * Sets a new password, and a new master key where the change brings one: all of it or nothing.
-     * Other login sessions end within 5 s, and after a recovery login the caller's too. One of
-     * concurrent changes wins. Throws access_denied for users of other issuers, validation_failed,
-     * invalid_key_length, rekey_incomplete, audit_backlog_full, precondition_failed if the account
-     * changed meanwhile, or invalid_token if the login session ended.
+     * Sets a new password and, if the change contains one, a new master key, in one transaction.
+     * Ends the other login sessions within 5 s, and the caller's session too if it is of a recovery
+     * login. Of concurrent changes, only one succeeds. Throws access_denied for users of other
+     * issuers, validation_failed, invalid_key_length, rekey_incomplete, audit_backlog_full,
+     * precondition_failed if the account changed meanwhile, or invalid_token if the login session
+     * ended.
      */
     change,
   };

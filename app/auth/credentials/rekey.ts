@@ -16,12 +16,13 @@ import { lockActiveDevices } from '../../sessions/active-device.ts';
 
 type Change = z.output<typeof CredentialsChange>;
 
-/** The parts of a change that a new master key needs. */
+/** The parts that a change must contain to set a new master key. */
 export type Rekey = Required<Pick<Change, 'recovery' | 'devices' | 'keyring'>>;
 
 /**
- * Returns the parts of a change for a new master key, or undefined where the master key stays.
- * Throws rekey_incomplete if some of them are missing, or invalid_key_length.
+ * Returns the parts of a change that set a new master key, or undefined if the change keeps the
+ * master key. Throws rekey_incomplete if only some of these parts are present, or
+ * invalid_key_length.
  */
 export function parseRekey({ recovery, devices, keyring }: Change): Rekey | undefined {
   if (recovery === undefined && devices === undefined && keyring === undefined) return undefined;
@@ -32,7 +33,7 @@ export function parseRekey({ recovery, devices, keyring }: Change): Rekey | unde
   return { recovery, devices, keyring };
 }
 
-/** Returns the credential for recovery logins that a new master key brings. */
+/** Returns the credential for recovery logins that a rekey contains. */
 export function credentialOf({ recovery }: Rekey): Credential {
   return { salt: recovery.recoverySalt, verifier: recovery.recoveryVerifier };
 }
@@ -43,9 +44,10 @@ interface Wrapped {
 }
 
 /**
- * Stores the envelopes of a change and the credential of its rekey, in a transaction of the service
- * login that has locked the account. Resolves with the events of the envelopes. Throws
- * rekey_incomplete unless the devices are exactly the active ones.
+ * Stores the envelopes of a change and, if the change has a rekey, the credential for recovery
+ * logins. `tx` must be a transaction of the service login that has locked the account's row.
+ * Resolves with the audit events of the envelopes. Throws rekey_incomplete unless the rekey names
+ * exactly the user's active devices.
  */
 export async function storeEnvelopes(
   tx: Tx,
@@ -76,7 +78,10 @@ export async function storeEnvelopes(
   return events;
 }
 
-/** Throws rekey_incomplete unless these are all active devices of the user, which it locks. */
+/**
+ * Locks the user's active devices. Throws rekey_incomplete unless `devices` names all of these
+ * devices and no other device.
+ */
 async function assertActiveDevices(tx: Tx, owner: Owner, devices: Rekey['devices']): Promise<void> {
   const active = await lockActiveDevices(tx, owner);
   const named = new Set(devices.map(({ deviceId }) => deviceId));

@@ -7,8 +7,8 @@ import { Base64, Uuid } from '../../http/bodies/wire.ts';
 const maxKeyringBytes = 65_536;
 
 /**
- * A new password, with the same master key or a new one. A new master key needs `recovery`,
- * `devices` and `keyring` together.
+ * A new password, with the present master key or a new master key. A new master key needs
+ * `recovery`, `devices` and `keyring` together.
  */
 export const CredentialsChange = z.strictObject({
   salt: Salt,

@@ -2,20 +2,23 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
 import { prime, toBigInt } from '../../srp/group.ts';
 
-/** A stand-in for an account that does not exist, which a login does not distinguish from one. */
+/**
+ * A stand-in for an account that does not exist. A client cannot distinguish a login with a decoy
+ * from a login with an account.
+ */
 interface Decoy {
   /** A UUIDv8 that no account has. */
   readonly userId: string;
-  /** 32 bytes in hex, as the salt of a real account. */
+  /** The salt: 32 bytes in hex, like the salt of a real account. */
   readonly salt: string;
-  /** A group element in hex whose exponent nobody knows. */
+  /** The SRP verifier: a group element in hex whose exponent nobody knows. */
   readonly verifier: string;
 }
 
 /**
- * Derives the decoy of an e-mail address and login method, which stays the same as long as the
- * HSM's key does. Its id depends on the e-mail address alone, since attempts by all methods are
- * counted together.
+ * Derives the decoy for an e-mail address and login method. The decoy stays the same as long as the
+ * HSM's key does. Its user id depends on the e-mail address alone, since attempts by all methods
+ * are counted together.
  */
 export function decoyFor(key: Buffer, email: string, method: CredentialMethod): Decoy {
   const digest = createHmac('sha256', key)
@@ -24,7 +27,7 @@ export function decoyFor(key: Buffer, email: string, method: CredentialMethod): 
   return decoyById(key, toUuid(digest), method);
 }
 
-/** Derives the decoy of `decoyFor` again from its id. */
+/** Derives the decoy that `decoyFor` returned with the given user id. */
 export function decoyById(key: Buffer, userId: string, method: CredentialMethod): Decoy {
   const name = method === 'password' ? userId : `${method} ${userId}`;
   const salt = derive(key, `salt ${name}`, 32);

@@ -1,7 +1,10 @@
 import type { Tx } from '../../db/database.ts';
 import { forgottenAfterMs } from './login-proof-limits.ts';
 
-/** Removes at most `limit` client addresses that no longer count. Resolves with their number. */
+/**
+ * Removes at most `limit` client addresses that no longer count as known. Resolves with the number
+ * of removed rows.
+ */
 export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('known_addresses')
@@ -22,7 +25,7 @@ export async function removeOldAddresses(tx: Tx, now: Date, limit: number): Prom
   return Number(numDeletedRows);
 }
 
-/** Removes the client addresses from which these accounts logged in. */
+/** Removes the known client addresses of the given accounts. */
 export async function forgetAddressesOf(tx: Tx, accountIds: readonly string[]): Promise<void> {
   await tx.deleteFrom('known_addresses').where('account_id', 'in', accountIds).execute();
 }

@@ -8,7 +8,10 @@ interface LoginFailuresOptions {
   readonly keys: LabelledKeys;
 }
 
-/** The account that a failed proof was for; without a tenant if there is no such account. */
+/**
+ * The account that a failed login proof was for. `tenantId` is undefined if the account does not
+ * exist.
+ */
 interface FailedAccount {
   readonly userId: string;
   readonly tenantId: string | undefined;
@@ -16,12 +19,12 @@ interface FailedAccount {
 
 export type LoginFailures = ReturnType<typeof createLoginFailures>;
 
-/** Creates the record of failed login proofs in the audit log. */
+/** Creates the service that records failed login proofs in the audit log. */
 export function createLoginFailures({ tallies, keys }: LoginFailuresOptions) {
   return {
     /**
-     * Counts a failed proof for the entry of its account, network and minute. A proof for an
-     * account that does not exist is counted alike.
+     * Counts a failed login proof. Failures of one account, network and minute share one audit
+     * entry. A proof for an account that does not exist is counted in the same way.
      */
     async add(
       { userId, tenantId = newAccount.tenant_id }: FailedAccount,

@@ -3,11 +3,19 @@ import type { Database, Tx } from '../../db/database.ts';
 import type { RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';
 
-/** One login proof, from before it is checked. It counts as failed unless a method is called. */
+/**
+ * A login proof that is counted before it is checked. The proof counts as failed unless `succeeded`
+ * or `withdraw` is called.
+ */
 interface ProofAttempt {
-  /** Uncounts a proof that was right, and remembers its client address for the account. */
+  /**
+   * Reverses the count of a proof that was right, and stores its client address as known for the
+   * account.
+   */
   succeeded(): Promise<void>;
-  /** Uncounts a proof that was not judged because of another failure. Idempotent. */
+  /**
+   * Reverses the count of a proof that could not be checked because of another failure. Idempotent.
+   */
   withdraw(): Promise<void>;
 }
 
@@ -27,9 +35,15 @@ interface ProofLimitsOptions {
 
 const dayMs = 86_400_000;
 const knownForMs = 30 * dayMs;
-/** Known client addresses are kept about a day longer than they count. */
+/**
+ * Milliseconds since the last login after which a client address is removed: about a day longer
+ * than it counts as known.
+ */
 export const forgottenAfterMs = knownForMs + dayMs;
-/** A known client address is written again only after an hour, so that most logins only read. */
+/**
+ * Milliseconds after which a login updates the row of a known client address again, so that most
+ * logins only read the row.
+ */
 const refreshAfterMs = 3_600_000;
 const maxKnownAddresses = 20;
 
@@ -37,13 +51,16 @@ export type ProofLimits = ReturnType<typeof createProofLimits>;
 
 /**
  * Creates the limits of failed login proofs, which are counted by client address and by account. A
- * client address from which the account logged in within 30 days has a count of its own: it neither
- * adds to the account's count nor is refused by it.
+ * client address from which the account logged in within 30 days has a count of its own: its
+ * failures neither add to the account's count nor are refused because of it.
  */
 export function createProofLimits(options: ProofLimitsOptions) {
   const { limits, db, clock, addressKey } = options;
 
-  /** Counts an attempt by account, or by account and client address where that is known. */
+  /**
+   * Counts an attempt by account, or by account and client address if the client address is known
+   * for the account.
+   */
   async function countByAccount(accountId: string, addressHash: string) {
     const lastLoginAt = await db.asService((tx) => findLogin(tx, accountId, addressHash));
     const ageMs = clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
@@ -83,7 +100,8 @@ export function createProofLimits(options: ProofLimitsOptions) {
   return {
     /**
      * Counts an attempt before its proof is checked, so that parallel attempts cannot pass the
-     * limit. An account that does not exist is counted alike. Throws rate_limited.
+     * limit. Attempts for an account that does not exist are counted in the same way. Throws
+     * rate_limited.
      */
     admit,
   };
@@ -112,7 +130,10 @@ async function findLogin(
   return known?.last_login_at;
 }
 
-/** Records the client address of a login, and removes all but the latest of the account. */
+/**
+ * Records the client address of a login, and removes all but the latest 20 client addresses of the
+ * account.
+ */
 async function recordLogin(
   tx: Tx,
   accountId: string,

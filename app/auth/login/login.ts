@@ -42,10 +42,10 @@ export function createLogin({ exchange, tokens, sessions }: LoginOptions) {
 
   return {
     /**
-     * Checks a login proof and opens a login session. A recovery login can only read the recovery
-     * envelope and set new credentials. Throws invalid_public_value, srp_session_expired,
-     * invalid_proof, rate_limited, cache_unavailable, device_unknown, device_blacklisted or
-     * SignerUnavailable.
+     * Checks a login proof and opens a login session. The session of a recovery login can only read
+     * the recovery envelope and set new credentials. Throws invalid_public_value,
+     * srp_session_expired, invalid_proof, rate_limited, cache_unavailable, device_unknown,
+     * device_blacklisted or SignerUnavailable.
      */
     async verify(request: ServiceRequest<undefined>, proof: LoginProof): Promise<LoggedIn> {
       const { account, serverProof } = await exchange.prove(request, proof);

@@ -43,7 +43,7 @@ export const ProofRequest = z.strictObject({
   deviceId: Uuid.optional(),
 });
 
-/** Either step of a login; their fields tell them apart. */
+/** Either step of a login. The two steps are distinguished by their fields. */
 export const LoginStep = z.union(
   [ChallengeRequest, ProofRequest.required({ sessionId: true })],
   'must be {email, A} or {sessionId, A, M1}',

@@ -33,7 +33,7 @@ interface Challenge {
 
 /** The second step as a client sends it. */
 export interface ClientProof {
-  /** The SRP session; the newest one of `A` where it is left out. */
+  /** The id of the SRP session; if undefined, the newest SRP session that was begun with `A`. */
   readonly sessionId?: string | undefined;
   /** The client's public value in hex. */
   readonly A: string;
@@ -54,7 +54,10 @@ interface SrpExchangeOptions {
   readonly limits: RateLimits;
   readonly proofLimits: ProofLimits;
   readonly failures: LoginFailures;
-  /** `decoy` treats an e-mail address without an account as if it had one. */
+  /**
+   * With `decoy`, an e-mail address without an account gets a challenge as if it had an account;
+   * with `reveal`, it gets user_not_found.
+   */
   readonly unknownUser: 'reveal' | 'decoy';
   readonly clock: Clock;
 }
@@ -67,7 +70,8 @@ export function createSrpExchange(options: SrpExchangeOptions) {
   const hidesUnknown = options.unknownUser === 'decoy';
 
   async function findByEmail(email: string, method: CredentialMethod): Promise<Credentials> {
-    // The decoy is made for known e-mail addresses too, so that the timing does not reveal them.
+    // Derive the decoy for every e-mail address, so that the timing does not reveal which e-mail
+    // addresses have an account.
     const decoy = hidesUnknown ? decoyFor(keys.get('decoy'), email, method) : undefined;
     const found = await accounts.findCredentials(email, method);
     const { userId, salt, verifier } = { ...decoy, ...withoutNulls(found) };
@@ -78,8 +82,8 @@ export function createSrpExchange(options: SrpExchangeOptions) {
   }
 
   /**
-   * Checks a login proof. The account is undefined for a decoy, and where it was closed meanwhile;
-   * the server's proof is undefined where the client's is wrong.
+   * Checks a login proof. `account` is undefined if the proof is for a decoy or the account was
+   * closed meanwhile; `serverProof` is undefined if the client's proof is wrong.
    */
   async function judge(session: PendingProof, { A, M1 }: ClientProof) {
     const { accountId, method } = session;
@@ -139,8 +143,9 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     },
 
     /**
-     * Checks the client's login proof, once a session: the session ends whatever the result. Throws
-     * invalid_public_value, srp_session_expired, invalid_proof, rate_limited or cache_unavailable.
+     * Checks the client's login proof. An SRP session serves only one attempt: it ends whatever the
+     * result. Throws invalid_public_value, srp_session_expired, invalid_proof, rate_limited or
+     * cache_unavailable.
      */
     prove,
   };
@@ -153,8 +158,8 @@ interface Credentials {
 }
 
 /**
- * Returns only the id of an account that lacks the credentials, so that a decoy's credentials take
- * their place while attempts count as the account's own.
+ * Returns only the user id if an account has no credentials for the login method, so that the
+ * decoy's credentials are used while attempts still count for the account.
  */
 function withoutNulls(
   found: Awaited<ReturnType<Accounts['findCredentials']>>,

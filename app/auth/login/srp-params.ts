@@ -1,6 +1,9 @@
 import { primeHex } from '../../srp/group.ts';
 
-/** How clients derive a verifier from a password (docs/formats.md, "Keys from a password"). */
+/**
+ * The parameters by which clients derive a verifier from a password (docs/formats.md, "Keys from a
+ * password").
+ */
 export const srpParams = {
   group: 'rfc5054-3072',
   N: primeHex,

@@ -11,7 +11,7 @@ export const srpSessionSeconds = 120;
 
 const Stored = z.object({
   accountId: z.string(),
-  /** Earlier releases, which knew only `password`, leave it out. */
+  /** Earlier releases, which support only `password`, store sessions without this field. */
   method: z.enum(['password', 'recovery']).default('password'),
   clientPublic: z.string(),
   serverPublic: z.string(),
@@ -28,11 +28,11 @@ export type SrpSessions = ReturnType<typeof createSrpSessions>;
 
 /**
  * Creates the store of SRP sessions. They are in Redis, so that any replica can check the login
- * proof. All methods throw cache_unavailable while Redis is away.
+ * proof. All methods throw cache_unavailable while Redis is unavailable.
  */
 export function createSrpSessions(redis: Redis) {
   return {
-    /** Stores a session and resolves with its id. */
+    /** Stores an SRP session, and resolves with the id of the session. */
     async add(session: PendingProof): Promise<string> {
       const id = randomUUID();
       const value: z.input<typeof Stored> = {
@@ -53,8 +53,8 @@ export function createSrpSessions(redis: Redis) {
     },
 
     /**
-     * Removes and returns a session, so that it serves one attempt; undefined if it is unknown or
-     * expired.
+     * Removes and returns an SRP session, so that the session serves only one attempt. Returns
+     * undefined if the session is unknown or has expired.
      */
     async take(sessionId: string): Promise<PendingProof | undefined> {
       const text = await orUnavailable(redis.getdel(sessionKey(sessionId)));

@@ -33,7 +33,7 @@ export function createPasswordVerifier() {
   return {
     /**
      * Resolves with whether the verifier was made from this password and salt. Throws reauth_busy
-     * while this process checks two others: each check takes 64 MiB and a thread.
+     * while this process is already checking two passwords: each check takes 64 MiB and a thread.
      */
     async matches(password: string, { salt, verifier }: Checked): Promise<boolean> {
       if (running >= maxConcurrent) throw new AppError('reauth_busy', { retryAfterSeconds: 1 });

@@ -3,7 +3,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ReauthTokens } from '../../tokens/reauth-token.ts';
-import type { Act } from '../../audit-trail/act.ts';
+import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
 import type { ProofLimits } from '../login/login-proof-limits.ts';
 import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';
@@ -73,7 +73,7 @@ export function createReauth(options: ReauthOptions) {
       resource: { type: 'session', id: sessionId },
       data: { method: isPassword ? 'password' : 'srp' },
     } as const;
-    return act(request, async () => ({ answer: issued, events: [event] }));
+    return act(request, async () => ({ answer: issued, events: [event] }), backlogChecked);
   }
 
   return {

@@ -5,7 +5,7 @@ import { parseOptions, type Command } from '../command.ts';
 export const auditActions: Command = {
   usage: `usage: probatio audit-actions
 
-Prints every audit action, and the routes and workers that leave it, as Markdown.
+Prints every audit action, and the routes and workers that append it, as Markdown.
 `,
   async run(args) {
     parseOptions(args, {});

@@ -42,7 +42,7 @@ async function grantRights(args: readonly string[]): Promise<string> {
   const changes = await withGrants((grants) => grants.grant(email, { ...rights, tenant, plan }));
   const { previousTenant: _previous, ...granted } = changes;
   const lines = Object.entries(granted).map(([what, names]) => `granted ${what}: ${names}\n`);
-  if (lines.length === 0) return `nothing to do: ${email} has all of it already\n`;
+  if (lines.length === 0) return `nothing to do: ${email} already has all that was named\n`;
   const effect = 'it takes effect at the next login or token refresh, within 15 minutes';
   return `${lines.join('')}${effect}\n`;
 }

@@ -43,8 +43,8 @@ seconds later.
 
   list               prints every key that ever existed: state, validity and fingerprint
   create             creates the next key of a purpose, which signs nothing yet
-  activate           signs with this key from now on, and never again with its predecessor
-  retire             gives up a key that was never activated
+  activate           makes this key the active key, and retires its predecessor for good
+  retire             retires a key that was never activated
 
   --predecessor-lost activates the key at once because the HSM lost its predecessor, which cannot
                      sign the key's record; only the published fingerprint vouches for the key

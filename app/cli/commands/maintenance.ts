@@ -12,12 +12,12 @@ const paths: ReadonlyMap<string, string> = new Map([
 export const maintenance: Command = {
   usage: `usage: probatio maintenance <task> [--dry-run] [--url URL] [--key-file FILE]
 
-Runs a maintenance task in a running app, waits for its end and prints the report. Exits with 1 if
+Runs a maintenance task in a running app, waits until it ends and prints the report. Exits with 1 if
 the task failed.
 
   purge-accounts     deletes accounts that were not validated in time
-  expire-uploads     ends upload sessions that were abandoned
-  expire-documents   ends document versions that were not sealed in time
+  expire-uploads     expires upload sessions that were not completed in time
+  expire-documents   expires document versions that were not sealed in time
   collect-garbage    deletes unreferenced objects from the object store, and obsolete rows
   retry-dlq          retries the audit entries that could not be signed
 

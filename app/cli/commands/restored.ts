@@ -6,9 +6,9 @@ export const restored: Command = {
   usage: `usage: probatio restored
 
 Records that the database was restored from a backup. Devices then read all data again, so that
-they miss nothing, and for 30 days collect-garbage deletes nothing from the object store. Writes
-an audit entry. Run it after every restore, before the app starts (docs/restore.md); running it
-again does no harm.
+they miss no change, and for 30 days collect-garbage deletes nothing from the object store. Writes
+an audit entry. Run it after every restore, before the app starts (docs/restore.md); the command
+may be repeated.
 
   DATABASE_SERVICE_URL   database URL with the login of the workers
 `,

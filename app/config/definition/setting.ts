@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** The words of a setting on docs/configuration.md, beside what its schema says by itself. */
+/** The documentation of a setting in docs/configuration.md that does not follow from its schema. */
 export interface Description {
-  /** Complete sentences on what the setting does. What weakens security says so. */
+  /** Complete sentences on what the setting does. They say so if a value weakens security. */
   readonly description: string;
   /** The unit of a number, such as `seconds`. */
   readonly unit?: string;
-  /** The allowed values of a text, where the schema is no list of them. */
+  /** The allowed values of a text, if the schema does not list them. */
   readonly form?: string;
-  /** The default, where it depends on other settings or lies outside of the app. */
+  /** The default, if it depends on other settings or lies outside of the app. */
   readonly whenUnset?: string;
 }
 
@@ -30,7 +30,7 @@ export interface SettingGroup<
   readonly introduction?: string;
   /** Settings by their names in the configuration. */
   readonly settings: Settings;
-  /** Returns problems that lie between several settings, as `VARIABLE: problem`. */
+  /** Returns the conflicts between several settings, each as `VARIABLE: problem`. */
   findConflicts?(variables: Variables): readonly string[];
 }
 

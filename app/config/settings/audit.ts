@@ -15,8 +15,8 @@ export const auditSettings = {
     tallyLimit: setting('AUDIT_TALLY_LIMIT', Count.default(10_000), {
       unit: 'events',
       description:
-        'How many different events of callers without an account one process keeps apart until ' +
-        'they are summed up in entries. Further ones are counted together, without their details.',
+        'How many different events (failed logins and reads of proofs) may be counted apart ' +
+        'until they become entries. Further events are counted together, without their details.',
     }),
   },
 };
@@ -24,7 +24,8 @@ export const auditSettings = {
 /** Settings of the thresholds of alerts. */
 export const alertSettings = {
   title: 'Alerts',
-  introduction: 'The route `dlq/alerts` reports what has reached its threshold ([dlq.md](dlq.md)).',
+  introduction:
+    'The route `dlq/alerts` reports values that have reached a threshold ([dlq.md](dlq.md)).',
   settings: {
     deadLetters: setting('AUDIT_ALERT_DEAD_LETTERS', Count.default(1), {
       unit: 'entries',
@@ -32,7 +33,8 @@ export const alertSettings = {
     }),
     deadLetterAgeSeconds: setting('AUDIT_ALERT_DEAD_LETTER_AGE_SECONDS', Count.default(86_400), {
       unit: 'seconds',
-      description: 'Age of the oldest entry of that queue that raises `dead_letter_old`.',
+      description:
+        'Age of the oldest entry in the dead-letter queue that raises `dead_letter_old`.',
     }),
     backlog: setting('AUDIT_ALERT_BACKLOG', Count.default(10_000), {
       unit: 'entries',
@@ -45,7 +47,7 @@ export const alertSettings = {
     pauseSeconds: setting('AUDIT_ALERT_PAUSE_SECONDS', Count.default(60), {
       unit: 'seconds',
       description:
-        'How long the process that is asked has been unable to seal when it raises ' +
+        'How long the process that serves the request must have been unable to seal to raise ' +
         '`sealing_paused`.',
     }),
   },
@@ -59,10 +61,10 @@ export const restoreSettings = {
       form: 'UUID of a mark',
       whenUnset: 'nothing is accepted',
       description:
-        'The mark that a refused start names. It makes the app go on without what the mark ' +
-        'proves to be missing, which is then lost for good; the audit log records that. Look ' +
-        'for a newer backup first ([restore.md](restore.md)), and remove the variable after the ' +
-        'start.',
+        'The id of the mark that a refused start names. With it, the app starts although the ' +
+        'mark proves that data is missing. That data is then lost for good, and the audit log ' +
+        'records the loss. Look for a newer backup first ([restore.md](restore.md)), and remove ' +
+        'the variable after the start.',
     }),
   },
 };

@@ -41,7 +41,7 @@ export const redisSettings = {
       form: '`redis://` URL, or `rediss://` for TLS',
       description:
         'The Redis server, which holds logins in progress, rate limits and wake-ups of change ' +
-        'feeds. Nothing is lost with it for good. The URL may hold a password.',
+        'feeds. A loss of its data does no lasting harm. The URL may hold a password.',
     }),
   },
 };

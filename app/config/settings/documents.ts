@@ -10,7 +10,7 @@ export const documentSettings = {
       unit: 'days',
       description:
         'The age at which a version that was never sealed expires. `probatio maintenance ' +
-        'expire-documents` ends the expired ones.',
+        'expire-documents` then marks the version as expired.',
     }),
   },
 };

@@ -8,7 +8,7 @@ export const keySettings = {
   settings: {
     publishSeconds: setting(
       'KEYS_PUBLISH_SECONDS',
-      // Others cache the key set for 300 s, and a process learns of a new key within 10 s.
+      // Verifiers cache the key set for 300 s, and a process reads a new key within 10 s.
       z.coerce.number().int().min(0).max(86_400).default(310),
       {
         unit: 'seconds',
@@ -21,7 +21,7 @@ export const keySettings = {
     ),
     rawForm: setting('KEYS_RAW_FORM', z.enum(['allow', 'refuse']).default('allow'), {
       description:
-        'Whether clients may send a master key in the raw and have the service wrap it. `allow` ' +
+        'Whether clients may send an unwrapped master key, which the service wraps. `allow` ' +
         'weakens security: such a key passes through the memory of the service, which cannot be ' +
         'wiped completely. Set `refuse` unless a client of yours needs that form; keys then ' +
         'arrive only wrapped by the client ([accounts.md](accounts.md)).',

@@ -9,7 +9,7 @@ export const limitSettings = {
   introduction:
     '`5/1h` allows five uses in an hour; a window lasts at most 24 days. `off` lifts a limit, ' +
     'which weakens security: passwords, codes or e-mail addresses can then be guessed, or ' +
-    'e-mails be caused, without a bound. Limits hold across all processes of the app. The ' +
+    'e-mails be sent, without a limit. Limits hold across all processes of the app. The ' +
     'addresses of one IPv6 /64 network count as one client address.',
   settings: {
     'register-address': setting('LIMITS_REGISTER_ADDRESS', limit('5/1h'), {

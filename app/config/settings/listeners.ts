@@ -38,7 +38,7 @@ export const httpSettings = {
         whenUnset: 'none',
         description:
           'The proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are believed. ' +
-          'List only your own proxies: whoever connects from one of these networks can pretend ' +
+          'List only your own proxies: whoever connects from one of these networks can claim ' +
           'any client address and so evade the rate limits.',
       },
     ),
@@ -56,7 +56,7 @@ export const httpSettings = {
     drainSeconds: setting('HTTP_DRAIN_SECONDS', Count.max(maxTimerSeconds).default(25), {
       unit: 'seconds',
       description:
-        'How long requests may take to end after SIGTERM before their connections are cut. Give ' +
+        'How long requests may continue after SIGTERM before their connections are closed. Give ' +
         'the process a few seconds more before you kill it.',
     }),
     internalRoutes: setting('HTTP_INTERNAL_ROUTES', z.enum(['internal', 'both']).optional(), {
@@ -70,8 +70,8 @@ export const httpSettings = {
     internalHost: setting('HTTP_INTERNAL_HOST', Text.default('127.0.0.1'), {
       form: 'IP address or host name',
       description:
-        'The address on which the internal listener accepts connections. Keep it out of every ' +
-        'ingress.',
+        'The address on which the internal listener accepts connections. Do not expose ' +
+        'it through an ingress.',
     }),
     internalPort: setting('HTTP_INTERNAL_PORT', Port.default(8081), {
       description: 'The TCP port of the internal listener. With 0 the system picks a free port.',

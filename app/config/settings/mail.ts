@@ -22,16 +22,17 @@ export const mailSettings = {
       whenUnset: 'required without `MAIL_DIRECTORY`',
       description:
         'The mail server. `smtps` uses TLS from the first byte; `smtp` changes to TLS if the ' +
-        'server offers it. Two parameters are taken: `requireTls` (`true` or `false`; by default ' +
-        '`true` if the URL has a password) refuses to go on without TLS, and `timeoutSeconds` (1 ' +
-        'to 25, default 20) limits each step of a delivery. `requireTls=false` weakens security: ' +
-        'an attacker on the way can then read the password and the e-mails. The URL is a secret.',
+        'server offers it. Two parameters are accepted: `requireTls` (`true` or `false`; by ' +
+        'default `true` if the URL has a password) refuses to continue without TLS, and ' +
+        '`timeoutSeconds` (1 to 25, default 20) limits each step of a delivery. ' +
+        '`requireTls=false` weakens security: an attacker on the way can then read the password ' +
+        'and the e-mails. The URL is a secret.',
     }),
     caFile: setting('MAIL_CA_FILE', Text.optional(), {
       form: 'path of a PEM file',
       whenUnset: "Node's own authorities",
       description:
-        'The certificate authorities that may vouch for the mail server, in place of the default.',
+        'The certificate authorities that may vouch for the mail server, instead of the default.',
     }),
     validateUrl: setting(
       'MAIL_VALIDATE_URL',
@@ -50,11 +51,11 @@ export const mailSettings = {
         .string()
         .refine(
           (text) => Sender.safeParse(text).success,
-          'must be an address, or a name and <address>',
+          'must be an e-mail address, or a name and <e-mail address>',
         )
         .default('Probatio <no-reply@probatio.invalid>'),
       {
-        form: 'an e-mail address, or a name and `<address>`',
+        form: 'an e-mail address, or a name and `<e-mail address>`',
         description: 'The sender of all e-mails.',
       },
     ),

@@ -13,14 +13,14 @@ export const storageSettings = {
     directory: setting('STORAGE_DIRECTORY', Text.optional(), {
       form: 'path of a directory',
       whenUnset: 'required by the driver `filesystem`',
-      description: '`filesystem`: the directory of the objects. Every process must see the same.',
+      description: '`filesystem`: the directory of the objects. All processes must share it.',
     }),
     endpoint: setting('STORAGE_ENDPOINT', Url.optional(), {
       form: '`http` or `https` URL',
       whenUnset: "Amazon's endpoint of the region",
       description:
         "`s3`: another S3 server than Amazon's. Over plain `http` the credentials' signatures " +
-        'and the ciphertext can be read on the way.',
+        'and the ciphertext can be read in transit.',
     }),
     region: setting('STORAGE_REGION', Text.default('us-east-1'), {
       form: 'name of a region',
@@ -51,20 +51,25 @@ export const storageSettings = {
       {
         description:
           '`s3`: whether parts are sent with a checksum at their end. `when_required` is for ' +
-          'servers that do not support it; TLS alone then protects parts from damage on the way.',
+          'servers that do not support it; only TLS then protects parts from damage in transit.',
       },
     ),
   },
   findConflicts: findMissingSettings,
 };
 
-/** Returns the storage configuration of the driver in use, without the settings of the other. */
+/**
+ * Returns the storage configuration of the driver in use, without the settings of the other driver.
+ */
 export function toStorageConfig(values: ValuesOf<typeof storageSettings>) {
   const { driver, directory = '', bucket = '', ...s3 } = values;
   return driver === 'filesystem' ? { driver, directory } : { driver, bucket, ...s3 };
 }
 
-/** Finds what the driver in use needs. An unknown driver is a problem of its own. */
+/**
+ * Returns the problems of settings that the driver in use needs. An unknown driver is reported by
+ * the schema of STORAGE_DRIVER.
+ */
 function findMissingSettings(variables: Variables): readonly string[] {
   const { STORAGE_DRIVER: driver = 'filesystem' } = variables;
   const needed = { filesystem: 'STORAGE_DIRECTORY', s3: 'STORAGE_BUCKET' }[driver];
@@ -76,7 +81,10 @@ function findMissingSettings(variables: Variables): readonly string[] {
   ];
 }
 
-/** Finds one half of the credentials. With neither, the AWS SDK looks for credentials itself. */
+/**
+ * Returns a problem if only one of access key and secret is set. With neither of them, the AWS SDK
+ * searches for credentials itself.
+ */
 function findHalfCredentials(variables: Variables): readonly string[] {
   const pair = ['STORAGE_ACCESS_KEY_ID', 'STORAGE_SECRET_ACCESS_KEY'] as const;
   const missing = pair.filter((name) => variables[name] === undefined);

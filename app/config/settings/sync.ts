@@ -4,7 +4,10 @@ import { SchemaVersions } from '../../sync/schema-versions.ts';
 import { Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 
-/** Reads the rules of a file when it is parsed; its problems become those of the setting. */
+/**
+ * Accepts the path of a file and reads the rules in it. Problems of the file become problems of the
+ * setting.
+ */
 const RulesFile = Text.transform((file, context): SyncRules => {
   const { rules, problems } = readSyncRules(file);
   for (const message of problems) context.addIssue({ code: 'custom', message });
@@ -25,7 +28,7 @@ export const syncSettings = {
       form: 'path of a JSON file',
       whenUnset: 'no rules of your own',
       description:
-        'How a field is settled that two devices changed at once ([sync.md](sync.md)). The file ' +
+        'Rules for fields that two devices changed concurrently ([sync.md](sync.md)). The file ' +
         'is read once, at the start.',
     }),
   },

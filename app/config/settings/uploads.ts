@@ -32,7 +32,10 @@ export const uploadSettings = {
   },
 };
 
-/** Reads the plans of a file when it is parsed; its problems become those of the setting. */
+/**
+ * Accepts the path of a file and reads the plans in it. Problems of the file become problems of the
+ * setting.
+ */
 const PlansFile = Text.transform((file, context): ReadonlyMap<string, Plan> => {
   const { plans, problems } = readPlans(file);
   for (const message of problems) context.addIssue({ code: 'custom', message });

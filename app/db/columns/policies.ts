@@ -12,16 +12,16 @@ export function ownedByUser(table: string): PolicyDef[] {
 }
 
 /**
- * Returns the policies of a user's rows that refer to a row of `parent`, which must be the user's
- * too. Foreign keys do not ensure that, since Postgres checks them regardless of row-level
- * security.
+ * Returns the policies of a user's rows that refer to a row of `parent`, which must belong to the
+ * same user. Foreign keys do not ensure the same owner, since Postgres checks them regardless of
+ * row-level security.
  */
 export function ownedUnder(table: string, column: string, parent: string): PolicyDef[] {
   return ownerPolicies(table, `${isOwner} and ${isUnderOwn(table, column, parent)}`);
 }
 
 /**
- * Returns the policies of ownedUnder for a table that the policies of `parent` query in turn.
+ * Returns policies like those of ownedUnder, for a table that the policies of `parent` query.
  * Postgres reports infinite recursion for any policy that also covers reads and holds a subquery,
  * even in its check. So the check is a policy of its own, for writes only.
  */
@@ -63,7 +63,10 @@ export function servicePolicy(table: string): PolicyDef {
   return { name: `${table}_service`, roles: ['probatio_service'], using: 'true', check: 'true' };
 }
 
-/** Returns the condition of unexpired shares with the caller, in the caller's tenant. */
+/**
+ * Returns the SQL condition that a share is unexpired, is with the caller and is in the caller's
+ * tenant.
+ */
 export function isRecipient(table: string): string {
   return [
     `${table}.recipient_user_id = ${callerId}`,
@@ -73,8 +76,8 @@ export function isRecipient(table: string): string {
 }
 
 /**
- * Returns the policy that lets a recipient read the rows of a shared document. It cannot recurse:
- * the policies for reading document_shares query no other table.
+ * Returns the policy that lets a recipient read the rows of a shared document. This policy cannot
+ * recurse: the policies for reading document_shares query no other table.
  */
 export function sharedWithCaller(table: string, column: string): PolicyDef {
   const condition = `document_shares.document_id = ${table}.${column}`;

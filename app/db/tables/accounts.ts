@@ -5,9 +5,9 @@ import { ownedByService } from '../columns/policies.ts';
 type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 
 /**
- * An account of a person, identified by e-mail address. It is usable once a registration for it was
- * validated. A closed account keeps its id, which sealed documents and audit proofs name, but not
- * the e-mail address.
+ * An account of a person, identified by e-mail address. An account can be used once one of its
+ * registrations was validated. A closed account keeps its id, which sealed documents and audit
+ * proofs name, but not the e-mail address.
  */
 export const Account = defineEntity({
   name: 'Account',
@@ -45,8 +45,8 @@ export const Account = defineEntity({
 });
 
 /**
- * A sign-up with its own salt, verifier and token. An account may have several until one is
- * validated.
+ * A sign-up with its own salt, verifier and token. An account may have several registrations until
+ * one of them is validated.
  */
 export const Registration = defineEntity({
   name: 'Registration',

@@ -9,9 +9,9 @@ import { ownedByService, ownedByUser } from '../columns/policies.ts';
 type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
 
 /**
- * An audited event. `canonical` is the evidence itself; the other columns serve to find it. The app
- * login may insert and read entries but not change them; only the sealer adds hash, signature and
- * key.
+ * An audited event. `canonical` is the evidence itself; the other columns serve to find and verify
+ * entries. The app login may insert and read entries but not change them; only the sealer adds
+ * hash, signature and key.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -137,8 +137,8 @@ export const AuditDeadLetter = defineEntity({
 });
 
 /**
- * The number of entries ever sealed, as the sum over all slots. Each sealing process counts in its
- * own slot, so that processes do not wait for each other.
+ * The number of entries ever sealed, as the sum over all slots. Each transaction adds to a slot
+ * chosen at random, so that concurrent transactions seldom wait for each other.
  */
 export const AuditTotal = defineEntity({
   name: 'AuditTotal',

@@ -31,7 +31,10 @@ export const LoginSession = defineEntity({
   },
 });
 
-/** A refresh token, stored as its SHA-256. A used one stays, so that its reuse is detected. */
+/**
+ * A refresh token, stored as its SHA-256. A used token stays in the table, so that its reuse is
+ * detected.
+ */
 export const RefreshToken = defineEntity({
   name: 'RefreshToken',
   tableName: 'refresh_tokens',
@@ -66,7 +69,10 @@ export const Identity = defineEntity({
   },
 });
 
-/** A network from which an account logged in. Lockouts of the account do not apply to it. */
+/**
+ * A network from which an account logged in. Failed logins from a known network are counted apart
+ * from those of other networks.
+ */
 export const KnownAddress = defineEntity({
   name: 'KnownAddress',
   tableName: 'known_addresses',

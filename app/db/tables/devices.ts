@@ -3,7 +3,8 @@ import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { ownedByUser } from '../columns/policies.ts';
 
 /**
- * A device of a user, under an id of its own choice. Revoked ones stay, so that no id is reused.
+ * A device of a user, under an id that the device chose. A revoked device stays, so that its id is
+ * never used again.
  */
 export const Device = defineEntity({
   name: 'Device',
@@ -25,7 +26,10 @@ export const Device = defineEntity({
   },
 });
 
-/** The device to which a session of another issuer is bound; it has no row in login_sessions. */
+/**
+ * The device to which a session of another issuer is bound. Such a session has no row in
+ * login_sessions.
+ */
 export const SessionDevice = defineEntity({
   name: 'SessionDevice',
   tableName: 'session_devices',

@@ -39,7 +39,8 @@ export const KeyEnvelope = defineEntity({
     encryptedEnvelope: p.text(),
     version: p.integer().default(1),
     /**
-     * Earlier master keys under the current one, base64. Only in the MASTER envelope after a rekey.
+     * Earlier master keys, encrypted under the current master key, in base64. Only the MASTER
+     * envelope has a keyring, once the master key was changed.
      */
     keyring: p.text().nullable(),
     createdAt: createdAt(),

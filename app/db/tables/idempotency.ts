@@ -14,7 +14,7 @@ export const IdempotencyKey = defineEntity({
     /** SHA-256 of tenant and key in hex. */
     keyHash: p.text().primary(),
     tenantId: p.text(),
-    /** SHA-256 of method, path and body in hex. */
+    /** SHA-256 of method, path, parameters, query and body in hex. */
     requestHash: p.text(),
     /** Fencing token of the request that claimed the key. */
     claimId: p.uuid(),

@@ -3,9 +3,9 @@ import { createdAt, timestamp } from '../columns/columns.ts';
 import { servicePolicy } from '../columns/policies.ts';
 
 /**
- * A side effect of a transaction (transactional outbox): stored with it, carried out at least once
- * after it commits, then deleted. The app login may only insert, and only messages about stored
- * files.
+ * A side effect of a transaction (transactional outbox). The message is stored in the transaction,
+ * carried out at least once after the commit, and then deleted. The app login may only insert, and
+ * only messages about stored files.
  */
 export const OutboxMessage = defineEntity({
   name: 'OutboxMessage',

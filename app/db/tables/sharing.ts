@@ -20,7 +20,9 @@ export const SharingKey = defineEntity({
   },
 });
 
-/** The user behind a sharer's recipient id; none if the e-mail address had no account. */
+/**
+ * The user to whom a sharer's recipient id refers; no user if the e-mail address had no account.
+ */
 export const ShareRecipient = defineEntity({
   name: 'ShareRecipient',
   tableName: 'share_recipients',

@@ -3,7 +3,8 @@ import { owner, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser, shownToAll } from '../columns/policies.ts';
 
 /**
- * The current state of an object that a user's devices share. A deleted one stays as a tombstone.
+ * The current state of an object that a user's devices share. A deleted object stays as a
+ * tombstone.
  */
 export const SyncObject = defineEntity({
   name: 'SyncObject',
@@ -29,7 +30,8 @@ export const SyncObject = defineEntity({
 });
 
 /**
- * The last `change_seq` of each user and tenant. A change locks it until commit: readers skip none.
+ * The last `change_seq` of each user and tenant. A change locks the row until it commits, so that
+ * readers never skip a change.
  */
 export const SyncCounter = defineEntity({
   name: 'SyncCounter',

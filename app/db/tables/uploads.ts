@@ -82,7 +82,7 @@ export const UploadPart = defineEntity({
     storedAt: timestamp().nullable(),
     /** Fencing token of the request that receives the part and renews its lease meanwhile. */
     claimId: p.uuid().nullable(),
-    /** End of that lease. */
+    /** End of the lease of `claimId`. */
     claimedUntil: timestamp().nullable(),
   },
 });

@@ -1,9 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises';
 
 /**
- * Writes variables for the commands of operators to a file that other users cannot read:
- * `node --env-file=var/environment app/cli.ts …` works while the stack runs, and so does
- * signer/cli.ts.
+ * Writes environment variables for the operators' commands to a file that other users cannot read.
+ * While the stack runs, `node --env-file=var/environment app/cli.ts …` and `node
+ * --env-file=var/environment signer/cli.ts …` work with this file.
  */
 export async function writeEnvironmentFile(
   path: string,

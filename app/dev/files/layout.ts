@@ -13,7 +13,10 @@ export interface Layout {
   readonly log: string;
 }
 
-/** Creates the missing directories, all closed to other users. */
+/**
+ * Creates the missing data directories below `directory`, except that of Postgres, with mode 0700.
+ * Resolves with the paths of all of them.
+ */
 export async function createLayout(directory: string): Promise<Layout> {
   const inside = (name: string) => resolve(directory, name);
   const layout: Layout = {
@@ -26,7 +29,7 @@ export async function createLayout(directory: string): Promise<Layout> {
     locks: inside('locks'),
     log: inside('log'),
   };
-  // initdb creates the directory of Postgres, completely or not at all.
+  // `createCluster` creates the directory of Postgres, completely or not at all.
   for (const path of Object.values(layout)) {
     if (path !== layout.postgres) await mkdir(path, { recursive: true, mode: 0o700 });
   }

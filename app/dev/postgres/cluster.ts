@@ -7,7 +7,7 @@ import type { UnprivilegedUser } from './user.ts';
 
 interface ClusterOptions {
   readonly layout: Layout;
-  /** Directory of files that live only while the stack runs, accessible to `user`. */
+  /** Directory for files that exist only while the stack runs; `user` can access it. */
   readonly runtimeDirectory: string;
   readonly binaries: PostgresBinaries;
   readonly user: UnprivilegedUser | undefined;
@@ -15,7 +15,10 @@ interface ClusterOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Creates the data directory unless it exists. An interrupted attempt leaves none behind. */
+/**
+ * Creates the data directory of Postgres unless it exists. An interrupted call leaves no data
+ * directory behind, so that the next call starts over.
+ */
 export async function createCluster(options: ClusterOptions, adminPassword: string): Promise<void> {
   const { layout, runtimeDirectory, binaries, user, durable, signal } = options;
   const existing = await stat(layout.postgres).catch(() => undefined);
@@ -63,9 +66,10 @@ export async function createCluster(options: ClusterOptions, adminPassword: stri
 }
 
 /**
- * Returns the argument that names the data directory to Postgres, and the directories to open for
- * it. An unprivileged user may have no access to the parents of a checkout that root owns, so root
- * opens the directory, and Postgres reaches it through the descriptor, which checks no parent. This
+ * Returns the argument that tells Postgres its data directory, and the directories that the
+ * watchdog must open and pass on as file descriptors. An unprivileged user may have no access to
+ * the parent directories of a checkout that root owns. Therefore root opens the data directory, and
+ * Postgres reaches it through the file descriptor, for which no parent directory is checked. This
  * needs no tool and no capability (root in a container often has no CAP_DAC_READ_SEARCH to pass on)
  * and keeps the data below the checkout.
  */

@@ -34,7 +34,7 @@ export async function loadDatabasePasswords(directory: string): Promise<Database
   };
 }
 
-/** Returns the URL of the database for each login. */
+/** Returns the URL of the database `database` for each of the four logins. */
 export function databaseUrls(access: DatabaseAccess, database: string): DatabaseUrls {
   const url = (user: string, password: string) =>
     `postgresql://${user}:${password}@${access.host}:${access.port}/${database}`;
@@ -46,13 +46,13 @@ export function databaseUrls(access: DatabaseAccess, database: string): Database
   };
 }
 
-/** Runs `work` on a connection of the superuser and closes the connection. */
+/** Runs `work` on a connection of the superuser and closes the connection afterwards. */
 export async function asAdmin<T>(
   access: DatabaseAccess,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = new Client({ connectionString: databaseUrls(access, 'postgres').admin });
-  // A connection that broke while idle also fails the next query, which reports the error.
+  // The event can be ignored: the next query on a broken connection fails and throws the error.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -62,7 +62,10 @@ export async function asAdmin<T>(
   }
 }
 
-/** Creates the three logins, or sets their passwords again if they exist. */
+/**
+ * Creates the logins probatio_owner, probatio_app and probatio_service, and resets the passwords of
+ * those that already exist.
+ */
 export async function createLogins(access: DatabaseAccess): Promise<void> {
   const logins = {
     probatio_owner: access.ownerPassword,
@@ -84,7 +87,10 @@ export async function createLogins(access: DatabaseAccess): Promise<void> {
   });
 }
 
-/** Creates a database that probatio_owner owns, unless it exists; a copy of `template` if given. */
+/**
+ * Creates the database `name`, owned by probatio_owner, unless it exists. If `template` is given,
+ * the new database is a copy of that database.
+ */
 export async function createDatabase(
   access: DatabaseAccess,
   name: string,

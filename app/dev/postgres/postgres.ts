@@ -9,9 +9,14 @@ import { untilReady } from '../processes/ready.ts';
 
 interface PostgresOptions {
   readonly layout: Layout;
-  /** Directory of files that live only while the stack runs, accessible to the user of Postgres. */
+  /**
+   * Directory for files that exist only while the stack runs; the user of Postgres can access it.
+   */
   readonly runtimeDirectory: string;
-  /** False is faster, but a crash of the machine may lose or corrupt all data. */
+  /**
+   * Whether data survives a crash of the machine. False is faster, but a crash may lose or corrupt
+   * all data.
+   */
   readonly durable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,7 +25,10 @@ export interface PostgresServer extends GuardedProcess {
   readonly access: DatabaseAccess;
 }
 
-/** Starts Postgres on a free port of 127.0.0.1. Creates missing data directories and logins. */
+/**
+ * Starts Postgres on a free port of 127.0.0.1. Creates the data directory and the logins if they
+ * are missing. Resolves once Postgres accepts connections.
+ */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { layout, runtimeDirectory, durable, signal } = options;
   const passwords = await loadDatabasePasswords(layout.secrets);

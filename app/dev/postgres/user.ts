@@ -7,9 +7,10 @@ export interface UnprivilegedUser {
 }
 
 /**
- * Chooses the user that Postgres runs as. Returns undefined for the user of the current process,
- * unless that is root, as which Postgres refuses to run: then returns the owner of existing data,
- * or else the user `postgres`, or else `nobody`.
+ * Chooses the user that Postgres runs as. Returns undefined, which stands for the user of the
+ * current process, unless that user is root: Postgres refuses to run as root. For root, returns the
+ * owner of the existing data directory, unless root owns it; otherwise the user `postgres`;
+ * otherwise `nobody`.
  */
 export async function postgresUser(dataDirectory: string): Promise<UnprivilegedUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

@@ -3,13 +3,17 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Ports below the ephemeral range, so that the system assigns a released one to nobody else. */
+/**
+ * The lowest port to choose. All ports to choose from are below the ephemeral range, so that the
+ * operating system does not assign a released port to another program.
+ */
 const lowest = 20_000;
 const highest = 32_000;
 
 /**
- * Resolves with a TCP port of 127.0.0.1 on which nobody listens. No other call, in this or another
- * process, returns the same port while this process lives, so a server may close and reopen it.
+ * Resolves with a TCP port of 127.0.0.1 on which no process listens. No other call, in this or
+ * another process, returns the same port while this process runs, so a server may close the port
+ * and open it again.
  */
 export async function freePort(pick = () => randomInt(lowest, highest)): Promise<number> {
   for (;;) {
@@ -23,7 +27,10 @@ export async function freePort(pick = () => randomInt(lowest, highest)): Promise
   }
 }
 
-/** Reserves a port by binding the UDP port of the same number, which is otherwise unused. */
+/**
+ * Reserves a TCP port by binding the UDP port with the same number, which nothing else uses. Throws
+ * EADDRINUSE if the port is already reserved.
+ */
 async function claim(port: number): Promise<void> {
   const socket = createSocket('udp4').unref();
   try {
@@ -35,7 +42,7 @@ async function claim(port: number): Promise<void> {
   }
 }
 
-/** Throws an error of one readable line if nothing can listen on `port`. */
+/** Throws an error with a one-line message if no server can listen on `port` of `host`. */
 export async function assertPortFree(host: string, port: number): Promise<void> {
   try {
     await probe(host, port);

@@ -7,7 +7,10 @@ import type { ProcessExit, ProcessSpec, WatchdogCommand, WatchdogReport } from '
 
 const watchdogProgram = fileURLToPath(new URL('watchdog.ts', import.meta.url));
 
-/** Destination of standard output and error: a file to append to, or a function called per line. */
+/**
+ * Destination of a process's standard output and error: a file to append to, or a function that is
+ * called with each line.
+ */
 export type ProcessOutput = { readonly file: string } | { readonly onLine: (line: string) => void };
 
 export interface GuardedProcess extends AsyncDisposable {
@@ -18,16 +21,16 @@ export interface GuardedProcess extends AsyncDisposable {
   /** Sends a signal to the process itself, not to its watchdog. */
   kill(signal: NodeJS.Signals): void;
   /**
-   * Sends the stop signal, and SIGKILL after `graceMs` (default 30 s). Resolves when the process
-   * has ended.
+   * Sends the stop signal, and SIGKILL if the process still runs after `graceMs` (default 30 s).
+   * Resolves when the process has ended.
    */
   stop(options?: { readonly graceMs?: number }): Promise<ProcessExit>;
 }
 
 /**
- * Starts a process that signals of the terminal do not reach and that does not outlive the current
- * process, even after its SIGKILL: a watchdog stops the process within 10 s. Throws if it cannot be
- * started.
+ * Starts a process under a watchdog. Signals from the terminal do not reach the process. If the
+ * current process ends, even by SIGKILL, the watchdog stops the started process within 10 s. Throws
+ * if the process cannot be started.
  */
 export async function spawnGuarded(
   spec: ProcessSpec,
@@ -48,7 +51,7 @@ export async function spawnGuarded(
   });
   const disconnected = new Promise((resolve) => watchdog.once('disconnect', resolve));
   const closed = new Promise((resolve) => watchdog.once('close', resolve));
-  // By then the last report and the last line of output have arrived.
+  // After both events, the last report and the last line of output have arrived.
   const exited = Promise.all([disconnected, closed]).then(() => {
     start.reject(new Error(`${spec.name}: the watchdog ended unexpectedly`));
     if (pid !== undefined && reportedExit === undefined) signalQuietly(pid, spec.stopSignal);
@@ -85,8 +88,9 @@ export async function spawnGuarded(
 }
 
 /**
- * Runs a process to its end under a watchdog, as `spawnGuarded` does, without printing its output.
- * Throws with the whole output if the process fails, and when `signal` aborts.
+ * Runs a process under a watchdog, as `spawnGuarded` does, and resolves when the process has ended
+ * with exit code 0. Prints nothing. Throws an error with the whole output if the process fails. An
+ * abort of `signal` stops the process; the call then throws the signal's reason.
  */
 export async function runGuarded(spec: ProcessSpec, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
@@ -127,6 +131,6 @@ function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process has ended already.
+    // The process has already ended, so there is nothing to signal.
   }
 }

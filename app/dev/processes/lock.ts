@@ -6,14 +6,15 @@ export interface Lock {
 }
 
 /**
- * Acquires an exclusive lock on a file, which the operating system keeps: there is no process id
- * that may be stale or reused. Uses SQLite's lock because Node has no flock. Blocks the thread for
- * up to `waitMs`; returns undefined if another process still holds the lock then.
+ * Acquires an exclusive lock on a file. The operating system releases the lock when this process
+ * ends, so the lock does not depend on a process id, which may be stale or reused. Uses SQLite's
+ * lock because Node has no flock. Blocks the thread for up to `waitMs`; returns undefined if
+ * another process still holds the lock then.
  */
 export function acquireLock(path: string, waitMs = 0): Lock | undefined {
   const database = new DatabaseSync(path, { timeout: waitMs });
   try {
-    // Nothing is ever written, so a journal file would be useless.
+    // No transaction ever writes to the database, so a journal file would be useless.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();

@@ -1,23 +1,33 @@
-/** A program to run and the way to stop it. The supervisor sends it to the watchdog as JSON. */
+/**
+ * A program to run and the way to stop it. The supervisor sends this specification to the watchdog
+ * as JSON.
+ */
 export interface ProcessSpec {
-  /** Names the process in messages and log lines. */
+  /** Name of the process in messages and log lines. */
   readonly name: string;
   readonly command: string;
   readonly args: string[];
   readonly cwd: string;
-  /** The complete environment; nothing is inherited. */
+  /** The complete environment of the process, which inherits no other variable. */
   readonly env: Record<string, string>;
-  /** The signal that asks for an orderly end. */
+  /** The signal that asks the process to shut down in an orderly way. */
   readonly stopSignal: 'SIGTERM' | 'SIGINT';
-  /** Text for standard input, which is then closed. Unlike `args`, it does not show in `ps`. */
+  /**
+   * Text to write to standard input, which is then closed. Unlike `args`, the text is not visible
+   * in `ps`.
+   */
   readonly input?: string;
-  /** The user to run as, if not the current one; this needs root. */
+  /** The user to run the process as. The default is the current user; any other user needs root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Directories opened before `user` takes effect and inherited as descriptors 3, 4, … */
+  /**
+   * Directories that the watchdog opens with its own permissions. The process inherits them as file
+   * descriptors 3, 4, …
+   */
   readonly directories?: string[];
   /**
-   * A lock file that the watchdog holds while the process lives, so that two processes never share
-   * data: a new one waits until its predecessor, perhaps that of a killed supervisor, has ended.
+   * A file that the watchdog locks while the process runs, so that two processes never use the same
+   * data. The start waits up to 15 s for an earlier process that holds the lock, for example one
+   * whose supervisor was killed.
    */
   readonly lockFile?: string;
 }

@@ -6,13 +6,14 @@ interface ReadyOptions {
   readonly timeoutMs: number;
   readonly intervalMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** The log file of the process, whose last lines become part of the error. */
+  /** The log file of the process. Error messages include its last lines. */
   readonly logFile?: string;
 }
 
 /**
- * Polls until `isReady` resolves instead of throwing. If the process ends before, or takes longer
- * than `timeoutMs`, stops the process and throws with the end of its log.
+ * Polls `isReady` until it resolves instead of throwing. If the process ends first, if `timeoutMs`
+ * have passed or if `signal` aborts, stops the process and throws. Unless `signal` aborted, the
+ * error message contains the last lines of `logFile`.
  */
 export async function untilReady(
   process: GuardedProcess,

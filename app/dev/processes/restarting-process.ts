@@ -3,19 +3,23 @@ import { describeExit, type GuardedProcess } from './guarded-process.ts';
 
 const firstPauseMs = 250;
 const longestPauseMs = 10_000;
-/** A process that ran this long counts as healthy, which resets the pause before a restart. */
+/**
+ * Milliseconds after which a running process counts as healthy. After a healthy process has ended,
+ * the pause before its restart is the shortest again.
+ */
 const healthyAfterMs = 30_000;
 
 export interface RestartingProcess {
-  /** The id of the process that runs now, or ran last. */
+  /** Process id of the running process, or of the last one if none is running. */
   readonly pid: number;
   /** Stops the process and does not restart it. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
- * Runs a process and restarts it whenever it ends by itself, with growing pauses. Throws if the
- * first start fails; later failures are reported to `onEvent` and retried.
+ * Starts a process and restarts it whenever it ends unexpectedly, after a pause that doubles each
+ * time up to 10 s. Resolves once the first start has succeeded and throws if it fails. Later failed
+ * starts are reported to `onEvent` and retried.
  */
 export async function keepRunning(
   start: (signal: AbortSignal) => Promise<GuardedProcess>,
@@ -56,7 +60,7 @@ export async function keepRunning(
       stopping.abort();
       await current.stop(options);
       await watching;
-      // A restart may just have succeeded.
+      // A restart that was in progress may have started another process in the meantime.
       await current.stop(options);
     },
   };

@@ -6,10 +6,11 @@ const prefix = 'probatio-';
 const shortEnough = 60;
 
 /**
- * Creates a directory for files that live only while the stack runs. Its path is short, because the
- * path of a Unix socket may have at most 107 bytes, which the path of a checkout may exceed. Other
- * users can access it (under root, Postgres runs as another user) but cannot list it. `noteFile`
- * records the path, so that the next start removes the directory of a stack that was killed.
+ * Creates a directory for files that exist only while the stack runs. The path of the directory is
+ * short, because the path of a Unix socket may have at most 107 bytes, which the path of a checkout
+ * may exceed. Other users can open files in the directory (under root, Postgres runs as another
+ * user) but cannot list it. The path is recorded in `noteFile`, so that the next start removes the
+ * directory of a stack that was killed.
  */
 export async function createRuntimeDirectory(noteFile: string): Promise<string> {
   const previous = await readFile(noteFile, 'utf8').catch(() => '');
@@ -20,7 +21,10 @@ export async function createRuntimeDirectory(noteFile: string): Promise<string> 
   return directory;
 }
 
-/** Returns /tmp for root, whose TMPDIR may be closed to the user that Postgres runs as. */
+/**
+ * Returns the system's directory for temporary files. Returns /tmp instead if that path is too
+ * long, and for root, since the user that Postgres runs as may have no access to root's TMPDIR.
+ */
 function parentDirectory(): string {
   return process.getuid?.() === 0 || tmpdir().length > shortEnough ? '/tmp' : tmpdir();
 }

@@ -1,9 +1,13 @@
-/** Time within which a second signal is a copy: npm forwards the signal that the terminal sent. */
+/**
+ * Milliseconds after the first signal in which further signals are ignored as copies: npm forwards
+ * a signal that the terminal has already sent to this process.
+ */
 const sameKeystrokeMs = 1_000;
 
 /**
- * Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. A later one ends this
- * process at once, and the watchdogs then stop the processes that it started.
+ * Returns an AbortSignal that aborts at the first SIGINT, SIGTERM or SIGHUP. A further signal, more
+ * than one second later, ends this process immediately; the watchdogs then stop its child
+ * processes.
  */
 export function stopSignals(): AbortSignal {
   const stop = new AbortController();

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface UntilOptions {
-  /** Completes the error text "gave up waiting for …". */
+  /** Name of the awaited condition, which completes the error text "gave up waiting for …". */
   readonly what: string;
   readonly timeoutMs: number;
-  /** Default 25 ms. */
+  /** Milliseconds between two polls; the default is 25. */
   readonly intervalMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Polls until `condition` resolves with something other than undefined or false, and returns that.
- * Throws after `timeoutMs`, on abort, and whatever `condition` throws.
+ * Polls until `condition` returns a value other than undefined and false, and resolves with that
+ * value. Throws after `timeoutMs`, when `signal` aborts, and whatever `condition` throws.
  */
 export async function until<T>(
   condition: () => T | undefined | false | Promise<T | undefined | false>,

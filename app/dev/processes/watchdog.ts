@@ -1,7 +1,8 @@
 /**
- * The watchdog runs one process for a supervisor, in a session of its own. Ctrl-C in the terminal
- * reaches neither, so the supervisor decides in which order processes stop. When the supervisor
- * ends for any reason, the IPC channel closes and the watchdog stops the process.
+ * This program, the watchdog, runs one process for a supervisor, in a session of its own. Ctrl-C in
+ * the terminal reaches neither the watchdog nor the process, so the supervisor decides in which
+ * order processes stop. When the supervisor ends for any reason, the IPC channel closes and the
+ * watchdog stops the process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { acquireLock, type Lock } from './lock.ts';
 import type { ProcessSpec, WatchdogCommand, WatchdogReport } from './process-spec.ts';
 
 const orphanGraceMs = 6_000;
-/** Time to wait for output of the process's own children after it has ended. */
+/** Milliseconds to wait, after the process has ended, for output of its own child processes. */
 const lastOutputMs = 1_000;
 const predecessorWaitMs = 15_000;
 
@@ -36,7 +37,7 @@ function start(spec: ProcessSpec, relayOutput: boolean): void {
   if (spec.lockFile !== undefined) {
     const lock = acquireLock(spec.lockFile, predecessorWaitMs);
     if (lock === undefined)
-      return end({ type: 'failed', reason: 'an earlier process still holds its lock: stop it' });
+      return end({ type: 'failed', reason: 'an earlier process still holds the lock: stop it' });
     locks.push(lock);
   }
   stopSignal = spec.stopSignal;
@@ -64,7 +65,10 @@ function start(spec: ProcessSpec, relayOutput: boolean): void {
   report({ type: 'started', pid: child.pid });
 }
 
-/** Relays output, and discards it once the destination fails: an orderly end goes on then. */
+/**
+ * Relays the output of the process. Once the destination fails, discards the output, so that the
+ * process is not blocked and can still shut down in an orderly way.
+ */
 function relay(source: Readable | null, destination: Writable): void {
   source?.pipe(destination, { end: false });
   destination.on('error', () => source?.unpipe(destination).resume());

@@ -20,7 +20,10 @@ interface KeepSignerOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates the token's keys if missing, starts the signer, and restarts it whenever it ends. */
+/**
+ * Creates the token and its keys if they are missing, starts the signer, and restarts the signer
+ * whenever it ends.
+ */
 export async function keepSigner(options: KeepSignerOptions): Promise<RestartingProcess> {
   const { layout, signerSocketPath, signerEnvironment, log, signal } = options;
   await initialiseToken(layout, signerEnvironment, signal);
@@ -41,7 +44,7 @@ interface SignerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a signer. Resolves once it listens on its socket. */
+/** Starts a signer process. Resolves once the signer listens on its socket. */
 export async function startSigner(options: SignerOptions): Promise<GuardedProcess> {
   const { environment, output, lockFile, signal } = options;
   const spec = nodeProcess('signer', ['signer/main.ts'], {

@@ -6,8 +6,9 @@ import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts'
 import { loadSecret } from '../files/secrets.ts';
 
 /**
- * Prepares SoftHSM and resolves with the environment in which a signer finds its token. PINs stay
- * in files, so that neither arguments nor variables show them.
+ * Writes the configuration of SoftHSM and resolves with the environment variables with which a
+ * signer finds its token. The PIN stays in a file, so that neither command-line arguments nor
+ * environment variables contain it.
  */
 export async function tokenEnvironment(
   layout: Layout,

@@ -9,13 +9,16 @@ export interface Listen {
   readonly port: number;
 }
 
-/** Returns the base URL under which this machine reaches the API. */
+/** Returns the base URL under which programs on this machine reach the API. */
 export function localUrl({ host, port }: Listen): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]', '::1': '[::1]' }[host] ?? host;
   return `http://${reachable}:${port}`;
 }
 
-/** Returns the addresses of the app and its services, which override the user's own variables. */
+/**
+ * Returns the environment variables with the addresses of the app and its services. They override
+ * the user's own variables.
+ */
 export function fixedVariables(services: Services, listen: Listen): Record<string, string> {
   const urls = databaseUrls(services.postgres.access, databaseName);
   return {
@@ -28,7 +31,10 @@ export function fixedVariables(services: Services, listen: Listen): Record<strin
   };
 }
 
-/** Returns defaults that the user's own variables override, such as STORAGE_DRIVER=s3. */
+/**
+ * Returns the default environment variables. The user's own variables, such as STORAGE_DRIVER=s3,
+ * override them.
+ */
 export function defaultVariables(services: Services, listen: Listen): Record<string, string> {
   return {
     NODE_ENV: 'development',
@@ -37,9 +43,9 @@ export function defaultVariables(services: Services, listen: Listen): Record<str
     STORAGE_DIRECTORY: services.layout.objects,
     MAIL_DIRECTORY: services.layout.mail,
     INTERNAL_API_KEYS_FILE: internalKeyFiles(services.layout).hashes,
-    // Nobody else caches the public keys, so a new key needs no waiting time.
+    // No other program caches the public keys, so a new key can be used without a waiting time.
     KEYS_PUBLISH_SECONDS: '0',
-    // All clients on this machine share one client address.
+    // All clients on this machine share one client address, so its limit for registrations is high.
     LIMITS_REGISTER_ADDRESS: '100/1h',
   };
 }

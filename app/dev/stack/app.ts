@@ -13,7 +13,7 @@ export async function startApp(
   onLine: (line: string) => void,
   signal: AbortSignal,
 ): Promise<GuardedProcess> {
-  // Only migrations use the login of the database owner.
+  // Only migrations use the login of the database owner, so the app does not get its URL.
   const { DATABASE_OWNER_URL: _owner, ...inherited } = inheritedEnvironment();
   const environment = {
     ...defaultVariables(services, listen),

@@ -18,11 +18,15 @@ export function internalKeyFiles({ secrets }: Pick<Layout, 'secrets'>): Internal
   };
 }
 
-/** Creates the internal API key on first use, and another one if its file was deleted. */
+/**
+ * Creates the internal API key and writes both of its files, unless the key file already contains a
+ * key.
+ */
 export async function ensureInternalKey(files: InternalKeyFiles): Promise<void> {
   if ((await readFile(files.key, 'utf8').catch(() => '')) !== '') return;
   const { key, kept } = createApiKey({ name: 'development', admin: true });
   await writeFile(files.hashes, `${JSON.stringify([kept])}\n`, { mode: 0o600, flush: true });
-  // The key file is written last, so that a start killed before creates both files again.
+  // The key file is written last: if the stack is killed before, the next start writes both files
+  // again.
   await writeFile(files.key, key, { mode: 0o600, flush: true });
 }

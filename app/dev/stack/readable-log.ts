@@ -8,10 +8,13 @@ const Entry = z.looseObject({
   msg: z.string().default(''),
   err: z.looseObject({ stack: z.string() }).optional(),
 });
-/** Fields that are left out, since they say nothing new on one machine. */
+/** Fields of a log line that are not shown, because they do not help on a single machine. */
 const noise = new Set(['pid', 'hostname', 'name']);
 
-/** Formats one output line of a process: pino's JSON becomes text, other lines stay unchanged. */
+/**
+ * Formats one output line of a process for the terminal: prepends the name of the process, and
+ * turns pino's JSON into text. Other lines keep their text.
+ */
 export function readableLine(source: string, line: string): string {
   const prefix = source.padEnd(6);
   const entry = parseEntry(line);

@@ -9,7 +9,7 @@ interface RedisOptions {
   readonly layout: Layout;
   /** The path of redis-server or valkey-server. */
   readonly command: string;
-  /** False keeps the data in memory only. */
+  /** Whether data survives a restart. False keeps the data in memory only. */
   readonly durable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -43,8 +43,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
 }
 
 /**
- * Returns the configuration. It sets no data directory, since the path could need escaping: Redis
- * uses its working directory.
+ * Returns the configuration of Redis. It sets no data directory, because a path could need
+ * escaping; Redis then stores data in its working directory.
  */
 function configuration(options: { port: number; password: string; durable: boolean }): string {
   return [
@@ -60,7 +60,8 @@ function configuration(options: { port: number; password: string; durable: boole
 
 async function ping(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  // The caller gets the error as well; ioredis would log an event without a listener.
+  // The event can be ignored: `connect` and `ping` throw the error too. Without a listener, ioredis
+  // would log it.
   client.on('error', () => undefined);
   try {
     await client.connect();

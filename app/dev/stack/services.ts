@@ -12,11 +12,11 @@ import { loadTools } from '../files/tools.ts';
 interface ServicesOptions {
   /** The directory of the data, created if missing. */
   readonly directory: string;
-  /** False is faster, for tests, but a crash may lose all data. */
+  /** Whether data survives a crash. False is faster, for tests, but a crash may lose all data. */
   readonly durable: boolean;
-  /** Receives the output of the signer and the events of the services, line by line. */
+  /** Called with each output line of the signer and each event of a service. */
   readonly log: (source: string, line: string) => void;
-  /** Cancels the start. */
+  /** Aborting this signal cancels the start. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -27,15 +27,23 @@ export interface Services {
   readonly redis: RedisServer;
   readonly signer: RestartingProcess;
   readonly signerSocketPath: string;
-  /** The environment for another signer on the same token, without SIGNER_SOCKET_PATH. */
+  /**
+   * Environment variables for another signer on the token of `signer`, without SIGNER_SOCKET_PATH.
+   */
   readonly signerEnvironment: Record<string, string>;
-  /** Resolves with a message if Postgres or Redis ends by itself. The signer is restarted. */
+  /**
+   * Resolves with a message if Postgres or Redis ends unexpectedly. A signer that ends is restarted
+   * and does not resolve this promise.
+   */
   readonly failed: Promise<string>;
   /** Stops the signer, then Redis, then Postgres. */
   stop(): Promise<void>;
 }
 
-/** Starts all services concurrently. If one does not start, stops the others and throws. */
+/**
+ * Starts all services concurrently. If a service fails to start, stops the other services and
+ * throws.
+ */
 export async function startServices(options: ServicesOptions): Promise<Services> {
   const { durable, log } = options;
   const tools = loadTools();
@@ -56,7 +64,8 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   await using started = new AsyncDisposableStack();
   started.defer(() => removeRuntimeDirectory(runtimeDirectory));
   const stopLater = (name: string, start: Promise<{ stop(): Promise<unknown> }>) => {
-    // A failure cancels the other starts and stops the services that have already started.
+    // If one service fails to start, the start of the other services is cancelled, and those that
+    // have already started are stopped.
     const settled = start.catch((error: unknown) => failure.abort(error));
     started.defer(async () => {
       const service = await settled;
@@ -69,7 +78,8 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   stopLater('redis', redis);
   stopLater('signer', signer);
 
-  // Promise.all throws the first failure; the later ones only report that they were cancelled.
+  // Promise.all throws the first failure. Later failures are ignored, since they only report that
+  // their start was cancelled.
   const [postgresServer, redisServer, signerProcess] = await Promise.all([postgres, redis, signer]);
   const running = started.move();
   return {

@@ -17,7 +17,7 @@ import { migrate } from '../postgres/migrate.ts';
 import { keepRunning } from '../processes/restarting-process.ts';
 import { startServices, type Services } from './services.ts';
 
-/** Longer than the app takes to drain. */
+/** Milliseconds after which a stopping app is killed; longer than the app takes to drain. */
 const appGraceMs = 60_000;
 
 interface StackOptions {
@@ -27,14 +27,14 @@ interface StackOptions {
   readonly log: (source: string, line: string) => void;
   /** Called once the app and all services are ready. */
   readonly onReady: (services: Services) => void;
-  /** Stops the stack. */
+  /** Aborting this signal stops the stack. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs the app and its services until `signal` aborts, then stops them in order: app, signer,
- * Redis, Postgres. Throws if one does not start, or if Postgres or Redis ends by itself, and stops
- * all others in that case too.
+ * Redis, Postgres. If the app or a service fails to start, or if Postgres or Redis ends
+ * unexpectedly, stops everything else too and throws.
  */
 export async function runStack(options: StackOptions): Promise<void> {
   const { directory, listen, log, onReady, signal } = options;
@@ -69,7 +69,10 @@ export async function runStack(options: StackOptions): Promise<void> {
   }
 }
 
-/** Locks the data directory, before the port is checked, so that a second start fails for this. */
+/**
+ * Locks the data directory. Call this before checking the port, so that the error of a second start
+ * says that a stack is already running.
+ */
 async function lockDirectory(directory: string): Promise<Lock> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = acquireLock(join(directory, 'lock'));

@@ -2,11 +2,11 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Proofs } from '../../audit/proofs/proofs.ts';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
-import type { Act } from '../../audit-trail/act.ts';
+import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import {
   assertPending,
   changeCurrent,
@@ -16,7 +16,9 @@ import {
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { Certified } from '../records/schema.ts';
 
-/** Milliseconds for which a caller waits for the signature; the proof can be fetched later. */
+/**
+ * Milliseconds for which a request waits for the signature; clients can fetch a late proof later.
+ */
 const signatureWaitMs = 5_000;
 
 interface CertificationOptions {
@@ -32,8 +34,8 @@ export type Certification = ReturnType<typeof createCertification>;
 /** Creates the service that seals documents. */
 export function createCertification({ db, act, proofs, store, clock }: CertificationOptions) {
   /**
-   * Checks that the stored file of the current version is still the one that was hashed. Returns
-   * the number of the version.
+   * Checks that the stored file of the current version is still the file that the server hashed.
+   * Returns the number of the current version.
    */
   async function checkStoredFile({ caller }: ServiceRequest, id: string): Promise<number> {
     const row = await db.asUser(caller, (tx) => lockDocument(tx, id));
@@ -45,9 +47,12 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
     return row.version;
   }
 
-  /** Seals a version. Returns undefined, without effect, if another one has become current. */
+  /**
+   * Seals the given version. Returns undefined and changes nothing if another version has become
+   * the current version.
+   */
   function seal(request: ServiceRequest, id: string, version: number) {
-    return act(request, async (tx) => {
+    const sealVersion = async (tx: Tx) => {
       const row = await lockDocument(tx, id);
       if (row.version !== version) return { answer: undefined, events: [] };
       assertPending(row);
@@ -55,7 +60,8 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
       const sealedAt = clock();
       await changeCurrent(tx, row, { status: 'SEALED', sealed_at: sealedAt, proof_id: proofId });
       return { answer: { sealedAt, proofId }, events: [sealedEvent(row, proofId)] };
-    });
+    };
+    return act(request, sealVersion, backlogChecked);
   }
 
   async function sealCurrent(request: ServiceRequest, id: string) {
@@ -68,10 +74,11 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
 
   return {
     /**
-     * Seals the current version: checks that its stored file is still the one that was hashed,
-     * appends an audit entry, and waits for the signature. Throws not_found, document_sealed,
-     * document_expired or stored_file_changed. Throws signer_unavailable if the signature takes too
-     * long: the version is sealed nevertheless, and its proof (`proofId`) follows.
+     * Seals the current version: checks that its stored file is still the file that the server
+     * hashed, appends an audit entry, and waits for the signature. Throws not_found,
+     * document_sealed, document_expired or stored_file_changed. Throws signer_unavailable if the
+     * signature takes longer than 5 s: the version is sealed nevertheless, and the audit proof with
+     * the id `proofId` becomes available later.
      */
     async certify(request: ServiceRequest, id: string): Promise<z.input<typeof Certified>> {
       act.assertWritable();

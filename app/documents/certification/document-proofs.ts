@@ -18,7 +18,8 @@ export type DocumentProofs = ReturnType<typeof createDocumentProofs>;
 export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsOptions) {
   async function read(caller: Caller, id: string): Promise<AuditProof[]> {
     const { owner, proofIds } = await db.asUser(caller, (tx) => loadProofIds(tx, id));
-    // The entries belong to the owner; everyone who may read the document may read their proofs.
+    // The audit entries belong to the document's owner, but everyone who may read the document may
+    // also read the proofs of these entries.
     const reader = { ...caller, ...owner };
     const found = await proofs.list(reader, proofIds);
     const newestId = proofIds.at(-1);
@@ -28,9 +29,10 @@ export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsO
 
   return {
     /**
-     * Returns the proofs of the sealed versions, oldest first, to everyone who may read the
-     * document. Leaves out versions that wait for their signature. Throws not_found, and the errors
-     * of `Proofs.get` for the newest version while no version has a proof yet.
+     * Returns the audit proofs of a document's sealed versions, oldest first, if the caller may
+     * read the document. Leaves out versions whose audit entry is not signed yet. Throws not_found.
+     * If versions are sealed but none has a proof yet, throws as `Proofs.get` does for the newest
+     * sealed version.
      */
     list: (request: ServiceRequest, id: string): Promise<AuditProof[]> =>
       proofReads.record(request.caller, read(request.caller, id)),

@@ -45,7 +45,10 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
     await findVersion(caller, file.document_id, file.version);
   }
 
-  /** Returns the error to report when reading the object store failed. Never rejects. */
+  /**
+   * Returns the error to report to the client after a read from the object store failed with
+   * `error`. Never rejects.
+   */
   async function explain(caller: Caller, file: VersionRow, error: unknown): Promise<unknown> {
     if (!(error instanceof StorageError && damages.has(error.code))) return error;
     const { document_id: documentId, version } = file;
@@ -59,15 +62,18 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
   }
 
   return {
-    /** Returns a version, the current one unless `version` is given. Throws not_found. */
+    /**
+     * Returns the given version of a document, or its current version if `version` is undefined.
+     * Throws not_found.
+     */
     find: ({ caller }: ServiceRequest, id: string, version: number | undefined) =>
       findVersion(caller, id, version),
 
     /**
      * Opens the stored file of a version, and resolves once the first bytes have arrived. The
-     * stream fails once the caller may no longer read the file. Throws stored_file_changed if the
-     * stored bytes are not those that were hashed, not_found if the document was deleted meanwhile,
-     * StorageError, or the reason of `signal`.
+     * stream fails within seconds after the caller loses the right to read the file. Throws
+     * stored_file_changed if the stored bytes are no longer the bytes that the server hashed,
+     * not_found if the document was deleted meanwhile, StorageError, or the reason of `signal`.
      */
     async open(
       { caller }: ServiceRequest,

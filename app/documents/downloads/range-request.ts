@@ -15,14 +15,15 @@ export interface FileRange {
 }
 
 /**
- * The part of a file to send: nothing because the client has it already, all of it, one range, or
- * `beyond` for a range past its end.
+ * The part of a file to send: `nothing` if the client already has the file, `all`, one range, or
+ * `beyond` if the requested range starts past the end of the file.
  */
 type Wanted = 'nothing' | 'all' | FileRange | 'beyond';
 
 /**
- * Evaluates the conditions of RFC 9110 §13.2.2 in their order. `etag` is strong. Throws
- * precondition_failed, or invalid_request for malformed entity tags.
+ * Evaluates the conditional headers of a download in the order of RFC 9110 §13.2.2, and returns the
+ * part of the file to send. `etag` must be a strong entity tag. Throws precondition_failed, or
+ * invalid_request for malformed entity tags.
  */
 export function evaluate({ method, headers }: FileRequest, etag: string, size: number): Wanted {
   const ifMatch = parseIfMatch(headers['if-match']) ?? '*';

@@ -6,9 +6,9 @@ import type { Log } from '../../telemetry/log.ts';
 const checkEveryMs = 5_000;
 
 /**
- * Ends a download within seconds once its reader may no longer read the file: sending it may take
- * hours, and the share or the reader's login session may end meanwhile. If the check itself fails,
- * the download continues.
+ * Aborts a download within seconds after its reader loses the right to read the file: a download
+ * may take hours, during which the share or the reader's login session may end. If the check itself
+ * fails, for example because the database is unavailable, the download continues.
  * @param assertMayRead throws the AppError that a new request of the reader would get.
  */
 export function endWithRight(body: Readable, assertMayRead: () => Promise<unknown>, log: Log) {
@@ -17,7 +17,7 @@ export function endWithRight(body: Readable, assertMayRead: () => Promise<unknow
     async () => void (await assertMayRead()),
     (error) => {
       if (!(error instanceof AppError) || error.status >= 500) return;
-      log.info({ code: error.code }, 'a download ended, since its reader may no longer read it');
+      log.info({ code: error.code }, 'download aborted: its reader may no longer read the file');
       body.destroy(error);
     },
   );

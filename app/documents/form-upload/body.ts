@@ -5,11 +5,14 @@ import { AppError } from '../../errors/app-error.ts';
 import { limitIdle } from '../../http/requests/idle-clients.ts';
 
 interface FormFile {
-  /** The name as sent; undefined if none was sent. */
+  /** The file name as the client sent it; undefined if the client sent no file name. */
   readonly fileName: string | undefined;
   /** The media type in lower case, without parameters. */
   readonly mimeType: string;
-  /** The content. Ends only once the whole form is known to be valid, and throws otherwise. */
+  /**
+   * The content of the file. The iteration ends only after the whole form was found valid, and
+   * throws if the form is invalid.
+   */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
@@ -34,14 +37,19 @@ export interface FormLimits {
 }
 
 const maxFieldBytes = 2 ** 20;
-/** Bytes allowed beyond the file: for the field, the headers of the parts and the boundaries. */
+/** Bytes of the body allowed in addition to the file: the field, part headers and boundaries. */
 const overheadBytes = maxFieldBytes + 2 ** 16;
 const maxHeaderBytes = 2 ** 13;
-/** Bytes that a client may send after its form was refused before it is disconnected. */
+/**
+ * Bytes that a client may still send after its form was refused; then the client is disconnected.
+ */
 const maxDrainedBytes = 100 * 2 ** 20;
 const plainEncodings: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
 
-/** Starts to read a form. Back-pressure applies: the file is read as fast as it is consumed. */
+/**
+ * Starts to read a form from a request body. Back-pressure applies: the file is read only as fast
+ * as the caller consumes it.
+ */
 export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: FormLimits): Form {
   const document = Promise.withResolvers<string>();
   const file = Promise.withResolvers<FormFile>();
@@ -63,14 +71,14 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     try {
       yield* body as AsyncIterable<Buffer>;
     } catch {
-      // `end` rejects with the reason.
+      // The promise `end`, which is awaited below, rejects with the reason for the failure.
     }
     await end.promise;
   }
 
   function parse(parser: BusboyInstance): void {
     parser.on('field', (_name, text, _isNameCut, isCut) => {
-      if (expected !== 'document') return refuse('document', 'must come once, before the file');
+      if (expected !== 'document') return refuse('document', 'must be sent once, before the file');
       if (isCut) return refuse('document', 'must be at most 1 MiB');
       expected = 'file';
       document.resolve(text);
@@ -78,7 +86,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
     parser.on('file', (name, body, fileName, encoding, mimeType) => {
       body.on('error', () => undefined);
       if (name !== 'file') return refuse('form', 'must only have the fields document and file');
-      if (expected !== 'file') return refuse('file', 'must come once, after the document');
+      if (expected !== 'file') return refuse('file', 'must be sent once, after the document');
       if (!plainEncodings.has(encoding))
         return refuse('file', 'must be sent without a transfer encoding');
       expected = 'end';
@@ -134,7 +142,10 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
   };
 }
 
-/** Creates the parser. Throws multipart_required, or invalid_form if no boundary is named. */
+/**
+ * Creates the multipart parser. Throws multipart_required, or invalid_form if the Content-Type
+ * header names no boundary.
+ */
 function createParser({ headers }: IncomingMessage, maxFileSize: number): BusboyInstance {
   const type = headers['content-type'] ?? '';
   const isForm = /^multipart\/form-data[ \t]*(?:;|$)/i.test(type);

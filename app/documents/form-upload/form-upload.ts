@@ -26,11 +26,14 @@ interface CompletedUpload {
 
 export type FormUpload = ReturnType<typeof createFormUpload>;
 
-/** Creates the service that creates documents from forms. */
+/** Creates the service that creates documents from multipart forms. */
 export function createFormUpload(options: FormUploadOptions) {
   const { act, uploads, streamedUploads, documents } = options;
 
-  /** Removes the upload of a form that became no document: its owner was never told its path. */
+  /**
+   * Removes an upload from which no document was created: no response has named its storage path,
+   * so its owner cannot use it.
+   */
   async function discard(request: ServiceRequest, upload: CompletedUpload): Promise<void> {
     const { sessionId, fileKey } = upload;
     await act(
@@ -42,7 +45,7 @@ export function createFormUpload(options: FormUploadOptions) {
           .select('document_id')
           .where('storage_key', '=', fileKey)
           .executeTakeFirst();
-        // The document was created after all: only the database's reply was lost.
+        // The document was created, and only the database's reply was lost: keep the upload.
         if (version !== undefined) return { answer: undefined, events: [] };
         return { answer: undefined, events: await streamedUploads.discard(tx, sessionId) };
       },
@@ -50,7 +53,7 @@ export function createFormUpload(options: FormUploadOptions) {
     );
   }
 
-  /** Creates a document from an upload. Removes the upload if that fails. */
+  /** Creates a document from an upload. Removes the upload if the document cannot be created. */
   async function createDocument(
     request: ServiceRequest,
     stream: IncomingMessage,
@@ -61,7 +64,7 @@ export function createFormUpload(options: FormUploadOptions) {
     try {
       return await untilHangUp(stream, (hangUp) => documents.create({ ...request, hangUp }, input));
     } catch (error) {
-      // If that fails too, maintenance removes the upload as an unused one.
+      // If the removal fails too, maintenance removes the unused upload later.
       await discard(request, upload).catch(() => undefined);
       throw error;
     }
@@ -69,9 +72,10 @@ export function createFormUpload(options: FormUploadOptions) {
 
   return {
     /**
-     * Creates a document from a form with its file. Waits for the server's hash of the file unless
-     * the client hangs up. A form that fails leaves nothing behind. Throws the errors of an upload
-     * and of `Documents.create`, multipart_required, invalid_form or incomplete_body.
+     * Creates a document from a form that contains its file. Waits until the server has hashed the
+     * file or the client hangs up. If the request fails, removes what it stored. Throws
+     * multipart_required, invalid_form or incomplete_body, and as `StreamedUploads.receive` and
+     * `Documents.create` do.
      */
     async receive(
       request: ServiceRequest,

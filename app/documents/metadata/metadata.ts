@@ -14,7 +14,9 @@ import { replaceKeywords } from '../records/keyword-rows.ts';
 import { hashMetadata } from '../records/metadata-hash.ts';
 import type { ReplaceMetadata } from '../records/schema.ts';
 
-/** New metadata, and the revision of the document that it is meant to replace. */
+/**
+ * New metadata for a document. `ifMatch` is the revision of the document that the client expects.
+ */
 interface Replacement extends z.output<typeof ReplaceMetadata> {
   readonly ifMatch: IfMatch | undefined;
 }
@@ -25,9 +27,9 @@ export type DocumentMetadata = ReturnType<typeof createDocumentMetadata>;
 export function createDocumentMetadata({ act }: { readonly act: Act }) {
   return {
     /**
-     * Replaces the metadata of the current version, and the keywords of the document if any are
-     * given. Throws not_found, document_sealed, document_expired, precondition_required or
-     * precondition_failed.
+     * Replaces the metadata of the current version, and the document's keywords if
+     * `keywordDeterministic` is given. Throws not_found, document_sealed, document_expired,
+     * precondition_required or precondition_failed.
      */
     replace: (
       request: ServiceRequest,

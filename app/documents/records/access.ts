@@ -1,5 +1,5 @@
 const withoutTenant = 'user_context_missing';
 
-/** Access to read documents: the caller's own, and those shared with the caller. */
+/** Access of routes that read the caller's own documents and documents shared with the caller. */
 export const mayRead = { scopes: ['documents:read'], withoutTenant } as const;
 export const mayWrite = { scopes: ['documents:write'], withoutTenant } as const;

@@ -8,7 +8,7 @@ import type { DocumentView } from './schema.ts';
 
 export type VersionRow = Selectable<Schema['document_versions']>;
 
-/** A document in its current version. */
+/** A document together with its current version. */
 export type DocumentRow = VersionRow & {
   readonly revision: number;
   readonly document_created_at: Date;
@@ -40,22 +40,29 @@ export async function loadDocument(tx: Tx, id: string): Promise<DocumentRow> {
   return row;
 }
 
-/** Locks a document until the transaction ends, and returns it. Throws not_found. */
+/**
+ * Locks a document's row for the rest of `tx`, and returns the document with its current version.
+ * Throws not_found.
+ */
 export async function lockDocument(tx: Tx, id: string): Promise<DocumentRow> {
   takesLock(tx, 'document');
-  // The lock comes before the read: a join would return the version from before the wait.
+  // Lock first, then read: a single statement with a join could return the version that was current
+  // before it waited for the lock.
   const locked = await tx
     .selectFrom('documents')
     .select('id')
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  // Recipients of a shared document can see its row but not lock it.
+  // Recipients of a shared document can see the document's row but not lock it: they get not_found.
   if (locked === undefined) throw new AppError('not_found');
   return loadDocument(tx, id);
 }
 
-/** Throws document_sealed, with the id of the proof, or document_expired. */
+/**
+ * Throws document_sealed, with the id of the audit proof, if a version is sealed, and
+ * document_expired if it has expired.
+ */
 export function assertPending({ status, proof_id: proofId }: VersionRow): void {
   if (status === 'SEALED') {
     throw new AppError('document_sealed', { members: { proofId: proofId ?? '' } });

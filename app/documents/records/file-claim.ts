@@ -8,9 +8,9 @@ import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import type { VersionRow } from './document-rows.ts';
 
 /**
- * Returns the completed upload at a path, with its hash. Hashing a large file may take minutes; it
- * continues even if the client hangs up and the wait ends with client_gone. Throws
- * stored_file_not_found.
+ * Returns the completed upload at a storage path, with the hash of its file. Hashing a large file
+ * may take minutes. If the client hangs up during the wait, throws client_gone, and the hashing
+ * continues in the background. Throws stored_file_not_found.
  */
 export async function findFile(
   uploads: Uploads,
@@ -24,8 +24,8 @@ export async function findFile(
 }
 
 /**
- * Inserts a version of a document. Throws stored_file_not_found if another version has the file
- * already, or if the file has been removed.
+ * Inserts a version of a document. Throws stored_file_not_found if another version already uses the
+ * file, or if the file has been removed.
  */
 export async function insertVersion(tx: Tx, uploads: Uploads, row: VersionRow): Promise<void> {
   const isHeld = await uploads.hold(tx, row.storage_key);
@@ -59,7 +59,7 @@ interface NewVersion {
   readonly createdAt: Date;
 }
 
-/** Returns the row of a new version, which is pending. */
+/** Returns the row of a new version with the status PENDING. */
 export function versionOf(
   file: CompletedFile,
   caller: Caller,

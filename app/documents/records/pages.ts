@@ -7,15 +7,18 @@ import type { DocumentList } from './schema.ts';
 
 type Listed = z.input<typeof DocumentList>[number];
 
-/** A page of documents. `cursor` is its last id, or undefined for the last page. */
+/**
+ * A page of documents. `cursor` is the id of the last document on this page, or undefined if no
+ * further page exists.
+ */
 export interface DocumentsPage {
   readonly documents: Listed[];
   readonly cursor: string | undefined;
 }
 
 /**
- * Loads a page of documents, newest first. `ids` must be in that order, and one more than `limit`
- * if the list continues.
+ * Loads a page of documents, newest first. `ids` must be in this order and, if further documents
+ * exist, contain one id more than `limit`.
  */
 export async function loadPage(
   tx: Tx,

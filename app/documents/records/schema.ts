@@ -5,7 +5,7 @@ import { Base64, Digest, Limit, Timestamp, Uuid } from '../../http/bodies/wire.t
 const maxMetadataBytes = 65_536;
 export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
 const EncryptedMetadata = Base64(maxMetadataBytes).min(1);
-/** HMACs of keywords under a key that only the client has. */
+/** HMACs of keywords, which the client computes with a key that only the client has. */
 const Keywords = z.array(Digest).max(200);
 const StoragePath = z.string().min(1).max(1024);
 
@@ -63,7 +63,7 @@ export const VersionPage = z.strictObject({
   limit: Limit,
   cursor: z
     .string()
-    .regex(/^[1-9][0-9]{0,3}$/, 'must be the cursor of a next page')
+    .regex(/^[1-9][0-9]{0,3}$/, 'must be the cursor that the previous page returned')
     .transform(Number)
     .optional(),
 });

@@ -10,23 +10,23 @@ export interface Wanted {
 
 interface Page {
   readonly limit: number;
-  /** The last id of the previous page; only lower ids match. */
+  /** The id of the last document on the previous page; only documents with lower ids match. */
   readonly cursor?: string | undefined;
 }
 
 type Matches = RawBuilder<{ readonly document_id: string }>;
 
 /**
- * Selects the ids of a user's documents with these keywords, newest first. The statements prescribe
- * how the index is read, since the planner of Postgres would pick a nested loop over the documents
- * of two keywords: it expects a single document for each keyword of a user.
+ * Selects the ids of a user's documents that match the keywords, newest first. The SQL prescribes
+ * how Postgres reads the index, because its planner would choose a nested loop over the documents
+ * of two keywords: it estimates only one document for each keyword of a user.
  */
 export function selectMatches(
   userId: string,
   { all, any }: Wanted,
   { limit, cursor = MAX }: Page,
 ): Matches {
-  // A document must have one keyword of every group.
+  // A matching document has at least one keyword of every group.
   const groups = [...new Set(all)].map((hash) => [hash]);
   if (any.length > 0) groups.push([...new Set(any)]);
   const [first = [], ...others] = groups;
@@ -35,7 +35,10 @@ export function selectMatches(
     : selectIntersection(userId, groups, { limit, cursor });
 }
 
-/** Selects documents with at least one of the keywords: merges the newest of each keyword. */
+/**
+ * Selects documents with at least one of the keywords, by merging the newest documents of each
+ * keyword.
+ */
 function selectUnion(userId: string, hashes: readonly string[], page: Required<Page>): Matches {
   return sql`
     select distinct newest.document_id
@@ -50,10 +53,10 @@ function selectUnion(userId: string, hashes: readonly string[], page: Required<P
 }
 
 /**
- * Selects documents with a keyword of every group. The groups take turns: each looks up its newest
- * document whose id is not above the one that the previous group found. A document that all groups
- * find in a row is a match. A rare keyword thus lets the others skip documents, and no more index
- * entries are read than a page needs.
+ * Selects documents that have a keyword of every group. The groups take turns: each group looks up
+ * its newest document whose id is at most the id that the previous group found. A document that all
+ * groups find in succession is a match. A rare keyword thus lets the other groups skip documents,
+ * and only the index entries that one page needs are read.
  */
 function selectIntersection(
   userId: string,

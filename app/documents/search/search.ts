@@ -9,8 +9,8 @@ export type DocumentSearch = ReturnType<typeof createDocumentSearch>;
 export function createDocumentSearch({ db }: { readonly db: Database }) {
   return {
     /**
-     * Lists the caller's own documents that have these keywords, newest first; `cursor` is the last
-     * id of the previous page.
+     * Lists the caller's own documents that match the given keywords, newest first. `cursor` is the
+     * id of the last document on the previous page.
      */
     find: (
       { caller }: ServiceRequest,

@@ -5,7 +5,7 @@ import { AppError } from '../../errors/app-error.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
-import type { Act } from '../../audit-trail/act.ts';
+import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
 import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';
@@ -13,7 +13,7 @@ import type { AddVersion, VersionView } from '../records/schema.ts';
 
 type View = z.input<typeof VersionView>;
 
-/** Bounds the work of every action that lists or removes all versions of a document. */
+/** The maximum number of versions of a document, which bounds the work of removing a document. */
 const maxVersions = 1000;
 
 interface VersionsOptions {
@@ -27,7 +27,7 @@ interface Addition {
   readonly file: CompletedFile;
   readonly id: string;
   readonly metadata: string | undefined;
-  readonly createdAt: Date;
+  readonly clock: Clock;
 }
 
 export type DocumentVersions = ReturnType<typeof createDocumentVersions>;
@@ -36,9 +36,10 @@ export type DocumentVersions = ReturnType<typeof createDocumentVersions>;
 export function createDocumentVersions({ db, act, uploads, clock }: VersionsOptions) {
   return {
     /**
-     * Makes a completed upload the current version, whatever the status of the previous one, whose
-     * metadata it takes over unless new metadata is given. Throws not_found,
-     * stored_file_not_found, duplicate_hash or too_many_versions.
+     * Adds a completed upload to a document as its new current version, whatever the status of the
+     * previous version. Without new metadata, the new version takes over the metadata of the
+     * previous version. Throws not_found, stored_file_not_found, duplicate_hash or
+     * too_many_versions.
      */
     async add(
       request: ServiceRequest,
@@ -47,21 +48,26 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
     ): Promise<View> {
       const { caller } = request;
       act.assertWritable();
-      // A missing document is reported before a missing file.
+      // Check the document first, so that a missing document is reported rather than a missing
+      // file.
       await db.asUser(caller, (tx) => lockDocument(tx, id));
       const file = await findFile(uploads, request, storagePath);
       return refusingDuplicates(() =>
-        act(request, async (tx) => {
-          const addition = { file, id, metadata, createdAt: clock() };
-          const added = await insertNext(tx, uploads, caller, addition);
-          return { answer: toView(added), events: [addedEvent(added)] };
-        }),
+        act(
+          request,
+          async (tx) => {
+            const addition = { file, id, metadata, clock };
+            const added = await insertNext(tx, uploads, caller, addition);
+            return { answer: toView(added), events: [addedEvent(added)] };
+          },
+          backlogChecked,
+        ),
       );
     },
 
     /**
-     * Lists the versions, newest first. `cursor` is the last version number of the previous page;
-     * the returned one is undefined after the last page. Throws not_found.
+     * Lists the versions of a document, newest first. `cursor` is the last version number on the
+     * previous page; the returned cursor is undefined if no further page exists. Throws not_found.
      */
     list: (
       { caller }: ServiceRequest,
@@ -87,7 +93,7 @@ async function insertNext(
   tx: Tx,
   uploads: Uploads,
   caller: Caller,
-  { file, id, metadata, createdAt }: Addition,
+  { file, id, metadata, clock }: Addition,
 ): Promise<VersionRow> {
   const current = await lockDocument(tx, id);
   if (current.version >= maxVersions) throw new AppError('too_many_versions');
@@ -95,7 +101,7 @@ async function insertNext(
     documentId: id,
     version: current.version + 1,
     encryptedMetadata: metadata ?? current.encrypted_metadata,
-    createdAt,
+    createdAt: clock(),
   });
   await insertVersion(tx, uploads, added);
   await revise(tx, { ...current, version: added.version });

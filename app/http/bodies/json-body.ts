@@ -9,13 +9,19 @@ import { assertSafeText, unusableJson } from './safe-text.ts';
 const maxBytes = 2 ** 20;
 const deadlineMs = 30_000;
 
-/** Size from which a body waits for its turn; a smaller one is parsed in less time than a wait. */
+/**
+ * Number of bytes above which a body is read and parsed in turns. A smaller body is parsed in less
+ * time than it would wait.
+ */
 const largeBytes = 2 ** 14;
-/** Large bodies of one client that are read at once. The others stay unread and use no memory. */
+/**
+ * Number of large bodies of one client that are read at a time. Further large bodies of the client
+ * stay unread and use no memory.
+ */
 const largeAtOnce = 4;
 
 interface BodyOptions {
-  /** Refuses a body in which an object has a name twice. */
+  /** Refuses a body in which an object has two members of the same name. */
   readonly uniqueNames?: boolean | undefined;
 }
 
@@ -30,8 +36,8 @@ type ReadJsonBody = (
 ) => Promise<unknown>;
 
 /**
- * Creates a reader of JSON bodies. Large bodies of a client wait for its earlier ones, so that one
- * client cannot keep the others from a response.
+ * Creates a reader of JSON bodies. A large body waits while several large bodies of the same client
+ * are being read, so that one client cannot delay the responses to other clients.
  */
 export function createJsonBodies(): ReadJsonBody {
   const reading = createKeyedTurns(largeAtOnce);
@@ -48,7 +54,7 @@ export function createJsonBodies(): ReadJsonBody {
 
   return async function readJsonBody(request, client, options) {
     assertJsonType(request);
-    // A body of unknown length has no such header and counts as large.
+    // A body without Content-Length, whose length is unknown, counts as large.
     const isSmall = Number(request.headers['content-length']) <= largeBytes;
     if (isSmall) return parseJson(await readBytes(request), options);
     return reading.take(client, () => readLarge(request, options));
@@ -65,7 +71,8 @@ function parseJson(bytes: Buffer, { uniqueNames = false }: BodyOptions = {}): un
     throw new AppError('invalid_json', { cause });
   }
   assertSafeText(value);
-  if (uniqueNames && hasRepeatedNames(text, value)) throw unusableJson('has a name twice');
+  if (uniqueNames && hasRepeatedNames(text, value))
+    throw unusableJson('has two members of the same name');
   return value;
 }
 

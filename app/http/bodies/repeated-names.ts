@@ -1,6 +1,7 @@
 /**
- * Tells whether an object in a JSON text has two members of the same name. JSON.parse takes the
- * last one, other parsers the first, so that one parser may check what another one does not read.
+ * Returns whether an object in a JSON text has two members of the same name. JSON.parse uses the
+ * last of these members, some parsers use the first: a value that was checked here might then not
+ * be the value that another program reads.
  * @param value the result of JSON.parse for the text, whose nesting must fit on the call stack
  */
 export function hasRepeatedNames(text: string, value: unknown): boolean {

@@ -17,7 +17,7 @@ export function parseInput(
     if (part !== 'query') return undefined;
     schema = z.strictObject({});
   }
-  // With `reportInput` an issue tells a value of another type from a missing one.
+  // With `reportInput`, an issue shows whether a value is missing or has another type.
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.slice(0, maxDetails).flatMap(describeIssue);
@@ -39,7 +39,10 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : issue.message;
 }
 
-/** Names safe to repeat. An unexpected name may itself be a secret, such as a key or a password. */
+/**
+ * Field names that are safe to repeat in an error. Any other name may itself be a secret, such as a
+ * key or a password, and is replaced by `?`.
+ */
 const fieldName = /^(?:\d{1,6}|[a-z_][\w-]{0,23})$/i;
 
 function pathOf(path: readonly PropertyKey[]): string {

@@ -29,7 +29,10 @@ export const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lowercase h
 /** Id of a key in the HSM: the first 16 bytes of the SHA-256 of its SPKI DER, in hex. */
 export const KeyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lowercase hex digits');
 
-/** Accepts up to `maxDigits` hex digits of either case. Refinements run only on such text. */
+/**
+ * Accepts up to `maxDigits` hex digits of either case. Refinements that are added to the schema run
+ * only if the text is hexadecimal.
+ */
 export function Hex(maxDigits: number) {
   return z
     .string()

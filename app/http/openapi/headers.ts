@@ -7,8 +7,8 @@ import { StreamedAnswer } from '../responses/streamed-answer.ts';
 
 const idempotencyKey = IdempotencyKey.optional().meta({
   description:
-    'The same request under the same key within 24 hours gets the stored response, ' +
-    'without being carried out again.',
+    'If the same request was sent under this key within 24 hours, its stored response is ' +
+    'returned, and the request is not carried out again.',
 });
 
 const ifMatch = z.string().optional().meta({

@@ -10,7 +10,7 @@ export const RangeHeaders = z.object({
   Range: z
     .string()
     .optional()
-    .meta({ description: 'One range of bytes; several ranges get the whole file.' }),
+    .meta({ description: 'One range of bytes. A request for several ranges gets the whole file.' }),
   'If-Range': z
     .string()
     .optional()

@@ -16,7 +16,7 @@ export interface Caller {
   readonly expiresAt: Date;
 }
 
-/** A caller whose token may name no tenant. Only tokens of other issuers may lack it. */
+/** A caller whose token may name no tenant. Only tokens of other issuers may lack the tenant. */
 export type Identified = Omit<Caller, 'tenantId'> & { readonly tenantId: string | undefined };
 
 /** A caller with an internal API key that has the admin right. */
@@ -36,7 +36,8 @@ export interface TokenAccess {
   /** Alternatively accepts the token of a recovery login, without X-Reauth-Token. */
   readonly orRecovery?: true;
   /**
-   * Treats callers without a token as one fixed user. Only in development, if the setting is on.
+   * Treats callers without a token as one fixed user. Works only in development, and only with the
+   * setting KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT.
    */
   readonly orDeveloper?: true;
   /** Error code for a valid token without a tenant; invalid_token by default. */
@@ -49,12 +50,12 @@ export type Access = 'public' | 'internal' | TokenAccess;
 /** The only scope of the token of a recovery login, which has no role. */
 export const recoveryScope = 'recovery';
 
-/** Tells whether the caller uses the token of a recovery login. */
+/** Returns whether the caller uses the token of a recovery login. */
 export function isRecovery({ roles, scopes }: Identified): boolean {
   return roles.length === 0 && scopes.length === 1 && scopes[0] === recoveryScope;
 }
 
-/** Tells whether the roles and scopes of a caller's token grant access. */
+/** Returns whether the roles and scopes of a caller's token grant access. */
 export function mayAccess(caller: Identified, access: TokenAccess): boolean {
   if (access.orRecovery === true && isRecovery(caller)) return true;
   const hasRole = access.roles === undefined || access.roles.some((r) => caller.roles.includes(r));

@@ -2,9 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 export interface ProxyTrust {
-  /** Returns the rightmost untrusted hop of X-Forwarded-For, or else the peer of the socket. */
+  /**
+   * Returns the client's network address: the rightmost untrusted hop of X-Forwarded-For if the
+   * peer of the socket is a trusted proxy, otherwise that peer.
+   */
   clientAddress(request: IncomingMessage): string;
-  /** Tells whether a trusted proxy says that the client used https. */
+  /** Returns whether a trusted proxy states that the client used https. */
   isSecure(request: IncomingMessage): boolean;
 }
 

@@ -13,7 +13,8 @@ export async function untilHangUp<T>(
   const abort = () => hangUp.abort(new AppError('client_gone'));
   socket.once('close', abort);
   if (socket.destroyed) abort();
-  // A waiting client sends nothing: the limit on idle clients would close its connection.
+  // Lifts the limit on idle clients, which would disconnect a client that sends nothing while it
+  // waits.
   socket.setTimeout(0);
   try {
     return await work(hangUp.signal);
@@ -22,7 +23,7 @@ export async function untilHangUp<T>(
   }
 }
 
-/** Resolves as `promise` does, or rejects with the signal's reason if it is aborted before. */
+/** Settles as `promise` does, or rejects with the reason of `signal` as soon as it is aborted. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = new Promise<never>((_resolve, reject) => {
     const abort = () => reject(signal.reason as Error);

@@ -8,9 +8,9 @@ export function limitIdle(request: IncomingMessage, limitMs: number): void {
   request.setTimeout(limitMs, () => {
     request.destroy(new Error('the client stopped sending'));
   });
-  // Without this, Node would hang up on a client that has sent everything and waits for a slow
-  // response. After an early response the socket has the limit of idle connections, which must
-  // stay.
+  // Lifts the limit once the body has arrived: Node would otherwise disconnect a client that waits
+  // for a slow response. After an early response, the socket has the timeout of idle connections,
+  // which must stay.
   request.once('end', () => {
     if (request.socket.timeout === limitMs) request.setTimeout(0);
   });

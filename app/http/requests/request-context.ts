@@ -7,7 +7,10 @@ import { pathOf } from './well-formed.ts';
 
 const acceptedId = /^[\w.-]{1,128}$/;
 
-/** Gives the request its id, sends it back, and logs one line at the end. Must be mounted first. */
+/**
+ * Assigns the request its id, sends the id in X-Request-Id, and logs one line when the response
+ * ends. This middleware must be mounted first.
+ */
 export function requestContext(trust: ProxyTrust, log: Log) {
   return async function nameRequest(ctx: Context, next: Next): Promise<void> {
     const startedAt = performance.now();

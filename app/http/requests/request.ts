@@ -6,9 +6,9 @@ import type { Caller } from './caller.ts';
 export interface RequestInfo {
   /** The client's X-Request-Id, or the server's id when it sent none; for logs and responses. */
   readonly id: string;
-  /** The server's own id of the request (UUID), the only one that enters audit entries. */
+  /** The server's own id of the request (UUID), the only request id that enters audit entries. */
   readonly serverId: string;
-  /** The requested path, or the whole request target where it is no valid URL. */
+  /** The requested path, or the whole request target if that is not a valid URL. */
   readonly path: string;
   /** The client's network address behind the trusted proxies. */
   readonly clientAddress: string;

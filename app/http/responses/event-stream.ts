@@ -16,8 +16,9 @@ export interface Listener {
 /** A stream of server-sent events. */
 export interface EventStream {
   /**
-   * Opens the stream of texts of whole events, each of which is requested once the client has taken
-   * those before. An error that it throws becomes an error response. Not called for HEAD.
+   * Opens the stream. Each item is the text of whole events, and is requested only after the
+   * connection has accepted the items before it. If this method throws, the client gets an error
+   * response. Not called for HEAD.
    */
   readonly open: (listener: Listener) => Promise<AsyncIterable<string>>;
 }
@@ -50,7 +51,7 @@ export async function sendEvents(
   const events = await open({ gone: gone.signal, cut: () => void res.destroy() });
   res.setTimeout(limitMs, () => res.destroy());
   ctx.set(headers);
-  // Koa would report a client that disconnects as a failure.
+  // The stream is sent without Koa, which would report a client that disconnects as an error.
   ctx.respond = false;
   pipeline(Readable.from(events, { highWaterMark: 1 }), res).catch((error: unknown) => {
     if (!gone.signal.aborted) ctx.app.emit('error', error, ctx);

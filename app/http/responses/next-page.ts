@@ -3,8 +3,8 @@ import type { Reply } from '../requests/request.ts';
 type Parameter = string | number | Date | undefined;
 
 /**
- * Sets the Link header (RFC 8288) to the next page, which is the same query from `cursor` on. Does
- * nothing without a cursor.
+ * Sets the Link header (RFC 8288) to the URL of the next page: the same query with `cursor`. Does
+ * nothing if `cursor` is undefined.
  * @param path absolute path of the list.
  */
 export function linkNextPage(

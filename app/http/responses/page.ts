@@ -6,18 +6,21 @@ export interface Page<Row, Cursor> {
 
 interface PageOptions<Row, Cursor> {
   readonly limit: number;
-  /** Returns where the next page begins when `row` is the last of this one. */
+  /** Returns the cursor of the page that follows a page whose last row is `row`. */
   readonly cursorOf: (row: Row) => Cursor;
-  /** Returns the bytes that a row takes in memory; nothing unless stated. */
+  /** Returns the bytes that a row takes in memory; 0 by default. */
   readonly bytesOf?: (row: Row) => number;
 }
 
-/** A thousand rows with the greatest metadata would be 90 MB, several times over in memory. */
+/**
+ * Limit on a page: a thousand rows with the largest metadata would be 90 MB, and several times as
+ * much in memory.
+ */
 const maxBytes = 4 * 2 ** 20;
 
 /**
- * Cuts a page at `limit` rows or 4 MiB, whichever comes first; never empty where there is a row.
- * `rows` holds one more than `limit` where the list goes on.
+ * Cuts a page at `limit` rows or 4 MiB, whichever is reached first. A page has at least one row
+ * unless `rows` is empty. Callers pass one row more than `limit` if the list continues.
  */
 export function cutPage<Row, Cursor>(
   rows: readonly Row[],

@@ -36,8 +36,8 @@ export function parseIfMatch(header: string | undefined): IfMatch | undefined {
 
 /**
  * Checks If-Match against the version of a locked row, right before its change. A weak tag matches
- * nothing. Throws precondition_required without If-Match, and precondition_failed if the version is
- * another one.
+ * nothing. Throws precondition_required without If-Match, and precondition_failed if the version
+ * differs.
  */
 export function assertIfMatch(ifMatch: IfMatch | undefined, version: number): void {
   if (ifMatch === undefined) throw new AppError('precondition_required');

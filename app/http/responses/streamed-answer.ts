@@ -11,9 +11,9 @@ interface StreamedBody {
   /** Length in bytes. */
   readonly length: number;
   /**
-   * Opens the stream, and resolves once its first bytes are there. Not called for HEAD. The stream
-   * must fail unless it is complete: the connection is then destroyed, so that no client takes a
-   * truncated body for the whole.
+   * Opens the stream, and resolves once its first bytes are available. Not called for HEAD. A
+   * stream that ends too early must fail: the connection is then destroyed, so that no client
+   * mistakes a truncated body for the whole file.
    */
   readonly open: (hangUp: AbortSignal) => Promise<Readable>;
 }

@@ -27,7 +27,10 @@ export interface Guards {
    * without the admin right. If absent, the listener accepts no internal API keys.
    */
   readonly admitInternal?: (key: string | undefined) => Promise<InternalCaller>;
-  /** The caller of requests without a token on routes that allow it. If absent, none may. */
+  /**
+   * The caller of requests without a token on routes with `orDeveloper`. If absent, these routes
+   * require a token too.
+   */
   readonly developer?: Caller;
 }
 

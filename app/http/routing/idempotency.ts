@@ -12,11 +12,16 @@ export interface KeptAnswer {
   readonly body: string;
 }
 
-/** The right to act under a key, held by one request at a time across all replicas. */
+/**
+ * The right to perform a request under an Idempotency-Key, held by one request at a time across all
+ * replicas.
+ */
 export interface KeyClaim {
   /** Stores the response. Throws idempotency_in_progress if the claim was lost. */
   keep(tx: Tx, answer: KeptAnswer): Promise<void>;
-  /** Releases the key, so that it can be used again at once. A kept response stays. */
+  /**
+   * Releases the key, so that it can be claimed again at once. Does nothing if a response is kept.
+   */
   release(): Promise<void>;
 }
 
@@ -48,15 +53,16 @@ interface KeyedRequest {
 
 interface KeyedRoute {
   readonly method: string;
-  /** The main path. Aliases are not told apart from it. */
+  /** The main path. A request to an alias counts as a request to the main path. */
   readonly path: string;
   readonly status: number;
   readonly response: z.ZodType | undefined;
 }
 
 /**
- * Performs a request, unless the caller has sent it under the same key within 24 hours and it
- * succeeded: then returns the kept response. A request that failed may be sent again.
+ * Performs a request. If the caller sent the same request under the same Idempotency-Key within 24
+ * hours and that request succeeded, returns the kept response instead. A request that failed may be
+ * sent again under its key.
  */
 export async function answerOnce(
   raw: KeyedRequest,
@@ -85,7 +91,7 @@ export async function answerOnce(
       throw new TypeError(`${route.path} is idempotent, but its handler kept no response`);
     return answer;
   } catch (error) {
-    // If that fails too, the lease expires by itself.
+    // If the release fails too, the lease of the claim expires by itself.
     await claim.release().catch(() => undefined);
     throw error;
   }
@@ -99,7 +105,10 @@ function parseKey(header: string | string[] | undefined): string | undefined {
   throw new AppError('validation_failed', { details });
 }
 
-/** Hashes a request. Bodies of equal JSON have equal hashes, however they are written. */
+/**
+ * Hashes a request. Bodies with equal JSON values have equal hashes, whatever their whitespace and
+ * member order.
+ */
 function hashRequest({ params, query, body }: KeyedRequest, { method, path }: KeyedRoute): string {
   const text = canonicalText([method, path, params, query, body ?? null]);
   return createHash('sha256').update(text).digest('hex');

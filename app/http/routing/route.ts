@@ -36,7 +36,7 @@ export interface Input<A extends Access = Access, P = undefined, Q = undefined, 
 /** The audit entries that a route appends, for docs/audit-actions.md. */
 interface LeavesEntries {
   readonly actions: readonly AuditAction[];
-  /** When entries are appended, or why there are none. */
+  /** When the entries are appended, or why no entries are appended. */
   readonly note?: string;
 }
 
@@ -52,9 +52,12 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly query?: Q;
   /** The schema of the JSON body. If absent, no body is read. */
   readonly body?: B;
-  /** A request may have no body, which its schema sees as undefined. */
+  /** Allows requests without a body, for which the schema gets undefined. */
   readonly isBodyOptional?: true;
-  /** Refuses bodies in which an object has a name twice; otherwise the last member counts. */
+  /**
+   * Refuses bodies in which an object has two members of the same name. By default the last of them
+   * counts.
+   */
   readonly uniqueNames?: true;
   /** The handler reads the raw body itself. Documented as application/octet-stream. */
   readonly streamsBody?: boolean;
@@ -67,7 +70,7 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
    * the transaction of its action (`act`).
    */
   readonly idempotent?: true;
-  /** The service may take minutes: `request.hangUp` tells it that the client has gone. */
+  /** The service may take minutes. `request.hangUp` aborts when the client disconnects. */
   readonly waitsLong?: true;
   readonly status: number;
   /** The schema of the JSON response, or StreamedAnswer or EventStream. */
@@ -76,11 +79,11 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly noStore?: boolean;
   /** Documents that the response has an ETag. */
   readonly hasETag?: true;
-  /** The error codes of this route, beyond those of every route. */
+  /** The error codes of this route, in addition to the codes of guards and validation. */
   readonly errors: readonly ErrorCode[];
   /** Error codes that this route sends with 403 instead of their usual status. */
   readonly forbids?: readonly ErrorCode[];
-  /** Stated on every route except GET, which changes nothing. */
+  /** The audit entries of the route. Required unless the method is GET, which changes nothing. */
   readonly audit?: LeavesEntries;
   readonly handler: (services: S, input: Input<A, P, Q, B>) => Promise<Answer<R>>;
 }
@@ -144,7 +147,7 @@ export function routeFor<S>() {
       };
       const perform = async (idempotency?: Idempotency, hangUp?: AbortSignal) => {
         const request = { ...toServiceRequest<Admitted<A>>(raw), idempotency, hangUp };
-        // Not inside the parse, which is skipped for routes without a response body.
+        // The handler is not called inside `parse`, which is skipped for routes without a response.
         const answer = await handler(services, { ...input, request });
         return options.response?.parse(answer);
       };

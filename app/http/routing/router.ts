@@ -75,7 +75,7 @@ function serve<S>(
   };
 }
 
-/** Returns the client by which large bodies queue: a user, or a client address. */
+/** Returns the client in whose queue a large body waits: a user, or a client address. */
 function clientOf(caller: Caller | InternalCaller | undefined, { clientAddress }: RequestInfo) {
   return caller !== undefined && 'userId' in caller ? `user ${caller.userId}` : clientAddress;
 }

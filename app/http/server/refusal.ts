@@ -6,7 +6,10 @@ import type { ErrorCode } from '../../errors/error-codes.ts';
 import { errorBody } from '../responses/error-body.ts';
 import { securityHeaderValues } from '../responses/security-headers.ts';
 
-/** Our codes for errors of Node and its parser. Other errors become invalid_request. */
+/**
+ * Error codes of the API for errors of Node and its HTTP parser. Other errors become
+ * invalid_request.
+ */
 const codes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',

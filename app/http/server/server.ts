@@ -23,7 +23,7 @@ export async function listen(app: Koa, host: string, port: number) {
       requestTimeout: 0,
       headersTimeout: 30_000,
       keepAliveTimeout: 65_000,
-      // requireWellFormed refuses it, with the usual error body.
+      // requireWellFormed refuses a request without Host, with the usual error body.
       requireHostHeader: false,
     },
     serve,
@@ -47,15 +47,16 @@ export async function listen(app: Koa, host: string, port: number) {
   return {
     port: (server.address() as AddressInfo).port,
     /**
-     * Stops accepting connections and resolves once all requests under way are finished, or are cut
-     * off after `limitSeconds`.
+     * Stops accepting connections and resolves once all requests under way are finished.
+     * Connections that are still open after `limitSeconds` are closed.
      */
     async drain(limitSeconds: number): Promise<void> {
       draining = true;
       for (const response of open) {
         if (!response.headersSent) response.setHeader('Connection', 'close');
       }
-      // A request already in transit on an idle connection still gets a response, with `close`.
+      // Waits for requests that are already in transit on idle connections, which still get a
+      // response, with `Connection: close`.
       await setTimeout(lingerMs);
       await closeWithin(server, limitSeconds);
     },

@@ -17,11 +17,11 @@ import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import type { Uploads } from '../../uploads/uploads.ts';
 import { removeRows } from '../owned-rows.ts';
 
-/** Milliseconds until the sweep: longer than any request that adds something takes. */
+/** Milliseconds from the closure to the sweep: longer than any request that can add data takes. */
 const sweepAfterMs = 300_000;
 
 interface ClosureOptions {
-  /** The vault's own issuer. */
+  /** The vault's own name as an issuer. */
   readonly issuer: string;
   readonly db: Database;
   readonly act: Act;
@@ -34,7 +34,10 @@ interface ClosureOptions {
 
 export type Closure = ReturnType<typeof createClosure>;
 
-/** Creates the service that closes accounts. Sealed documents, entries and proofs are kept. */
+/**
+ * Creates the service that closes accounts. Sealed documents, audit entries and audit proofs are
+ * kept.
+ */
 export function createClosure(options: ClosureOptions) {
   const { issuer, db, act, audit, outbox, uploads, revocations, clock } = options;
 
@@ -67,17 +70,21 @@ export function createClosure(options: ClosureOptions) {
     /**
      * Closes the caller's account in one transaction: forgets the e-mail address, which may be
      * registered again, revokes the login sessions, and removes credentials, envelopes, uploads,
-     * unsealed documents and shares; their stored objects follow. Everything that was committed
-     * before is removed here. Only a request that was admitted before can still add an upload
-     * session, an envelope, a share or a login session: `sweep` removes these. Throws access_denied
-     * for users of other issuers, and invalid_token if the account is closed already.
+     * unsealed documents, shares and synchronised objects; the outbox deletes their stored objects
+     * later. Removes everything that was committed before. Only a request that was admitted before
+     * can still add an upload session, an envelope, a share or a login session: `sweep` removes
+     * such additions. Throws access_denied for users of other issuers, and invalid_token if the
+     * account is closed already.
      */
     async close(request: ServiceRequest): Promise<void> {
       if (request.caller.issuer !== issuer) throw new AppError('access_denied');
       await act.asService(request, (tx) => closeAccount(tx, request, clock()));
     },
 
-    /** Removes what was still added to a closed account. Sweeps again later if it found any. */
+    /**
+     * Removes everything that was still added to an account after its closure. If it removed
+     * anything, schedules another sweep. Has no effect if the account is not closed.
+     */
     sweep: (owner: Owner): Promise<void> =>
       db.asService(async (tx) => {
         if (!(await isClosed(tx, owner))) return;
@@ -98,7 +105,10 @@ export function createClosure(options: ClosureOptions) {
   };
 }
 
-/** Removes the keys of a user and the devices that they are for, before sessions are locked. */
+/**
+ * Removes a user's envelopes and devices. Call it before any login session is locked
+ * (app/db/lock-order.ts).
+ */
 async function removeKeys(tx: Tx, owner: Owner) {
   await lockEnvelope(tx, owner, { kind: 'MASTER' });
   const { key_envelopes: envelopes = 0, devices = 0 } = await removeRows(tx, owner, 'keys');
@@ -118,7 +128,10 @@ function sweepLater(tx: Tx, outbox: Outbox, { userId, tenantId }: Owner, now: Da
   return outbox.addAll(tx, 'account.sweep', [{ userId, tenantId }], notBefore);
 }
 
-/** Closes an account and returns its e-mail address; undefined unless it was active. */
+/**
+ * Closes an active account, removes its e-mail address and returns the e-mail address. Returns
+ * undefined if the account was not active.
+ */
 async function forgetEmail(
   tx: Tx,
   { userId, tenantId }: Owner,
@@ -152,7 +165,10 @@ async function isClosed(tx: Tx, { userId }: Owner): Promise<boolean> {
   return account !== undefined;
 }
 
-/** Removes everything to log in with, and ends all sessions. Resolves with their number. */
+/**
+ * Removes an account's credentials, registrations and known client addresses, and ends all its
+ * login sessions. Resolves with the number of ended login sessions.
+ */
 async function endLogins(tx: Tx, { userId }: Owner): Promise<number> {
   await tx.deleteFrom('credentials').where('account_id', '=', userId).execute();
   await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();

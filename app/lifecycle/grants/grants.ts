@@ -20,11 +20,14 @@ interface Grant extends Rights {
 }
 
 interface Revocation extends Rights {
-  /** Ends every login session of the account, so that it loses the rights at once. */
+  /**
+   * Whether to end every login session of the account, so that the account loses the rights at
+   * once.
+   */
   readonly sessions: boolean;
 }
 
-/** The changes as entries record them; empty where nothing changed. */
+/** The changes as audit entries record them; empty if nothing changed. */
 type Granted = EventData<'account.granted'>;
 type Revoked = EventData<'account.revoked'>;
 
@@ -41,13 +44,16 @@ type Account = Pick<
 export type Grants = ReturnType<typeof createGrants>;
 
 /**
- * Creates the service by which the vault's operator changes accounts. Each change and its entry are
- * one transaction; repeating it changes nothing. Access tokens show a change when they are next
- * refreshed.
+ * Creates the service by which the vault's operator changes accounts. Each change is one
+ * transaction with its audit entry, and idempotent. Access tokens contain a change only after the
+ * next refresh.
  */
 export function createGrants({ db, audit }: GrantsOptions) {
   return {
-    /** Grants rights. Throws user_not_found, or an error that says why the tenant cannot change. */
+    /**
+     * Grants roles and scopes to an account, and sets its plan and tenant if given. Throws
+     * user_not_found, or an Error that says why the tenant cannot change.
+     */
     grant: (email: string, grant: Grant): Promise<Granted> =>
       db.asService(async (tx) => {
         const account = await lockAccount(tx, email);
@@ -63,7 +69,10 @@ export function createGrants({ db, audit }: GrantsOptions) {
         return changes;
       }),
 
-    /** Revokes rights. Throws user_not_found. */
+    /**
+     * Revokes roles and scopes of an account, and ends its login sessions if `sessions` is true.
+     * Throws user_not_found.
+     */
     revoke: (email: string, revocation: Revocation): Promise<Revoked> =>
       db.asService(async (tx) => {
         const account = await lockAccount(tx, email);
@@ -142,7 +151,10 @@ async function revokeFrom(
   };
 }
 
-/** Locks an active account until the transaction ends. Throws user_not_found. */
+/**
+ * Locks the row of the active account with an e-mail address for the rest of `tx`, and returns the
+ * account. Throws user_not_found.
+ */
 async function lockAccount(tx: Tx, email: string): Promise<Account> {
   takesLock(tx, 'account');
   const account = await tx

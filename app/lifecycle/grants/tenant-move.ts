@@ -3,15 +3,15 @@ import { wasLoggedIn } from '../../sessions/login-sessions.ts';
 import { continueSequences } from '../../audit-trail/sequences.ts';
 import { findLeftBehind } from '../owned-rows.ts';
 
-/** Seconds within which every process learns of a revoked login session. */
+/** Seconds within which every process refuses a revoked login session. */
 const revokedForSeconds = 10;
 
 /**
- * Moves an account, which the caller has locked, to another tenant. Row-level security would hide
- * what it left behind, so the account must own nothing in other tenants and be logged in nowhere.
- * Its audit entries stay in their tenant. Sequence numbers continue in both tenants, since an entry
- * in the dead-letter queue may still be retried in its own. Throws an error that names the
- * obstacle.
+ * Moves an account, whose row the caller has locked, to another tenant. Row-level security would
+ * hide the rows that the account leaves behind, so the account must own no rows in other tenants
+ * and must have no open login session. Audit entries stay in the tenant in which they were
+ * appended. Sequence numbers continue in both tenants, since an entry in the dead-letter queue may
+ * still be retried in its own tenant. Throws an Error that names the obstacle.
  */
 export async function moveToTenant(tx: Tx, userId: string, tenantId: string): Promise<void> {
   const left = await findLeftBehind(tx, { userId, tenantId });

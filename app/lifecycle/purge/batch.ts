@@ -14,16 +14,19 @@ export interface PurgeCounts {
 
 interface PurgedBatch {
   readonly counts: PurgeCounts;
-  /** The last account of the batch; undefined after the last batch. */
+  /**
+   * The last account of this batch, after which the next batch begins; undefined after the last
+   * batch.
+   */
   readonly next: Place | undefined;
 }
 
 const none: PurgeCounts = { purgedAccounts: 0, removedAuditTraces: 0, removedEmails: 0 };
 
 /**
- * Removes the next expired accounts after a place, with everything stored about them. Skips
- * accounts that another transaction has locked: they are being validated, registered again or
- * purged.
+ * Removes the next expired accounts after the position `after`, with everything that is stored
+ * about these accounts. Skips accounts that another transaction has locked to validate, register or
+ * purge them.
  */
 export async function purgeBatch(tx: Tx, after: Place, now: Date): Promise<PurgedBatch> {
   const locked = await selectExpired(tx, after, now).forUpdate().skipLocked().execute();
@@ -50,7 +53,7 @@ async function remove(tx: Tx, ids: readonly string[], now: Date): Promise<PurgeC
   const removedAuditTraces = await eraseTraces(tx, ids, now);
   const removedEmails = await removeWaitingMails(tx, ids);
   await forgetAddressesOf(tx, ids);
-  // The foreign key removes their registrations too.
+  // A cascading foreign key also removes the registrations of the accounts.
   await tx.deleteFrom('accounts').where('id', 'in', ids).execute();
   return {
     purgedAccounts: ids.length,

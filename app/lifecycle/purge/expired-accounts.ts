@@ -3,13 +3,13 @@ import { NIL } from 'uuid';
 import { findUnsealed } from '../../audit/entries/erasure.ts';
 import type { Tx } from '../../db/database.ts';
 
-/** A place in the list of accounts by creation time, oldest first. */
+/** A position in the list of accounts by creation time, oldest first. */
 export interface Place {
   readonly createdAt: Date;
   readonly id: string;
 }
 
-/** The place before every account. */
+/** The position before every account. */
 export const start: Place = {
   createdAt: new Date(0),
   id: NIL,
@@ -17,13 +17,19 @@ export const start: Place = {
 
 export const batchSize = 200;
 
-/** When the last token of a row of `accounts` expires. A join would read every registration. */
+/**
+ * The SQL expression for the time when the last validation token of a row of `accounts` expires. A
+ * join instead of the subquery would read every registration.
+ */
 const lastTokenEnds = sql<Date>`coalesce(
   (select max(expires_at) from registrations where account_id = accounts.id),
   accounts.created_at
 )`;
 
-/** Selects the next accounts after a place that were never validated and have no valid token. */
+/**
+ * Selects the next accounts after the position `after` that were never validated and whose
+ * validation tokens have all expired.
+ */
 export function selectExpired(tx: Tx, after: Place, now: Date) {
   return tx
     .selectFrom('accounts')
@@ -39,8 +45,9 @@ export function selectExpired(tx: Tx, after: Place, now: Date) {
 }
 
 /**
- * Returns those of these accounts, which the caller has locked, that may be removed: they were not
- * registered again just before, and all of their entries are sealed.
+ * Returns the ids of the given accounts that may be removed: accounts that were not registered
+ * again just before the caller locked them, and whose audit entries are all sealed. A caller that
+ * only counts need not lock the accounts.
  */
 export async function findRemovable(
   tx: Tx,
@@ -58,7 +65,10 @@ export async function findRemovable(
   return rows.map(({ id }) => id).filter((id) => !unsealed.has(id));
 }
 
-/** Counts the accounts that are not validated, and those of them that have no valid token. */
+/**
+ * Counts the accounts that are not validated, and among these the accounts whose validation tokens
+ * have all expired.
+ */
 export async function countPending(tx: Tx, now: Date) {
   const { rows } = await sql<{
     readonly pending: number;

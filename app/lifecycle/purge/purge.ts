@@ -12,9 +12,9 @@ import { addToRun, beginRun, completeRun, findLastRun, type PurgeRecord } from '
 
 interface Run {
   readonly id: string;
-  /** Counts without removing anything. */
+  /** Whether the run only counts and removes nothing. */
   readonly dryRun: boolean;
-  /** The name of the internal API key. */
+  /** The name of the internal API key that started the run. */
   readonly requestedBy: string;
   readonly requestId: string;
 }
@@ -22,7 +22,7 @@ interface Run {
 interface PurgeStatus {
   /** The number of accounts that are not validated. */
   readonly pendingAccounts: number;
-  /** The number of those whose tokens have all expired. */
+  /** The number of accounts that are not validated and whose tokens have all expired. */
   readonly expiredAccounts: number;
   /** When the last token of the longest expired account expired. */
   readonly oldestExpiredAt: Date | null;
@@ -40,7 +40,9 @@ export type Purge = ReturnType<typeof createPurge>;
 
 /** Creates the service that purges accounts which were never validated. */
 export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
-  /** Resolves with the place after which the next batch begins; undefined after the last batch. */
+  /**
+   * Resolves with the position after which the next batch begins; undefined after the last batch.
+   */
   async function runBatch(tx: Tx, run: Run, after: Place): Promise<Place | undefined> {
     const work = run.dryRun ? previewBatch : purgeBatch;
     const { counts, next } = await work(tx, after, clock());
@@ -52,9 +54,10 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
   return {
     /**
      * Removes every account that was never validated and whose tokens have expired, in batches that
-     * are each one transaction. Concurrent runs share the work; the next run removes what one
-     * leaves. An account with an unsealed entry waits for a later run. Also removes login sessions
-     * that ended long ago. Throws shutting_down between batches, and audit_backlog_full.
+     * are each one transaction. Concurrent runs share the work; a later run removes what an
+     * interrupted run left. Accounts with unsealed audit entries are left to a later run. Also
+     * removes login sessions that expired over 30 days ago. A dry run only counts. Throws
+     * shutting_down between batches, and audit_backlog_full.
      */
     async run(
       { caller, requestId }: ServiceRequest<InternalCaller>,
@@ -76,7 +79,7 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
       });
     },
 
-    /** Returns what a purge would find, and what the last one did. */
+    /** Returns the counts that a purge would find now, and the record of the last run. */
     status: (): Promise<PurgeStatus> =>
       db.asService(async (tx) => {
         const { pending, expired, oldest } = await countPending(tx, clock());

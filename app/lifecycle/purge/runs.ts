@@ -6,7 +6,7 @@ import type { PurgeCounts } from './batch.ts';
 /** The record of one run of the purge. */
 export interface PurgeRecord extends PurgeCounts {
   readonly id: string;
-  /** The name of the internal API key. */
+  /** The name of the internal API key that started the run. */
   readonly requestedBy: string;
   readonly dryRun: boolean;
   readonly startedAt: Date;
@@ -69,6 +69,6 @@ export async function completeRun(
 }
 
 export function findLastRun(tx: Tx): Promise<PurgeRecord | undefined> {
-  // Ids sort by time.
+  // The last run has the greatest id, since the ids sort by time.
   return tx.selectFrom('purge_runs').select(columns).orderBy('id', 'desc').executeTakeFirst();
 }

@@ -6,45 +6,57 @@ interface KnownKey {
   readonly state: KeyState;
 }
 
-/** The knowledge of database, token and object store, each of which may be a restored backup. */
+/** The contents of database, HSM token and object store, each of which may be a restored backup. */
 interface Backups {
   readonly database: {
     /** The id of the newest high-water mark that was written, or noMark. */
     readonly newestMark: string;
     readonly sealed: number;
-    /** Whether the newest entry that the object store's high-water mark names is there, sealed. */
+    /**
+     * Whether the database contains, sealed, the newest entry that the object store's high-water
+     * mark names.
+     */
     readonly hasNewestEntry: boolean;
     readonly keyIds: ReadonlySet<string>;
   };
   readonly token: {
     readonly keyIds: ReadonlySet<string>;
-    /** The keys of the database, which the token should hold unless they are retired. */
+    /**
+     * The keys that the database contains. The token must hold each of these keys unless it is
+     * retired.
+     */
     readonly expected: readonly KnownKey[];
   };
   readonly objectStore: {
     /** The newest high-water mark that one of the vault's own keys signed. */
     readonly mark: Mark | undefined;
-    /** The ids of later ones that no key of the vault signed, newest first. */
+    /** The ids of later high-water marks that no key of the vault signed, newest first. */
     readonly strange: readonly string[];
   };
 }
 
 export interface Comparison {
-  /** The id of the newest high-water mark of all, by which an operator accepts this state. */
+  /** The id of the newest high-water mark of all, by which an operator can accept this state. */
   readonly markId: string;
-  /** Things that one of the three lacks and another knows, a phrase each; empty if they fit. */
+  /**
+   * One phrase for each thing that the database, the token or the object store lacks although one
+   * of the other two refers to it; empty if nothing is lacking.
+   */
   readonly losses: readonly string[];
   /** The ids of retired keys that the token no longer holds, which is no loss. */
   readonly destroyedKeys: readonly string[];
 }
 
-/** Finds out whether one of the three is older than what the others know. */
+/**
+ * Finds out whether the database, the HSM token or the object store is older than what the other
+ * two refer to.
+ */
 export function compareBackups(backups: Backups): Comparison {
   const { database, token, objectStore } = backups;
   const { mark, strange } = objectStore;
   const ourNewest = [database.newestMark, mark?.id ?? noMark].sort().at(-1) ?? noMark;
-  // Marks of unknown keys matter only if there are none of the vault's own.
-  // They may then be its own ones, with their keys lost.
+  // Marks that unknown keys signed matter only if no mark of a known key exists: they may then be
+  // the vault's own marks, and the vault has lost their keys.
   const unexplained = ourNewest === noMark ? strange : [];
   const missing = token.expected.filter(({ keyId }) => !token.keyIds.has(keyId));
   return {

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import type { LogState } from './mark.ts';
 
-/** Returns how many entries were ever sealed. */
+/** Returns the number of entries that were ever sealed. */
 export async function countSealed(tx: Tx): Promise<number> {
   const { sealed } = await tx
     .selectFrom('audit_totals')

@@ -6,18 +6,18 @@ import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 import { markIdOf, markKey, markPrefix } from './mark-key.ts';
 
-/** More than the audit proof of the largest entry takes. */
+/** The maximum size in bytes of a high-water mark that is read; every audit proof is smaller. */
 const maxBytes = 256 * 1024;
 
 export type MarkObjects = ReturnType<typeof createMarkObjects>;
 
 /**
- * Creates the access to the high-water marks in the object store, each an object with an audit
- * proof. All methods throw StorageError.
+ * Creates the service that reads and writes the high-water marks in the object store. Each mark is
+ * an object that contains an audit proof. All methods reject with StorageError.
  */
 export function createMarkObjects(store: ObjectStore) {
   return {
-    /** Lists the ids of all that are stored, newest first. */
+    /** Lists the ids of all stored high-water marks, newest first. */
     async list(): Promise<string[]> {
       const ids: string[] = [];
       for await (const { key } of store.listObjects(markPrefix)) {
@@ -27,7 +27,10 @@ export function createMarkObjects(store: ObjectStore) {
       return ids.toSorted().toReversed();
     },
 
-    /** Reads one; returns undefined if there is none, or something that is no audit proof. */
+    /**
+     * Reads a high-water mark's audit proof. Returns undefined if the object does not exist or does
+     * not contain an audit proof.
+     */
     async read(markId: string): Promise<AuditProof | undefined> {
       try {
         const { size, body } = await store.get(markKey(markId));
@@ -42,7 +45,7 @@ export function createMarkObjects(store: ObjectStore) {
       }
     },
 
-    /** Writes one; resolves once it is durable. */
+    /** Writes a high-water mark, and resolves after the mark is durably stored. */
     async write(proof: AuditProof): Promise<void> {
       const key = markKey(proof.id);
       const bytes = Buffer.from(JSON.stringify(proof));
@@ -57,7 +60,7 @@ export function createMarkObjects(store: ObjectStore) {
       }
     },
 
-    /** Removes one; succeeds if it is missing. */
+    /** Removes a high-water mark. Succeeds if the mark does not exist. */
     remove: (markId: string): Promise<void> => store.delete(markKey(markId)),
   };
 }

@@ -5,8 +5,8 @@ import { noMark } from './mark.ts';
 export type MarkRecord = ReturnType<typeof createMarkRecord>;
 
 /**
- * Creates the access to the one row by which replicas take turns to write high-water marks, and by
- * which a lost object store is noticed.
+ * Creates the service that reads and writes the single database row about high-water marks. By this
+ * row, replicas take turns to write marks, and a start detects a lost object store.
  */
 export function createMarkRecord(db: Database) {
   return {
@@ -18,8 +18,8 @@ export function createMarkRecord(db: Database) {
       }),
 
     /**
-     * Takes the turn to write the next high-water mark. Returns the id of the newest one, or
-     * undefined if a replica took the turn less than `spacingSeconds` ago.
+     * Takes the turn to write the next high-water mark. Returns the id of the newest high-water
+     * mark, or undefined if a replica took the turn less than `spacingSeconds` ago.
      */
     take: (spacingSeconds: number): Promise<string | undefined> =>
       db.asService(async (tx) => {
@@ -32,8 +32,8 @@ export function createMarkRecord(db: Database) {
       }),
 
     /**
-     * Records that a high-water mark is in the object store. One that is older than the newest
-     * changes nothing.
+     * Records that a high-water mark is in the object store. Has no effect if a newer high-water
+     * mark is already recorded.
      */
     written: (markId: string): Promise<void> =>
       db.asService(async (tx) => {

@@ -8,17 +8,17 @@ import { KeyId } from '../../http/bodies/wire.ts';
 
 /** The state of the audit log at one moment. */
 export interface LogState {
-  /** How many entries were ever sealed. */
+  /** The number of entries that were ever sealed. */
   readonly sealed: number;
-  /** The newest sealed entry; null before the first. */
+  /** The id of the newest sealed entry; null if no entry was ever sealed. */
   readonly newestEntryId: string | null;
   /** The ids of all registered keys. */
   readonly keyIds: readonly string[];
 }
 
 /**
- * A high-water mark: a signed record, in the object store, of how far the log had come. A later
- * state of the log contains all of it.
+ * A high-water mark: a signed record, kept in the object store, of the state of the audit log at
+ * one moment. Every later state of the log contains everything that the mark names.
  */
 export interface Mark extends LogState {
   /** UUIDv7; a later high-water mark has a greater id. */
@@ -26,7 +26,7 @@ export interface Mark extends LogState {
   readonly writtenAt: string;
 }
 
-/** Stands for no high-water mark; less than the id of any. */
+/** Stands for the absence of a high-water mark; less than the id of every mark. */
 export const noMark = NIL;
 
 const action = 'vault.marked' satisfies AuditAction;
@@ -58,8 +58,9 @@ export function createMarkId(floor: string, now: Date): string {
 }
 
 /**
- * Returns the text of a high-water mark: an audit entry of a resource of its own, which is not in
- * the log. So the audit key signs it, and proofs of it verify, as those of other entries.
+ * Returns the text of a high-water mark: an audit entry of a resource of its own, which is never
+ * added to the log. The audit key can therefore sign the mark, and the mark's audit proof verifies
+ * as the proofs of other entries do.
  */
 export function createMarkText(id: string, { keyIds, ...state }: LogState, at: Date): string {
   const entry: AuditEntry = {

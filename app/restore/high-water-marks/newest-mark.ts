@@ -6,11 +6,11 @@ import type { MarkObjects } from './mark-objects.ts';
 export interface FoundMarks {
   /** The newest high-water mark that one of the vault's own keys signed. */
   readonly mark: Mark | undefined;
-  /** The ids of `mark` and of those before it, newest first. */
+  /** The ids of `mark` and of the high-water marks before it, newest first. */
   readonly ids: readonly string[];
   /**
-   * The ids of those after it, newest first, which no key of the vault signed: everyone who may
-   * write to the object store can put such ones there.
+   * The ids of the high-water marks after `mark`, newest first, which no key of the vault signed.
+   * Everyone who may write to the object store can put such marks there.
    */
   readonly strange: readonly string[];
 }
@@ -34,7 +34,10 @@ export async function findNewestMark(
   return { mark: undefined, ids: [], strange: ids };
 }
 
-/** Returns undefined unless there is a high-water mark of that id that one of the keys signed. */
+/**
+ * Reads the high-water mark `id`. Returns undefined if the mark does not exist or none of `keys`
+ * signed it.
+ */
 async function readMark(
   objects: MarkObjects,
   keys: ReadonlyMap<string, RegisteredKey>,

@@ -31,8 +31,9 @@ async function publish(from: string, to: string): Promise<void> {
 }
 
 /**
- * Renames an upload's directory to the object's, without copying a byte. Idempotent for the same
- * parts. Throws upload_not_found, part_mismatch or key_in_use.
+ * Completes an upload: renames its directory to the directory of the object, without copying the
+ * parts. A repeated call with the same parts does nothing. Throws upload_not_found, part_mismatch
+ * or key_in_use.
  */
 export async function completeUpload(
   upload: string,

@@ -30,8 +30,9 @@ export interface FilesystemConfig {
 
 export interface FilesystemOptions {
   /**
-   * Decides whether to create a store in a directory that has none; by default one is created. It
-   * must resolve with false if objects were stored before: then a volume is not mounted.
+   * Decides whether to create a store in a directory that contains none; by default a store is
+   * created. Must resolve with false if objects were stored before, since the volume is then not
+   * mounted.
    */
   readonly mayCreate?: (() => Promise<boolean>) | undefined;
 }
@@ -52,7 +53,10 @@ export async function createFilesystemStore(
   const layout = createLayout(directory);
   const identity = createStoreIdentity(layout, mayCreate);
 
-  /** Converts an error; ENOENT means `missing` only if the store itself is present. */
+  /**
+   * Converts an error. ENOENT becomes `missing` only if the store itself is present, and
+   * storage_unavailable otherwise.
+   */
   async function explain(error: unknown, missing: StorageErrorCode): Promise<StorageError> {
     const failure = toStorageError(error, missing);
     if (absences.has(failure.code)) await identity.assertPresent();
@@ -65,7 +69,10 @@ export async function createFilesystemStore(
     });
   }
 
-  /** Converts an error of an upload; if its record exists after all, the store was briefly away. */
+  /**
+   * Converts an error of an upload. Returns storage_unavailable instead of upload_not_found if the
+   * record of the upload exists after all: the store was then briefly unavailable.
+   */
   async function explainUpload(error: unknown, directory: string): Promise<StorageError> {
     const failure = await explain(error, 'upload_not_found');
     if (failure.code !== 'upload_not_found') return failure;
@@ -104,7 +111,10 @@ export async function createFilesystemStore(
     return readParts(layout.objectDirectory(key), manifest, options, explain);
   }
 
-  /** Looks again for something missing, in case the store was away at the first attempt. */
+  /**
+   * Repeats a search that found nothing, in case the store was unavailable at the first attempt.
+   * Throws storage_unavailable if the store is not present.
+   */
   async function lookAgain<T>(look: () => Promise<T>): Promise<T> {
     await identity.assertPresent();
     const found = await look();
@@ -126,7 +136,8 @@ export async function createFilesystemStore(
   }
 
   /**
-   * Yields the items. Throws at the end unless the store is still present: a list must be complete.
+   * Yields the items. Throws at the end unless the store is still present, since a list must be
+   * complete.
    */
   async function* listed<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
     yield* items;

@@ -27,7 +27,10 @@ function partFileNames(parts: readonly StoredPart[]): string[] {
   return parts.toSorted((a, b) => a.partNumber - b.partNumber).map(partFileName);
 }
 
-/** Returns the version that these parts form. No other parts form it, since etags are random. */
+/**
+ * Returns the version of an object of these parts. Other parts have another version, since etags
+ * are random.
+ */
 export function versionOf(parts: readonly StoredPart[]): string {
   return createHash('sha256').update(partFileNames(parts).join('\n')).digest('hex');
 }
@@ -52,7 +55,10 @@ export async function findLostParts(
   return lost.map(({ partNumber }) => partNumber).toSorted((a, b) => a - b);
 }
 
-/** Throws part_mismatch if a part is missing; rejects with ENOENT if the directory is missing. */
+/**
+ * Creates the manifest of an upload. Throws part_mismatch if a part is missing; rejects with ENOENT
+ * if the directory is missing.
+ */
 export async function createManifest(
   directory: string,
   key: string,
@@ -74,7 +80,8 @@ export async function createManifest(
 }
 
 /**
- * Returns the bytes of the listed parts on disk; not the manifest's `size` if files were changed.
+ * Returns the total size of the listed part files on disk, which differs from the manifest's `size`
+ * if files were changed.
  */
 export async function storedSize(directory: string, { parts }: Manifest): Promise<number> {
   const sizes = await Promise.all(parts.map(({ file }) => sizeOf(join(directory, file))));

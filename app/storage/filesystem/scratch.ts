@@ -3,7 +3,10 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { moveDurably, syncDirectory } from './durable.ts';
 
-/** Age of leftovers. Younger directories may be in use by other processes that share the store. */
+/**
+ * Age above which a scratch directory counts as left by a crash. A younger directory may be in use
+ * by another process that shares the store.
+ */
 const leftoverMs = 60 * 60 * 1000;
 
 /** Creates `directory` atomically, with the content that `fill` writes. */
@@ -20,8 +23,8 @@ export async function publishDirectory(
 }
 
 /**
- * Removes `directory` atomically, then frees its space. Rejects with ENOENT if it does not exist,
- * after deleting what an interrupted removal of it has left.
+ * Removes `directory` atomically, then frees its space. Rejects with ENOENT if `directory` does not
+ * exist, but first deletes what an interrupted removal of it has left in scratch.
  */
 export async function removeDirectory(scratch: string, directory: string): Promise<void> {
   const path = join(scratch, basename(directory));

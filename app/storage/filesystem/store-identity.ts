@@ -14,7 +14,9 @@ interface StoreRecord {
   readonly createdAt: string;
 }
 
-/** Tells the store from the empty directory that an unmounted volume leaves behind. */
+/**
+ * Creates the checks that distinguish the store from the empty directory of an unmounted volume.
+ */
 export function createStoreIdentity(layout: Layout, mayCreate: () => Promise<boolean>) {
   const directories = [layout.uploads, layout.objects, layout.scratch];
   let seen: string | undefined;
@@ -51,11 +53,15 @@ export function createStoreIdentity(layout: Layout, mayCreate: () => Promise<boo
   }
 
   return {
-    /** Throws storage_unavailable unless the store is present and is the one seen before. */
+    /**
+     * Throws storage_unavailable unless the store is present and has the id that this process saw
+     * first.
+     */
     assertPresent: () => assertPresent().catch(throwUnavailable),
     /**
-     * Creates a store if none was ever seen and `mayCreate` allows it; concurrent callers create
-     * one store between them. Throws storage_unavailable otherwise, unless the store is present.
+     * Does nothing if the store is present. Creates a store if this process has never seen one and
+     * `mayCreate` allows it; concurrent callers create a single store. Otherwise throws
+     * storage_unavailable.
      */
     ensurePresent: () => ensurePresent().catch(throwUnavailable),
   };

@@ -12,8 +12,8 @@ import { partFileName } from './manifest.ts';
 const bufferBytes = 1024 * 1024;
 
 /**
- * Streams one part into the upload's directory, where it appears only once it is complete and on
- * disk. Rejects with ENOENT if the directory does not exist.
+ * Streams one part into the upload's directory, where the part appears only once it is complete and
+ * on disk. Rejects with ENOENT if the directory does not exist.
  */
 export async function writePart(
   directory: string,

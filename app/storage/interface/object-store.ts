@@ -54,7 +54,7 @@ export interface GetOptions {
  * An object that is open for reading; `size` is the size of the whole object. `body` holds a socket
  * or a file descriptor until it has been read to its end or is destroyed. It ends only after
  * exactly the requested bytes, all of this version. Otherwise it fails: with version_changed if the
- * bytes were replaced or removed meanwhile (a store may also deliver the old ones to the end),
+ * bytes were replaced or removed meanwhile (a store may also deliver the old bytes to the end),
  * storage_unavailable, or the reason of the signal.
  */
 export interface OpenObject extends ObjectStat {
@@ -76,9 +76,9 @@ export interface ListedObject {
 
 /**
  * Stores objects that are uploaded in parts. A key is used for one object, once: callers MUST put a
- * fresh UUID into it. Every method throws StorageError; only `storage_unavailable` is worth a
- * retry. Implementations MUST NOT report something as not found because the store itself (its
- * directory or bucket) is missing: that is storage_unavailable.
+ * fresh UUID into it. Every method throws StorageError; a retry can help only after
+ * `storage_unavailable`. Implementations MUST NOT report something as not found because the store
+ * itself (its directory or bucket) is missing: that is storage_unavailable.
  */
 export interface ObjectStore {
   /** Opens an upload and returns its id. Throws invalid_key. */

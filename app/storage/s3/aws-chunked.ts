@@ -2,9 +2,9 @@ import type { BodyEncoding } from '../interface/exact-body.ts';
 
 /**
  * Chunk size of the `aws-chunked` encoding with an unsigned payload and a SHA-256 in the trailer:
- * S3 stores a part only if the checksum of the received bytes matches. The size is fixed, so that
- * the encoded length is known in advance: large, as each chunk costs writes of its own, yet below
- * MinIO's limit of 16 MiB.
+ * S3 stores a part only if the checksum of the received bytes matches. The chunk size is fixed, so
+ * that the encoded length is known in advance. It is large, since each chunk costs extra writes,
+ * but below MinIO's limit of 16 MiB.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html
  */
 const chunkBytes = 8 * 1024 * 1024;

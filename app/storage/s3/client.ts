@@ -8,7 +8,8 @@ export interface S3Config {
   readonly region: string;
   readonly bucket: string;
   /**
-   * Needs `secretAccessKey`. By default the SDK's chain: environment, web identity, instance role.
+   * The access key, together with `secretAccessKey`. Without both, credentials come from the SDK's
+   * chain: environment, web identity, instance role.
    */
   readonly accessKeyId?: string;
   readonly secretAccessKey?: string;
@@ -21,8 +22,8 @@ export interface S3Config {
 }
 
 /**
- * Closes idle sockets before common servers and proxies do: a request that races with their close
- * is reset.
+ * Time after which idle sockets are closed. It is shorter than that of common servers and proxies:
+ * a request that is sent while the server closes the socket fails.
  */
 const idleSocketMs = 4_000;
 const connectMs = 5_000;
@@ -38,7 +39,10 @@ const silenceMs = 120_000;
 export const withoutAnswerLimit = { requestTimeout: 0 };
 
 const ignore = () => {};
-/** Silences the SDK, which otherwise logs warnings to the console; its errors say as much. */
+/**
+ * Silences the SDK, which otherwise logs warnings to the console; the errors of the SDK contain the
+ * same information.
+ */
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export interface S3Limits {
@@ -62,7 +66,8 @@ export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Clien
     // The SDK opens a separate connection for each request that expects 100-continue.
     expectContinueHeader: false,
     requestHandler: {
-      // No limit on sockets: slow clients hold theirs, and could block all others.
+      // The number of sockets is not limited: slow clients keep their sockets, and could block all
+      // other requests.
       httpAgent: new HttpAgent(pool),
       httpsAgent: new HttpsAgent(pool),
       connectionTimeout: connectMs,

@@ -61,7 +61,7 @@ export async function* listObjects(
     const page: ListObjectsV2CommandOutput = await client.send(command).catch((error) => {
       throw toStorageError(error);
     });
-    // Any other server that responds with 200 would pass for an empty bucket.
+    // Without this check, any other server that responds with 200 would look like an empty bucket.
     if (page.Name !== Bucket) throw new StorageError('storage_unavailable');
     for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
       if (Key === '' || LastModified === undefined) continue;

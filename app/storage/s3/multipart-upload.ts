@@ -20,8 +20,8 @@ export interface UploadTarget extends ObjectTarget {
 const uploadMeanings = { 404: 'upload_not_found' } as const;
 
 /**
- * Converts an error of an upload. upload_not_found needs a look at the bucket, since a proxy
- * without its server may respond with 404 as well.
+ * Converts an error of an upload. Returns upload_not_found only if the bucket exists, since a proxy
+ * that lost its server may respond with 404 too.
  */
 export async function explainUpload(
   client: S3Client,

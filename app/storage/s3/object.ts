@@ -19,8 +19,8 @@ export interface ObjectTarget {
 }
 
 /**
- * Converts an error. object_not_found needs a look at the bucket, since a response to HEAD does not
- * tell a missing object from a missing bucket.
+ * Converts an error. Returns object_not_found only if the bucket exists, since a response to HEAD
+ * does not distinguish a missing object from a missing bucket.
  */
 async function explain(client: S3Client, Bucket: string, error: unknown): Promise<StorageError> {
   const failure = toStorageError(error, { 404: 'object_not_found' });
@@ -48,7 +48,8 @@ function rangeHeader({ first, last = Infinity }: ByteRange): string {
 }
 
 /**
- * Throws unless the response holds the requested bytes: not every server supports all conditions.
+ * Returns the size, the version and the length of a response. Throws unless the response holds the
+ * requested bytes, since not every server supports all conditions.
  */
 function checkResponse(response: GetObjectCommandOutput, { range, ifVersion }: GetOptions) {
   const version = toVersion(response);

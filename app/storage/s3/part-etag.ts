@@ -5,8 +5,8 @@ import { unquoted } from './version.ts';
 const separator = ';sha256=';
 
 /**
- * Returns the etag for callers to keep: the server's, with the checksum that it confirmed, if any,
- * since a completion has to repeat that.
+ * Returns the etag that callers keep: the server's ETag, with the checksum that the server
+ * confirmed, if any, since a completion has to repeat the checksum.
  */
 export function toPartEtag(ETag: string, sha256 = ''): string {
   return sha256 === '' ? unquoted(ETag) : unquoted(ETag) + separator + sha256;
@@ -17,7 +17,9 @@ export function toCompletedPart({ partNumber, etag }: StoredPart): CompletedPart
   return { PartNumber: partNumber, ETag, ChecksumSHA256 };
 }
 
-/** Tells whether a listed part is the stored one. Checksums count only if the server lists them. */
+/**
+ * Returns whether a listed part is the stored one. Checksums count only if the server lists them.
+ */
 export function isSamePart(part: StoredPart, listed: Part): boolean {
   const { ETag, ChecksumSHA256: stored = '' } = toCompletedPart(part);
   const { ETag: listedETag = '', ChecksumSHA256: listedChecksum = '' } = listed;

@@ -35,7 +35,8 @@ function uploadPartCommand(part: PartToSend, Body: Readable): UploadPartCommand 
 
 /**
  * Converts an error of a part. A server that refuses a request before it has read the body may
- * close the connection, which loses its response; so this asks whether the upload is still open.
+ * close the connection, which loses its response. Therefore asks the server whether the upload is
+ * still open.
  */
 async function explain(
   client: S3Client,

@@ -12,16 +12,21 @@ interface OwnersNewest extends Owner {
 }
 
 export interface FeedPage {
-  /** The cursor that was given, or the start if this history never issued it. */
+  /**
+   * The given cursor, or the start of the history if this history never issued the given cursor.
+   */
   readonly start: Cursor;
   /** At most `pageSize` changes in the order of their commits. */
   readonly changes: readonly Change[];
 }
 
-/** A page of this length may be followed by another one. */
+/** The maximum number of changes on a page. A full page may be followed by another page. */
 export const pageSize = 100;
 
-/** Limits the connections of the pool that feeds take from requests when many are woken. */
+/**
+ * The maximum number of concurrent reads by feeds, so that many woken feeds leave database
+ * connections to requests.
+ */
 const readsAtOnce = 4;
 
 interface ChangesOptions {
@@ -29,7 +34,7 @@ interface ChangesOptions {
   readonly deviceGuard: DeviceGuard;
 }
 
-/** Creates the reads of change feeds. */
+/** Creates the database queries of change feeds. */
 export function createChanges({ db, deviceGuard }: ChangesOptions) {
   const turns = createTurns(readsAtOnce);
   return {
@@ -40,11 +45,14 @@ export function createChanges({ db, deviceGuard }: ChangesOptions) {
         return toCursor(await selectNewest(tx, caller).executeTakeFirstOrThrow());
       }),
 
-    /** Reads the changes after a cursor. */
+    /** Reads a page of the changes after a cursor. */
     after: (owner: Owner, cursor: Cursor): Promise<FeedPage> =>
       turns.take(() => db.asUser(owner, (tx) => readPage(tx, owner, cursor))),
 
-    /** Returns the newest changes of many users in one query; leaves out users without changes. */
+    /**
+     * Returns the cursor of the newest change of each user, in one query. Leaves out users without
+     * changes.
+     */
     newestOf: (userIds: readonly string[]): Promise<OwnersNewest[]> =>
       db.asService(async (tx) => {
         const counters = await tx

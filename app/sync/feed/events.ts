@@ -1,7 +1,10 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import { formatCursor, type Cursor } from '../objects/cursor.ts';
 
-/** An object's latest change, at its place among the changes of its user. */
+/**
+ * The latest change of an object. `cursor` is the position of the change among the changes of the
+ * object's user.
+ */
 export interface Change {
   readonly cursor: Cursor;
   readonly objectId: string;
@@ -11,7 +14,10 @@ export interface Change {
   readonly deviceId: string;
 }
 
-/** Why a feed ends: the error code that its next request would get, if any. */
+/**
+ * The reason for which the server ends a feed: an error code, which the client's next request would
+ * also get if the reason still applies.
+ */
 export type EndReason = Extract<
   ErrorCode,
   | 'token_expired'
@@ -22,10 +28,10 @@ export type EndReason = Extract<
   | 'shutting_down'
 >;
 
-/** How long a client waits before it reconnects, unless it has a delay of its own. */
+/** Milliseconds after which a client reconnects, unless the client has a delay of its own. */
 const retryMs = 2_000;
 
-/** Keeps proxies and clients from closing a quiet feed as dead. */
+/** A comment line that keeps proxies and clients from closing an idle feed. */
 export const heartbeat = ':\n\n';
 
 export function readyEvent(cursor: Cursor): string {
@@ -36,7 +42,10 @@ export function changeEvent({ cursor, ...data }: Change): string {
   return `event: change\nid: ${formatCursor(cursor)}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Returns an event without an id, so that the client's cursor stays as it is. */
+/**
+ * Returns the last event of a feed. The event has no id, so that the client's cursor stays the
+ * same.
+ */
 export function closeEvent(reason: EndReason): string {
   return `event: close\ndata: ${JSON.stringify({ reason })}\n\n`;
 }

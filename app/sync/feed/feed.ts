@@ -6,13 +6,19 @@ import { changeEvent, closeEvent, heartbeat, readyEvent, type EndReason } from '
 
 /** The change feed of one listener. */
 export interface Feed {
-  /** The texts of the events. Ends after `end`, or when the listener is gone. Iterate it once. */
+  /**
+   * The texts of the events. The iteration ends after `end` was called or the client disconnected.
+   * Iterate only once.
+   */
   readonly events: AsyncIterable<string>;
   /** Returns the cursor of the last change that was sent. */
   cursor(): Cursor;
-  /** Makes the feed look for changes after its cursor. */
+  /** Makes the feed read the changes after its cursor. */
   wake(): void;
-  /** Ends the feed with an event that says why; cuts a connection that is not read within 1 s. */
+  /**
+   * Ends the feed with an event that states the reason, and cuts the connection if it is still open
+   * after 1 s. A second call has no effect.
+   */
   end(reason: EndReason): void;
 }
 
@@ -20,12 +26,14 @@ interface FeedOptions {
   readonly cursor: Cursor;
   readonly listener: Listener;
   readonly readAfter: (cursor: Cursor) => Promise<FeedPage>;
-  /** Returns why the feed ends when reading changes throws. */
+  /** Returns the reason to end the feed with after reading the changes threw an error. */
   readonly explain: (error: unknown) => EndReason;
 }
 
 const heartbeatMs = 20_000;
-/** A pause after the last page, so that a burst of writes is sent together. */
+/**
+ * Milliseconds of pause after a page that is not full, so that a burst of writes is sent together.
+ */
 const pauseMs = 50;
 const lastWordsMs = 1_000;
 
@@ -39,7 +47,7 @@ export function createFeed({ cursor, listener, readAfter, explain }: FeedOptions
 
   const isOver = () => reason !== undefined || gone.aborted;
 
-  /** Waits until the feed is woken or over, or a heartbeat is due. */
+  /** Waits until the feed is woken or ended, or the next heartbeat is due. */
   async function rest(): Promise<void> {
     const woken = Promise.withResolvers<void>();
     const timer = setTimeout(woken.resolve, heartbeatMs);
@@ -73,7 +81,8 @@ export function createFeed({ cursor, listener, readAfter, explain }: FeedOptions
     while (!isOver()) {
       if (isBehind) {
         const { start, changes } = await readOn();
-        // Reading starts over, since the vault was restored meanwhile.
+        // The vault was restored meanwhile, which invalidated the feed's cursor: restart from the
+        // beginning.
         if (!isSame(start, heard)) {
           heard = start;
           yield readyEvent(heard);

@@ -33,14 +33,15 @@ interface ChangeFeedsOptions {
   readonly log: Log;
 }
 
-/** How often feeds look for changes whose message was lost. */
+/** Milliseconds between two checks for changes whose wake-up message was lost. */
 const lookForNewsEveryMs = 15_000;
 const renewEveryMs = 10_000;
 
 export type ChangeFeeds = ReturnType<typeof startChangeFeeds>;
 
 /**
- * Starts the change feeds of this process, which hear of other processes' writes (docs/adr/0011).
+ * Starts the change feeds of this process. Redis notifies the feeds of writes in other processes
+ * (docs/adr/0011).
  */
 export function startChangeFeeds(options: ChangeFeedsOptions) {
   const { redis, log } = options;
@@ -62,7 +63,7 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
   }
 
   const lookingForNews = repeat(lookForNewsEveryMs, lookForNews, (error) =>
-    log.warn({ err: error }, 'change feeds could not look for missed changes; retrying'),
+    log.warn({ err: error }, 'change feeds could not check for missed changes; retrying'),
   );
   const channel = openWakeChannel({
     redis,
@@ -74,7 +75,8 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
   });
 
   /**
-   * Returns the cursor of the newest change. Throws client_gone if the listener has gone by then.
+   * Returns the cursor of the caller's newest change. Throws client_gone if the client has
+   * disconnected meanwhile.
    */
   async function newestFor(
     request: ServiceRequest,
@@ -120,13 +122,16 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
 
   return {
     /**
-     * Opens a feed of what changes after a cursor, by default from now on; of everything for a
-     * cursor that this history never issued. Throws too_many_feeds, shutting_down, or as
-     * DeviceGuard does.
+     * Opens a feed of the changes after the cursor `since`, or of the changes from now on if
+     * `since` is undefined. If this history never issued the cursor, the feed contains all changes.
+     * Throws too_many_feeds or shutting_down, and as DeviceGuard does.
      */
     open: openFeed,
 
-    /** Wakes the user's feeds after a change was committed. Neither waits nor throws. */
+    /**
+     * Wakes the user's feeds in all processes. Call it after a change was committed. Returns at
+     * once and never throws.
+     */
     changed(userId: string): void {
       open.wake(userId);
       channel.tell(userId);
@@ -141,7 +146,7 @@ export function startChangeFeeds(options: ChangeFeedsOptions) {
       for (const feed of open.all()) feed.end('shutting_down');
     },
 
-    /** Stops the workers. Call it after `drain`. */
+    /** Stops the background workers of the feeds. Call it after `drain`. */
     async stop(): Promise<void> {
       channel.close();
       await Promise.all([guard.stop(), lookingForNews.stop(), renewing.stop()]);

@@ -15,12 +15,14 @@ interface FeedGuardOptions {
 }
 
 const lookEveryMs = 1_000;
-/** Feeds end when their sessions and devices could not be checked for this long. */
+/**
+ * Milliseconds without a successful check of sessions and devices after which all feeds are ended.
+ */
 const staleAfterMs = 4_000;
 
 /**
- * Starts to end feeds whose requests would now be refused: within a second after their token
- * expires, and within 5 s after their session or device was revoked, by whichever process.
+ * Starts a background worker that ends feeds whose user has lost access: within 1 s after the
+ * access token expires, and within 5 s after any process revokes the session or the device.
  */
 export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuardOptions) {
   let knownAt = performance.now();
@@ -31,7 +33,7 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     for (const feed of looked) {
       if (await revocations.isRevoked(feed.sessionId)) feed.end('invalid_token');
     }
-    // Revoking a device does not end the sessions of other issuers.
+    // Check the devices too: revoking a device does not end the sessions of other issuers.
     if (looked.length > 0) {
       const revoked = await db.asService((tx) => findRevokedDevices(tx, looked));
       for (const feed of looked) if (revoked.has(feed)) feed.end('device_blacklisted');
@@ -39,7 +41,10 @@ export function startFeedGuard({ feeds, db, revocations, clock, log }: FeedGuard
     knownAt = startedAt;
   }
 
-  /** Ends feeds without a query, since Postgres may hang. */
+  /**
+   * Ends the feeds whose access token has expired, and all feeds if the last successful check is
+   * too old. Runs no query, since Postgres may hang.
+   */
   function endExpired(): void {
     const now = clock();
     const isStale = performance.now() - knownAt > staleAfterMs;

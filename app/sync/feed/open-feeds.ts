@@ -6,11 +6,11 @@ export interface OpenFeed extends Feed {
   readonly tenantId: string;
   readonly sessionId: string | undefined;
   readonly deviceId: string;
-  /** When the token expires. */
+  /** The time at which the access token expires. */
   readonly expiresAt: Date;
 }
 
-/** Creates the set of this process's feeds that have a listener. */
+/** Creates the set of this process's feeds whose clients are connected. */
 export function createOpenFeeds() {
   const all = new Set<OpenFeed>();
   const byUser = new Map<string, Set<OpenFeed>>();
@@ -24,7 +24,7 @@ export function createOpenFeeds() {
   }
 
   return {
-    /** Adds a feed, and removes it once `gone` aborts. */
+    /** Adds a feed to the set, and removes the feed when `gone` aborts. */
     add(feed: OpenFeed, gone: AbortSignal): void {
       all.add(feed);
       byUser.set(feed.userId, of(feed.userId).add(feed));

@@ -32,7 +32,8 @@ const events = route({
   ],
   handler: async ({ changeFeeds }, { request, query, http }): Promise<EventStream> => {
     const deviceId = parseDeviceId(http.headers['x-device-id']);
-    // Comes first, since an EventSource that reconnects requests its first URL again.
+    // Last-Event-ID takes precedence over the query, since an EventSource that reconnects requests
+    // its original URL again.
     const since = parseLastEventId(http.headers['last-event-id']) ?? query.since;
     return { open: (listener) => changeFeeds.open(request, { deviceId, since }, listener) };
   },

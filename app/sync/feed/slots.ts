@@ -11,8 +11,9 @@ const perUser = 10;
 const leaseMs = 30_000;
 
 /**
- * Gives the feed ARGV[1] a lease of ARGV[2] ms, or renews it; returns 0 for a new feed if ARGV[3]
- * others have a lease. Uses the clock of Redis, since those of the processes differ.
+ * Creates or renews the lease of the feed ARGV[1] for ARGV[2] ms, and returns 1. If the feed has no
+ * lease and ARGV[3] other feeds have a lease, returns 0 instead. Uses the clock of Redis, since the
+ * clocks of the processes differ.
  */
 const leaseScript = `
 local now = redis.call('time')
@@ -27,7 +28,8 @@ return 1
 
 /**
  * Limits the open feeds of a user to `perUser` across all processes, by leases in Redis, so that
- * the slots of a dead process become free. While Redis is away, the limit holds in each process.
+ * the slots of a dead process become free. While Redis is unavailable, the limit applies to each
+ * process separately.
  */
 export function createFeedSlots({ redis }: { readonly redis: Redis }) {
   /** The ids of this process's feeds, by user. */
@@ -46,7 +48,10 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }) {
   }
 
   return {
-    /** Takes a slot. Throws too_many_feeds. */
+    /**
+     * Acquires a slot for a feed. Throws too_many_feeds if the user has the maximum number of
+     * feeds.
+     */
     async take(holder: Holder): Promise<void> {
       hold(holder);
       const { id, userId } = holder;
@@ -57,14 +62,17 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }) {
       throw tooMany();
     },
 
-    /** Gives a slot back. */
+    /** Releases the slot of a feed. */
     release(holder: Holder): void {
       letGo(holder);
-      // If this fails, the lease expires by itself.
+      // If the removal fails, the lease expires by itself.
       redis.zrem(keyOf(holder.userId), holder.id).catch(() => undefined);
     },
 
-    /** Renews the leases. Call it well within every `leaseMs`. Never rejects. */
+    /**
+     * Renews the leases of feeds. Call it more often than every `leaseMs` milliseconds. Never
+     * rejects.
+     */
     async renew(holders: Iterable<Holder>): Promise<void> {
       if (redis.status !== 'ready') return;
       const pipeline = redis.pipeline();

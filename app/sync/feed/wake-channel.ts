@@ -5,7 +5,9 @@ interface WakeChannelOptions {
   readonly redis: Redis;
   /** Called when another process has announced a change of this user. */
   readonly onTold: (userId: string) => void;
-  /** Called when the subscription stands; announcements from before may have been missed. */
+  /**
+   * Called each time the subscription is established. Earlier announcements may have been missed.
+   */
   readonly onSubscribed: () => void;
 }
 
@@ -13,14 +15,15 @@ const channel = 'sync-changes';
 
 /**
  * Opens the channel through which processes wake each other's feeds, with one connection to Redis
- * for the whole process. Messages may be lost: feeds that miss one find the change later.
+ * for the whole process. Messages may be lost: a feed that misses a message finds the change at a
+ * later check.
  */
 export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOptions) {
   const ownId = randomUUID();
   const untold = new Set<string>();
   let telling = false;
   const subscriber = redis.duplicate({ autoResubscribe: false });
-  // Ignored, since the connection that is duplicated logs the same errors.
+  // Ignore errors of this connection, since the connection `redis` logs the same errors.
   subscriber.on('error', () => undefined);
   subscriber.on('ready', () => void subscribe());
   subscriber.on('message', (_channel, message: string) => {
@@ -37,7 +40,10 @@ export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOpti
     }
   }
 
-  /** Publishes one message at a time; users whose changes come meanwhile are in the next one. */
+  /**
+   * Publishes one message at a time. The next message names all users whose changes are announced
+   * meanwhile.
+   */
   async function tellAll(): Promise<void> {
     telling = true;
     while (untold.size > 0) {
@@ -49,12 +55,15 @@ export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOpti
   }
 
   return {
-    /** Announces a change of this user. Neither waits nor throws. */
+    /** Announces a user's change to the other processes. Returns at once and never throws. */
     tell(userId: string): void {
       untold.add(userId);
       if (!telling) void tellAll();
     },
-    /** Checks whether the connection still works, and reconnects if not. Never rejects. */
+    /**
+     * Checks whether the connection to Redis still works, and reconnects if the check fails. Never
+     * rejects.
+     */
     async probe(): Promise<void> {
       if (subscriber.status !== 'ready') return;
       await subscriber.ping().catch(() => subscriber.disconnect(true));

@@ -2,13 +2,13 @@ import type { ConflictType } from '../../db/tables/sync.ts';
 import type { JsonObject } from './json.ts';
 import { mergePatch, mergeRemoval, type Since } from './merge.ts';
 
-/** The server's state of an object; without data it is a tombstone. */
+/** The server's state of an object. If `data` is null, the object is a tombstone. */
 export interface ServerObject {
   readonly version: number;
   readonly data: JsonObject | null;
 }
 
-/** A change that a client made on the basis of a version. */
+/** A change that a client made to the version `baseVersion` of an object. */
 interface Write {
   readonly baseVersion: number;
   /** A merge patch, or null to delete the object. */
@@ -16,11 +16,14 @@ interface Write {
 }
 
 export interface Accepted {
-  /** Null for a deletion. */
+  /** The object's new data; null for a deletion. */
   readonly data: JsonObject | null;
-  /** JSON Pointers; null for a deletion. */
+  /** JSON Pointers of the changed places; null for a deletion. */
   readonly changed: readonly string[] | null;
-  /** Null if nobody had changed the object since. */
+  /**
+   * The rules by which the write was merged; null if the object has not changed since
+   * `baseVersion`.
+   */
   readonly ruleApplied: string | null;
 }
 
@@ -29,7 +32,9 @@ export interface Refused {
   readonly fields: readonly string[];
 }
 
-/** Decides whether a write is accepted, and what the object becomes by it. */
+/**
+ * Decides whether a write to an object is accepted. Returns the object's new data, or the conflict.
+ */
 export function decide(object: ServerObject, write: Write, since: Since): Accepted | Refused {
   if (object.data === null) return { conflictType: 'DELETED_ON_SERVER', fields: [] };
   if (write.baseVersion > object.version) return { conflictType: 'VERSION_AHEAD', fields: [] };

@@ -5,15 +5,22 @@ import { applyPatch } from './merge-patch.ts';
 /** The change that a merge patch makes to one place of an object. */
 export interface Edit {
   readonly pointer: string;
-  /** Undefined for a removal; `{}` makes an object where there is none. */
+  /**
+   * The new value; undefined for a removal; `{}` to create an empty object where no object exists.
+   */
   readonly value: unknown;
-  /** The value that is there now; undefined if there is none. */
+  /** The present value at `pointer`; undefined if there is none. */
   readonly current: unknown;
-  /** The leaves below this place that the edit removes. */
+  /** JSON Pointers of the leaves below `pointer` that the edit removes. */
   readonly lost: readonly string[];
-  /** The highest place above that is no object although the edit needs one there. */
+  /**
+   * The highest place above `pointer` where the edit needs an object but the present value is none.
+   */
   readonly gap: { readonly pointer: string; readonly current: unknown } | undefined;
-  /** True for an object that only RFC 7396 makes: the patch has nothing but removals in it. */
+  /**
+   * Whether the patch contains only removals below `pointer`, so that RFC 7396 nevertheless creates
+   * an empty object there.
+   */
   readonly isImplied: boolean;
 }
 
@@ -41,7 +48,10 @@ export function* editsOf(
   }
 }
 
-/** Returns the patch without the edits at `dropped`, and with the values of `instead`. */
+/**
+ * Returns the patch without the edits at the JSON Pointers `dropped`, and with the values in
+ * `instead` at their JSON Pointers.
+ */
 export function rewrite(
   patch: JsonObject,
   dropped: ReadonlySet<string>,

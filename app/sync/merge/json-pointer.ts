@@ -16,8 +16,8 @@ export const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /**
  * Yields the pointers of an object's leaves: values that are no object, such as arrays and null,
- * and objects without members. `at` points at the object, which is no leaf of its own even if
- * empty.
+ * and objects without members. `at` is the JSON Pointer of the object itself, which does not count
+ * as a leaf even if it is empty.
  */
 export function* leavesOf(object: JsonObject, at = ''): Generator<string> {
   for (const [key, value] of Object.entries(object)) {

@@ -7,17 +7,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns an own member, never one of a prototype; undefined if there is none or no object. */
+/**
+ * Returns an own member of an object, never a member of its prototype. Returns undefined if the
+ * member does not exist or `value` is not an object.
+ */
 export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Tells whether two values are the same JSON; undefined stands for a missing value. */
+/** Returns whether two values are the same JSON; undefined stands for a missing value. */
 export function isSame(one: unknown, other: unknown): boolean {
   return textOf(one) === textOf(other);
 }
 
-/** Returns the canonical text (RFC 8785), empty for a missing value. */
+/** Returns the canonical text (RFC 8785) of a value, and '' for undefined. */
 export function textOf(value: unknown): string {
   return value === undefined ? '' : canonicalText(value);
 }

@@ -4,7 +4,10 @@ import { childOf } from './json-pointer.ts';
 
 const maxDepth = 32;
 const maxLeaves = 10_000;
-/** Limits all leaves' pointers together: a long name above many leaves is in each pointer. */
+/**
+ * The maximum size of the JSON Pointers of all leaves together, in bytes: a long name above many
+ * leaves counts in the pointer of each leaf.
+ */
 const maxPathBytes = 2 ** 20;
 /** The longest canonical text of an object, in bytes of UTF-8. */
 export const maxDataBytes = 2 ** 19;
@@ -14,14 +17,18 @@ export const maxDataBytes = 2 ** 19;
  * the leaves of more than 1 MiB together, or a number beyond ±(2^53−1), which RFC 8785 rules out.
  * Throws data_too_deep, too_many_fields, paths_too_long or number_out_of_range.
  *
- * JSON.parse rounds to the nearest double and so keeps the order of numbers: it parses an integer
- * beyond the limit to 2^53 or more, and one that is too large for a double to Infinity.
+ * A check of the parsed numbers is enough: JSON.parse rounds to the nearest double and so keeps the
+ * order of numbers. It parses an integer beyond the limit to 2^53 or more, and an integer that is
+ * too large for a double to Infinity.
  */
 export function assertStorable(data: JsonObject): void {
   let leaves = 0;
   let pathBytes = 0;
 
-  /** `length` is the pointer's; items of arrays have no pointer, since arrays are leaves. */
+  /**
+   * Checks one value. `length` is the length of its JSON Pointer in bytes; items of arrays have no
+   * pointer, since arrays are leaves.
+   */
   function check(value: unknown, depth: number, length: number, isInArray: boolean): void {
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
       throw new AppError('number_out_of_range');

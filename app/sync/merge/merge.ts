@@ -4,9 +4,11 @@ import { leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
 import { isLater, judge, type Change, type Rule, type Side, type Verdict } from './rules.ts';
 
-/** The changes of others since the version on which a write is based, and how to settle them. */
+/** The changes since the base version of a write, and the rules that settle conflicts with them. */
 export interface Since {
-  /** The last change of each place that `placesOf` returns, by JSON Pointer. */
+  /**
+   * The last change of each place that `placesOf` returns and that has changed, by JSON Pointer.
+   */
   readonly touched: ReadonlyMap<string, Change>;
   /** The time and device of the write itself. */
   readonly by: Change;
@@ -33,10 +35,11 @@ interface Overlap {
 }
 
 /**
- * Applies a merge patch (RFC 7396) to data that others may have changed since the patch was made.
- * Places that they did not touch are changed as the patch says. Replacing or removing an object
- * counts as a change of every leaf below it; changing a leaf counts as a change of an object above
- * it that somebody removed.
+ * Applies a merge patch (RFC 7396) to data that other writes may have changed since the patch's
+ * base version. Places that no other write changed are changed as the patch says. Replacing or
+ * removing an object counts as a change of every leaf below the object. Changing a leaf below an
+ * object that another write removed counts as a change of this object too. Returns the unsettled
+ * leaves, and applies nothing, if no rule settles a leaf that both sides changed.
  */
 export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): Merged | Unsettled {
   const dropped = new Set<string>();
@@ -56,7 +59,8 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
     const verdicts = overlaps.map((overlap) => verdictOf(overlap, lost.length > 0, value, since));
     const [first] = verdicts;
     const isUnanimous = verdicts.every((verdict) => verdict === first);
-    // The server's leaves are kept only all together: the client wants the other leaves removed.
+    // The removal of an object can be dropped only if the server changed all leaves of the object:
+    // the client wants its other leaves removed.
     const isWhole = lost.length === 0 || overlaps.length === lost.length;
     if (first === undefined || !isUnanimous || (first === 'server' && !isWhole)) {
       for (const { field } of overlaps) conflicts.add(field);
@@ -77,7 +81,8 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
         rules.add('FIELD_MERGE');
         take(edit);
       } else if (since.ruleOf(pointer) !== undefined) {
-        // Counts as a change, as it would have if it had come after the writes of others.
+        // An edit to the value that is already there counts as a change of a place that has a rule,
+        // as it would if it had arrived after the other writes.
         changed.add(pointer);
       }
     } else if (edit.isImplied) {
@@ -98,7 +103,10 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
   };
 }
 
-/** Returns the places where changes of others affect a merge patch; null stands for a removal. */
+/**
+ * Returns the places where other changes can conflict with a merge patch. A patch of null removes
+ * the whole object.
+ */
 export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
   if (patch === null) return [...leavesOf(data)];
   const places = new Set<string>();
@@ -110,7 +118,10 @@ export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
   return [...places];
 }
 
-/** Tells whether the whole object may be removed although others may have changed it. */
+/**
+ * Decides whether a write may remove the whole object after other writes have changed it. Returns
+ * the rules that allow the removal, or the leaves in conflict.
+ */
 export function mergeRemoval(
   data: JsonObject,
   since: Since,
@@ -133,7 +144,7 @@ function overlapsOf({ pointer, current, lost, gap }: Edit, touched: Since['touch
   if (above !== undefined) {
     return [{ field: pointer, server: { ...above, value: undefined } }];
   }
-  // No rule looks at the value of a leaf that is removed together with others.
+  // If an edit removes an object, its leaves get no value here, since no rule uses their values.
   const [leaves, value] = lost.length > 0 ? [lost, undefined] : [[pointer], current];
   return leaves.flatMap((field) => {
     const change = touched.get(field);
@@ -152,7 +163,10 @@ function verdictOf(
   return judge(rule, server, { ...by, value: isLost ? undefined : value });
 }
 
-/** Tells whether an equal but later value counts, against writes with a time in between. */
+/**
+ * Returns whether an equal value with a later time must be recorded as a change, so that it takes
+ * precedence over writes with a time in between.
+ */
 function isRenewed({ field, server }: Overlap, value: unknown, { by, ruleOf }: Since): boolean {
   return ruleOf(field) === 'LAST_WRITE_WINS' && isLater({ ...by, value }, server);
 }

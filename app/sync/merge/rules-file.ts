@@ -6,7 +6,10 @@ import { Rule, type SyncRules } from './rules.ts';
 const ObjectType = z.string().regex(/^(?:\*|[\w.-]{1,64})$/);
 const Pointer = z.string().regex(pointerForm);
 
-/** For each type: the fields that clients do not encrypt, and the rules, both by JSON Pointer. */
+/**
+ * For each type of object: the fields that clients do not encrypt, and the merge rules of fields.
+ * Both name fields by JSON Pointers.
+ */
 const Rules = z.record(
   ObjectType,
   z.strictObject({
@@ -17,11 +20,14 @@ const Rules = z.record(
 
 interface RulesFile {
   readonly rules: SyncRules;
-  /** One line each, which names type and field. If there are any, `rules` is empty. */
+  /**
+   * The problems of the file, one line each, with type and field. If the file has problems, `rules`
+   * is empty.
+   */
   readonly problems: readonly string[];
 }
 
-/** Rules that compare values, which the service can only do if they are not encrypted. */
+/** Rules that compare values. The service can apply them only to fields that are not encrypted. */
 const ofPublicFields: ReadonlySet<Rule> = new Set(['MAX', 'MIN', 'UNION']);
 
 /** Reads a file that holds a JSON object of rules by type of object. */

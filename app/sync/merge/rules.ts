@@ -3,7 +3,7 @@ import { canonicalText } from '../../json/canonical-text.ts';
 import { textOf } from './json.ts';
 import { parentOf } from './json-pointer.ts';
 
-/** How a field is settled that two devices changed concurrently. */
+/** The rule that settles a field which two devices changed concurrently. */
 export const Rule = z.enum([
   'LAST_WRITE_WINS',
   'SERVER_WINS',
@@ -67,7 +67,10 @@ export function judge(rule: Rule, server: Side, client: Side): Verdict {
   }
 }
 
-/** Compares by time, then device, then value, so that every order of arrival ends alike. */
+/**
+ * Returns whether `one` is later than `other`. Compares time, then device, then value, so that the
+ * result does not depend on the order of arrival.
+ */
 export function isLater(one: Side, other: Side): boolean {
   const difference = one.changedAt.getTime() - other.changedAt.getTime();
   if (difference !== 0) return difference > 0;

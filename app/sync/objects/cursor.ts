@@ -26,8 +26,8 @@ export function formatCursor({ epoch, change }: Cursor): string {
 }
 
 /**
- * Returns where reading after `since` begins, while `newest` is the newest change: at the start for
- * a cursor that this history never issued, since it is of another epoch or beyond `newest`.
+ * Returns the cursor after which to read: `since`, or the start if this history never issued
+ * `since`, because `since` is of another epoch or beyond the newest change `newest`.
  */
 export function startAfter(since: Cursor, newest: Cursor): Cursor {
   const isKnown = since.epoch === newest.epoch && since.change <= newest.change;

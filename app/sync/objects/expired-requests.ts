@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 
-/** Matches a row of `sync_requests` that has expired: its id may be used again. */
+/** Matches a row of `sync_requests` that has expired, so that its request id may be used again. */
 export const isOld = sql<boolean>`sync_requests.expires_at <= now()`;
 
-/** Removes at most `limit` expired requests. Returns how many. */
+/** Removes at most `limit` expired rows of `sync_requests`. Returns the number of removed rows. */
 export async function removeOldRequests(tx: Tx, limit: number): Promise<number> {
   const { numDeletedRows } = await tx
     .deleteFrom('sync_requests')

@@ -22,10 +22,11 @@ export interface WriteRecord {
   readonly conflictType: ConflictType | null;
   readonly ruleApplied: string | null;
   readonly changedAt: Date;
-  /** JSON Pointers; null for a deletion. */
+  /** JSON Pointers of the changed places; null for a deletion. */
   readonly changed: readonly string[] | null;
   /**
-   * Taken from `timeAfter` while the object is locked, so that versions are in the order of time.
+   * The time of the record. For an existing object, `timeAfter` returns it while the object is
+   * locked, so that later versions have later times.
    */
   readonly recordedAt: Date;
 }
@@ -38,8 +39,8 @@ export function toHistoryRow(
   record: WriteRecord,
 ): HistoryRow {
   const { changed, conflictType, recordedAt } = record;
-  // The history is read in the order of these ids. A plain UUIDv7 follows those that this process
-  // made before; a time ahead of this process's clock has to be put into the id.
+  // The history is read in the order of these ids. Without arguments, uuidv7() returns an id above
+  // all earlier ids of this process; a time ahead of this process's clock must be put into the id.
   const isAhead = recordedAt.getTime() > Date.now();
   return {
     id: isAhead ? uuidv7({ msecs: recordedAt.getTime() }) : uuidv7(),
@@ -61,7 +62,7 @@ export function toHistoryRow(
 
 /**
  * Stores the history of a write that changes no object. For any other write, the statement that
- * changes the object stores it.
+ * changes the object also stores the history.
  */
 export async function insertHistory(tx: Tx, row: HistoryRow): Promise<void> {
   await tx.insertInto('sync_history').values(row).execute();
@@ -81,8 +82,8 @@ export function eventOf(
 }
 
 /**
- * Returns `now`, or a time after everything in the history of a locked object if the clock of
- * another process is ahead.
+ * Returns a time after everything in the history of a locked object: `now`, or a later time if
+ * another process, whose clock is ahead, has written to the object.
  */
 export async function timeAfter(
   tx: Tx,
@@ -104,8 +105,8 @@ export async function timeAfter(
 }
 
 /**
- * Returns the last change of each of these places since a version of a locked object, by JSON
- * Pointer. Only given places are read, since one version may have changed ten thousand.
+ * Returns the last change of each of the given places of a locked object after the version
+ * `baseVersion`, by JSON Pointer. Reads no other places, since one version may have changed 10,000.
  */
 export async function findTouched(
   tx: Tx,

@@ -11,13 +11,16 @@ type Columns = Selectable<Schema['sync_objects']>;
 const columns = ['object_type', 'version', 'data', 'last_modified_at'] as const;
 type ObjectRow = Pick<Columns, (typeof columns)[number]>;
 
-/** Locks an object against other writes until the transaction ends. Throws not_found. */
+/**
+ * Locks an object's row against other writes for the rest of `tx`, and returns the row. Throws
+ * not_found.
+ */
 export async function lockObject(tx: Tx, owner: Owner, objectId: string): Promise<ObjectRow> {
   takesLock(tx, 'sync object');
   return assertFound(await findObject(tx, owner, objectId).forUpdate().executeTakeFirst());
 }
 
-/** Loads an object as it is now. Throws not_found, also for a tombstone. */
+/** Loads the current state of an object. Throws not_found, also for a tombstone. */
 export async function loadObject(
   tx: Tx,
   owner: Owner,
@@ -29,7 +32,7 @@ export async function loadObject(
   return { ...row, data };
 }
 
-/** Throws not_found unless there is such an object or its tombstone. */
+/** Throws not_found unless the object or its tombstone exists. */
 export async function assertKnown(tx: Tx, owner: Owner, objectId: string): Promise<void> {
   assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
 }
@@ -48,7 +51,10 @@ function assertFound(row: ObjectRow | undefined): ObjectRow {
   return row;
 }
 
-/** Stores a new object with its history. Throws object_exists, also where there is a tombstone. */
+/**
+ * Stores a new object with its history. Throws object_exists if the id belongs to an object or a
+ * tombstone.
+ */
 export async function insertObject(
   tx: Tx,
   owner: Owner,
@@ -76,7 +82,10 @@ export async function insertObject(
   }
 }
 
-/** Changes a locked object and stores its history; without data it becomes a tombstone. */
+/**
+ * Changes a locked object and stores the history of the change. If `data` is null, the object
+ * becomes a tombstone.
+ */
 export async function updateObject(
   tx: Tx,
   owner: Owner,
@@ -102,8 +111,9 @@ export async function updateObject(
 }
 
 /**
- * Takes the user's next change number, and locks the counter until the transaction ends: so numbers
- * are committed in order, and a reader that has seen one number has missed no lower one.
+ * Takes the user's next change number, and locks the counter's row until the transaction ends.
+ * Change numbers are therefore committed in order: a reader that has seen a number has missed no
+ * lower number.
  */
 function nextChange(cte: QueryCreator<Schema>, { userId, tenantId }: Owner) {
   return cte

@@ -10,19 +10,23 @@ import { isOld } from './expired-requests.ts';
 
 const keptDays = 7;
 
-/** A write under the client's own request id. */
+/** A write that the client identifies by a request id of its own. */
 export interface SyncRequest<Answer> {
   readonly id: string;
-  /** JSON: two requests are the same if this is the same JSON, however written. */
+  /**
+   * The content of the request as JSON. Two requests are the same if the canonical texts of their
+   * contents are equal.
+   */
   readonly asked: unknown;
-  /** The schema that parses the kept response. */
+  /** The schema that parses the stored response. */
   readonly answer: z.ZodType<Answer>;
 }
 
 /**
- * Performs a write, and keeps its response in the same transaction for 7 days. A replay of the same
- * request gets the kept response and records no event; of concurrent replays one performs the
- * write. Throws sync_request_reused for another request under the same id.
+ * Performs a write once per request id, and stores its response in the same transaction for 7 days.
+ * A replay of the request gets the stored response and records no event. Of concurrent requests
+ * with one id, only one performs the write. Throws sync_request_reused if the id was used for
+ * another request.
  */
 export async function writeOnce<Answer>(
   tx: Tx,
@@ -44,8 +48,8 @@ export async function writeOnce<Answer>(
 }
 
 /**
- * Waits while another transaction holds the request id. Returns the response that is kept under it,
- * or undefined once this transaction holds the id.
+ * Claims a request id, waiting while another transaction holds it. Returns the stored response of
+ * the request id, or undefined if this transaction now holds the id.
  */
 async function claim(
   tx: Tx,
@@ -71,7 +75,7 @@ async function claim(
     .where('request_id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  // Maintenance has just removed an expired row.
+  // Maintenance has just removed the expired row: try to claim the request id again.
   if (row === undefined) return claim(tx, owner, request);
   if (!row.isOld) {
     if (row.digest !== digest) throw new AppError('sync_request_reused');

@@ -47,7 +47,7 @@ export const WriteObject = z
   })
   .refine(({ delta, deleted }) => (delta === undefined) !== (deleted === undefined), {
     path: ['delta'],
-    message: 'needs either delta or deleted',
+    message: 'must have either delta or deleted',
   })
   .refine(({ version, baseVersion }) => version === (baseVersion ?? 0) + 1, {
     path: ['version'],
@@ -75,7 +75,7 @@ export const Applied = z
 
 const ConflictType = z.enum(['CONCURRENT_MODIFICATION', 'DELETED_ON_SERVER', 'VERSION_AHEAD']);
 
-/** The members that the response to a conflict has beside those of every error body. */
+/** The members of a conflict response in addition to the members of every error body. */
 const Conflict = z.strictObject({
   status: z.literal('CONFLICT'),
   objectId: Uuid,

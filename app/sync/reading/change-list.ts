@@ -9,7 +9,10 @@ type Page = z.output<typeof ChangePage>;
 
 const theStart: Cursor = { epoch: '', change: 0 };
 
-/** Lists what changed after a cursor; everything for a cursor that this history never issued. */
+/**
+ * Lists the objects that changed after the cursor `since`, or all objects if this history never
+ * issued the cursor.
+ */
 export async function listChanges(
   tx: Tx,
   owner: Owner,
@@ -43,7 +46,10 @@ export async function listChanges(
   };
 }
 
-/** Selects all changes after a cursor; without a cursor, tombstones only on request. */
+/**
+ * Selects every object that changed after the cursor. Without a cursor, selects every object;
+ * tombstones are then included only on request.
+ */
 function selectChanged(
   tx: Tx,
   { userId, tenantId }: Owner,

@@ -3,7 +3,10 @@ import type { Owner, Tx } from '../../db/database.ts';
 import { loadObject } from '../objects/object-rows.ts';
 import { readData } from '../objects/schema.ts';
 
-/** Returns the object and the versions that led to it, as RFC 8785 text. Throws not_found. */
+/**
+ * Returns an object and its version history as RFC 8785 text. Throws not_found, also for a
+ * tombstone.
+ */
 export async function exportObject(
   tx: Tx,
   owner: Owner,

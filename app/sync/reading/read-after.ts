@@ -9,8 +9,8 @@ interface Newest {
 }
 
 /**
- * Selects one row: the current epoch, and the number of the user's newest change in it, 0 without
- * any. Rows that are left-joined to it are of the same snapshot.
+ * Selects one row with the current epoch and the number of the user's newest change, 0 if the user
+ * has no change. Rows that are left-joined to this row are read from the same snapshot.
  */
 export function selectNewest(tx: Tx, { userId, tenantId }: Owner) {
   return tx
@@ -25,19 +25,19 @@ export function toCursor({ epoch, newest }: Newest): Cursor {
   return { epoch, change: newest };
 }
 
-/** A left-joined row that was found: none of its columns is null. */
+/** A row for which the left join found a match, so that none of its columns is null. */
 type Joined<Row> = { [Column in keyof Row]: NonNullable<Row[Column]> };
 
 interface ReadAfter<Row> {
-  /** The cursor that was given, or the start. */
+  /** The given cursor, or the start if this history never issued the given cursor. */
   readonly start: Cursor;
   readonly rows: readonly Joined<Row>[];
 }
 
 /**
- * Reads what changed after a cursor; everything for a cursor that this history never issued, as
- * after a restore. `read` selects the changes with greater numbers, whatever their epoch,
- * left-joined to `selectNewest`.
+ * Reads the changes after the cursor `since`, or all changes if this history never issued the
+ * cursor, for example after a restore. `read` must select the changes with numbers above its
+ * argument, in any epoch, left-joined to `selectNewest`.
  */
 export async function readAfter<Row extends Newest & { readonly objectId: string | null }>(
   since: Cursor,

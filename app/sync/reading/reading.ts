@@ -18,7 +18,10 @@ import { exportObject } from './export.ts';
 
 interface History {
   readonly history: z.output<typeof HistoryList>['history'];
-  /** The last id of this page, to pass for the next one; undefined after the last page. */
+  /**
+   * The last id on this page, to pass as the cursor for the next page; undefined if no further page
+   * exists.
+   */
   readonly cursor: string | undefined;
 }
 
@@ -44,7 +47,7 @@ export function createSyncReading({ db, deviceGuard, clock }: SyncReadingOptions
   }
 
   return {
-    /** Returns an object as it is now. Throws not_found, also for a tombstone. */
+    /** Returns the current state of an object. Throws not_found, also for a tombstone. */
     get: (
       request: ServiceRequest,
       deviceId: string,
@@ -57,10 +60,10 @@ export function createSyncReading({ db, deviceGuard, clock }: SyncReadingOptions
       }),
 
     /**
-     * Lists objects in the order of their last changes. A client that reads on from `nextCursor`
-     * sees the latest state of every object that changed since, and no change twice. If nothing
-     * changed, `nextCursor` is `since` again. A cursor that this history never issued is treated as
-     * the start.
+     * Lists objects in the order of their last changes. A client that continues from `nextCursor`
+     * gets the latest state of every object that changed since that cursor, and no change twice. If
+     * nothing changed, `nextCursor` equals `since`. A cursor that this history never issued is
+     * treated as the start.
      */
     list: (
       request: ServiceRequest,
@@ -70,8 +73,8 @@ export function createSyncReading({ db, deviceGuard, clock }: SyncReadingOptions
       read(request, deviceId, (tx, owner) => listChanges(tx, owner, page)),
 
     /**
-     * Lists the outcome of every write of an object, oldest first, also of a deleted object;
-     * `cursor` is the last id of the page before. Throws not_found.
+     * Lists the outcome of every write to an object, oldest first, even if the object was deleted.
+     * `cursor` is the last id on the previous page. Throws not_found.
      */
     history: (
       request: ServiceRequest,

@@ -23,12 +23,18 @@ export function textAt(payload: JWTPayload, path: ClaimPath): string | undefined
   return Text.safeParse(claimAt(payload, path)).data;
 }
 
-/** Returns the names in a claim: an array, or a string with spaces between them as `scope` is. */
+/**
+ * Returns the names in a claim, which is an array of names, or a string of names separated by
+ * spaces such as `scope`.
+ */
 export function namesAt(payload: JWTPayload, path: ClaimPath): readonly string[] {
   return Names.parse(claimAt(payload, path));
 }
 
-/** Returns a claim of the token itself; inherited properties as `constructor` are no claims. */
+/**
+ * Returns the claim at a path. Reads only own properties, since inherited properties such as
+ * `constructor` are not claims.
+ */
 function claimAt(payload: JWTPayload, path: ClaimPath): unknown {
   return path.reduce<unknown>(
     (value, name) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readJsonFile } from '../../json/json-file.ts';
 import { ClaimPath } from './claims.ts';
 
-/** Matches the loopback hosts; `[::1]` is how URL spells the IPv6 one. */
+/** Matches the loopback hosts. URL spells the IPv6 loopback address as `[::1]`. */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 const Name = z.string().min(1).max(255);
@@ -14,15 +14,18 @@ const HttpUrl = z
 
 const KeyCache = z
   .strictObject({
-    /** For how long keys are used after a fetch; more than one refresh, so that one may fail. */
+    /**
+     * Seconds for which keys are used after a fetch: at least two refresh intervals, so that one
+     * refresh may fail.
+     */
     maxAgeSeconds: Seconds.default(3_600),
     refreshSeconds: Seconds.default(300),
-    /** Time between two fetches for keys that tokens name and the cache lacks. */
+    /** Minimum seconds between two fetches because of tokens whose keys are not in the cache. */
     coolDownSeconds: Seconds.default(30),
   })
   .refine(
     ({ maxAgeSeconds, refreshSeconds }) => maxAgeSeconds >= 2 * refreshSeconds,
-    'maxAgeSeconds is below twice refreshSeconds',
+    'maxAgeSeconds must be at least twice refreshSeconds',
   );
 
 /** Returns whether a URL has neither credentials nor a fragment; true if it is no URL at all. */
@@ -30,7 +33,10 @@ function isBare(url: URL | null): boolean {
   return url === null || (url.username === '' && url.password === '' && url.hash === '');
 }
 
-/** The URLs of an issuer. Over plain http an attacker on the way can insert keys of their own. */
+/**
+ * The URLs of an issuer. Over plain http, an attacker on the network path can insert keys of their
+ * own.
+ */
 const Urls = z.object({
   issuer: HttpUrl,
   jwksUri: HttpUrl,
@@ -53,11 +59,14 @@ const IssuerConfig = z
         session: ClaimPath.prefault('sid'),
       })
       .prefault({}),
-    /** The most that tokens of this issuer may grant; their other claims are ignored. */
+    /**
+     * The roles, scopes and tenants that tokens of this issuer may grant. Other claimed values are
+     * ignored.
+     */
     grants: z.strictObject({ roles: Names, scopes: Names, tenants: Names }),
-    /** The tenant of all users of this issuer, in place of the claim. */
+    /** The tenant of all users of this issuer. If set, the tenant claim is ignored. */
     tenant: Name.optional(),
-    /** The plan of all users of this issuer, in place of the claim. */
+    /** The plan of all users of this issuer. If set, the plan claim is ignored. */
     plan: Name.optional(),
     keyCache: KeyCache.prefault({}),
   })
@@ -68,7 +77,7 @@ const IssuerConfig = z
       for (const [name, url] of Object.entries(urls)) {
         const { protocol, hostname } = new URL(url);
         if (protocol === 'https:' || loopback.test(hostname)) continue;
-        const message = 'needs https, or allowInsecureHttp';
+        const message = 'must use https unless allowInsecureHttp is set';
         context.addIssue({ code: 'custom', path: [name], message });
       }
     },
@@ -80,7 +89,10 @@ export type IssuerConfig = z.output<typeof IssuerConfig>;
 
 interface IssuersFile {
   readonly issuers: readonly IssuerConfig[];
-  /** One line each, with field names and never values. `issuers` is empty if there are any. */
+  /**
+   * The problems of the file, one line each, with field names and never values. If the file has
+   * problems, `issuers` is empty.
+   */
   readonly problems: readonly string[];
 }
 
@@ -110,7 +122,7 @@ function repeatedIssuers(json: unknown, ownIssuer: string): string[] {
   });
 }
 
-/** Returns a normal form of an issuer's URL: two spellings of one URL have the same. */
+/** Returns a normal form of an issuer's URL: two spellings of one URL have the same normal form. */
 function normalise(issuer: string | undefined): string | undefined {
   return issuer === undefined ? undefined : URL.parse(issuer)?.href.replace(/\/+$/, '');
 }

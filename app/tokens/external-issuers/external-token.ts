@@ -42,7 +42,10 @@ export function createExternalTokens({ config, keys, clock }: ExternalTokensOpti
   };
 }
 
-/** The header of an access token: `at+jwt` (RFC 9068), or JWT or nothing from older issuers. */
+/**
+ * The header of an access token: `typ` is `at+jwt` (RFC 9068), or `JWT` or absent in tokens of
+ * older issuers.
+ */
 const AccessTokenHeader = z.object({
   typ: z
     .string()
@@ -62,8 +65,9 @@ const AccessTokenClaims = z.object({
 });
 
 /**
- * Throws invalid_token for an ID token. It is signed by the same key as the access token of its
- * login. Called before any other check, so that the error does not depend on the token's audience.
+ * Throws invalid_token for an ID token. An issuer signs ID tokens with the same key as access
+ * tokens. Call this check before any other check, so that the error does not depend on the token's
+ * audience.
  */
 function assertAccessToken(token: string): void {
   try {

@@ -20,7 +20,10 @@ export function createIdentities(db: Database) {
   }
 
   return {
-    /** Resolves with the internal user id, made at the first call and the same ever after. */
+    /**
+     * Resolves with the internal user id of a subject, which is created at the first call and never
+     * changes.
+     */
     async identify(subject: Subject): Promise<string> {
       const key = JSON.stringify([subject.issuer, subject.subject]);
       const cached = cache.get(key);
@@ -44,7 +47,10 @@ async function findUser(tx: Tx, { issuer, subject }: Subject): Promise<string | 
   return row?.user_id;
 }
 
-/** Adds a user. The first of concurrent calls wins; the others wait for it and find its row. */
+/**
+ * Adds a user. Of concurrent calls for one user, the first call inserts the row; the other calls
+ * wait for its commit and find the row.
+ */
 async function addUser(tx: Tx, { issuer, subject }: Subject): Promise<string> {
   await tx
     .insertInto('identities')

@@ -8,7 +8,10 @@ const minModulusBits = 2_048;
 
 const KeyDocument = z.object({ keys: z.array(z.unknown()) });
 
-/** A public key for RS256. A key that is published with its private part is not secret. */
+/**
+ * A public key for RS256. A key with the private part `d` is refused, since a published private key
+ * is not secret.
+ */
 const SigningKey = z.object({
   kty: z.literal('RSA'),
   kid: z.string().optional(),
@@ -25,7 +28,7 @@ const SigningKey = z.object({
 
 /**
  * Fetches the keys of a key set (RFC 7517) that can verify RS256; keys for other uses are ignored.
- * Rejects unless a complete document of at most 256 KiB comes from this URL, without a redirect,
+ * Rejects unless a complete document of at most 256 KiB arrives from `uri`, without a redirect,
  * within 5 s.
  */
 export async function fetchSigningKeys(uri: string, stop: AbortSignal): Promise<JWK[]> {
@@ -56,7 +59,7 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Parses a key set. Its errors are logged, and so do not contain the document. */
+/** Parses a key set. Its errors do not contain the document, since they are logged. */
 function parseDocument(text: string): z.output<typeof KeyDocument> {
   let json: unknown;
   try {

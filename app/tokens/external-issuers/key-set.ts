@@ -32,8 +32,8 @@ interface FetchedKeys {
 export type KeySet = ReturnType<typeof startKeySet>;
 
 /**
- * Starts caching the keys of another issuer, so that tokens verify while the issuer is unavailable
- * for a while. Fetches them now and periodically until `stop` aborts.
+ * Starts caching the keys of another issuer, so that tokens can be verified while the issuer is
+ * temporarily unavailable. Fetches the keys now and periodically until `stop` aborts.
  */
 export function startKeySet({ config, log, clock, stop }: KeySetOptions) {
   const { issuer, jwksUri } = config;
@@ -45,7 +45,9 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions) {
 
   const secondsSince = (timeMs: number) => (clock().getTime() - timeMs) / 1000;
 
-  /** Fetches the keys and replaces the ones before, so that a withdrawn key is forgotten. */
+  /**
+   * Fetches the keys and replaces the cached keys, so that a withdrawn key is no longer accepted.
+   */
   async function fetchKeys(): Promise<void> {
     try {
       const fetched = await fetchSigningKeys(jwksUri, stop);
@@ -82,7 +84,10 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions) {
     }
   }
 
-  /** Fetches at most once a cool-down: anybody can send tokens that name unknown keys. */
+  /**
+   * Fetches the keys at most once per cool-down period, since anybody can send tokens that name
+   * unknown keys.
+   */
   async function refreshForLookUp(): Promise<void> {
     if (fetching === undefined) {
       if (secondsSince(lastLookUpAt) < coolDownSeconds) return;
@@ -116,7 +121,7 @@ export function startKeySet({ config, log, clock, stop }: KeySetOptions) {
     await refreshForLookUp();
     const found = await findCached(...token);
     if (found !== undefined) return found;
-    // An unavailable issuer may have published a new key meanwhile.
+    // While the issuer is unavailable, an unknown key may be a new key that could not be fetched.
     if (isReachable !== true || usableKeys() === undefined) throw new AppError('jwks_unavailable');
     throw new errors.JWKSNoMatchingKey();
   }

@@ -6,9 +6,9 @@ import { usableMs } from '../sessions/limits.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
 
-/** The request that expires uploads, for its audit entries. */
+/** The request that expires uploads, as the audit entries of the expired uploads name it. */
 interface ExpiryCause {
-  /** The name of the internal API key. */
+  /** The name of the internal API key that sent the request. */
   readonly requestedBy: string;
   readonly requestId: string;
 }
@@ -20,7 +20,7 @@ interface ExpiryCounts {
 }
 
 export const expiryBatchSize = 100;
-/** Milliseconds for which aborted and expired sessions are kept. */
+/** Milliseconds for which aborted and expired upload sessions are kept. */
 const endedKeptMs = 7 * 86_400_000;
 
 interface ExpiryOptions {
@@ -32,13 +32,14 @@ interface ExpiryOptions {
 export type UploadExpiry = ReturnType<typeof createUploadExpiry>;
 
 /**
- * Creates the service that ends abandoned uploads, one batch a call, in transactions of the service
- * login. Skips upload sessions that another transaction has locked; a later run checks them again.
+ * Creates the service that expires and removes abandoned uploads. Each call handles one batch, in a
+ * transaction of the service login. Skips upload sessions that another transaction has locked; a
+ * later run checks these sessions again.
  */
 export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
   const ago = (ms: number) => new Date(clock().getTime() - ms);
 
-  /** Appends an entry for each session. */
+  /** Appends one audit entry for each expired upload session. */
   async function record(tx: Tx, rows: readonly SessionRow[], cause: ExpiryCause): Promise<void> {
     const events = rows.map((row) => expiredEvent(row, cause));
     await audit.appendAll(tx, events);
@@ -46,8 +47,9 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
 
   return {
     /**
-     * Expires open sessions past their end, unless they are being completed. Resolves with their
-     * number, which is less than `expiryBatchSize` when no more are left.
+     * Expires open upload sessions whose time is over, except sessions that are being completed.
+     * Resolves with the number of expired sessions; fewer than `expiryBatchSize` means that this
+     * batch was the last.
      */
     async expireSessions(tx: Tx, cause: ExpiryCause): Promise<number> {
       const rows = await expireOverdue(tx, clock());
@@ -61,8 +63,9 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
     },
 
     /**
-     * Checks the next completed uploads after a position, and removes those that became no document
-     * in time, with their objects. `next` is undefined at the end.
+     * Checks the next completed uploads after the position `after`. Removes each upload from which
+     * no document was created within 24 hours, with its stored object. `next` is the position for
+     * the next call; it is undefined after the last batch.
      */
     async removeFiles(
       tx: Tx,
@@ -81,8 +84,8 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
     },
 
     /**
-     * Removes sessions that were aborted or expired long ago. Resolves with their number, which is
-     * less than `expiryBatchSize` when no more are left.
+     * Removes upload sessions that were aborted or expired at least 7 days ago. Resolves with the
+     * number of removed sessions; fewer than `expiryBatchSize` means that this batch was the last.
      */
     async removeSessions(tx: Tx): Promise<number> {
       const { numDeletedRows } = await tx
@@ -98,7 +101,9 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
       return Number(numDeletedRows);
     },
 
-    /** Counts what the other methods would expire or remove. */
+    /**
+     * Counts what all batches of `expireSessions`, `removeFiles` and `removeSessions` would handle.
+     */
     count: async (tx: Tx): Promise<ExpiryCounts> => ({
       sessions: await countAll(selectOverdue(tx, clock())),
       files: await countUnused(tx, ago(usableMs)),
@@ -134,7 +139,7 @@ function expiredEvent(row: SessionRow, { requestedBy, requestId }: ExpiryCause) 
   } as const;
 }
 
-/** Selects open sessions past their end that are not being completed. */
+/** Selects open upload sessions that have reached their expiry time and are not being completed. */
 function selectOverdue(tx: Tx, now: Date) {
   return tx
     .selectFrom('upload_sessions')
@@ -145,7 +150,7 @@ function selectOverdue(tx: Tx, now: Date) {
     );
 }
 
-/** Selects sessions that were aborted or expired by `before`. */
+/** Selects upload sessions that were aborted, or whose time was over, at the time `before`. */
 function selectEnded(tx: Tx, before: Date) {
   return tx
     .selectFrom('upload_sessions')

@@ -13,9 +13,15 @@ type StoredObject = OutboxPayloads['object.delete'];
 
 const pageSize = 100;
 const keptAfterRestoreDays = 30;
-/** Keys of upload sessions. Other objects in the store, such as marks, must never be removed. */
+/**
+ * Matches the storage keys of upload sessions. Objects with other keys, such as high-water marks,
+ * are never garbage.
+ */
 const ofSession = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
-/** The grace period of uploads of marks: they are short, and interrupted ones are not resumed. */
+/**
+ * Hours after which the unfinished upload of a high-water mark is garbage: such an upload is short,
+ * and is never resumed after an interruption.
+ */
 const markGraceHours = 24;
 
 interface GarbageOptions {
@@ -30,16 +36,18 @@ interface GarbageOptions {
 export type Garbage = ReturnType<typeof createGarbage>;
 
 /**
- * Creates the service that finds and removes garbage: what the object store holds and no row refers
- * to. Examples are uploads whose opening was never recorded, and objects of a completion that came
- * too late.
+ * Creates the service that finds and removes garbage: multipart uploads and objects in the object
+ * store to which no database row refers. Examples are multipart uploads whose upload session was
+ * never recorded, and objects that were assembled after their upload session had been closed.
  *
- * A key has a row from before anything is completed under it until its removal is in the outbox,
- * and is never used again. So only an upload that is just being opened has no row yet: the grace
- * period covers that moment, and clocks that differ.
+ * A row refers to each storage key from before an object is assembled under the key until the
+ * object's removal is in the outbox, and keys are never reused. Therefore only a multipart upload
+ * that is just being opened lacks a row without being garbage: the grace period covers this moment
+ * and differences between clocks.
  *
- * After a restore of an older backup of the database, objects that were stored since have no row
- * either. Nothing is found for 30 days after such a restore was accepted.
+ * After the database is restored from an older backup, objects that were stored after the backup
+ * have no row either. Therefore the service finds no garbage for 30 days after an operator accepted
+ * or reported a restore.
  */
 export function createGarbage(options: GarbageOptions) {
   const { db, outbox, store, admission, clock, graceHours } = options;
@@ -48,7 +56,9 @@ export function createGarbage(options: GarbageOptions) {
   const graceOfUpload = (key: string) =>
     key.startsWith(markPrefix) ? markGraceHours : graceOfObject(key);
 
-  /** Yields pages of the items that are older than the grace period of their key. */
+  /**
+   * Yields pages of the listed items that are older than the grace period for their storage key.
+   */
   async function* pagesOf<T extends { readonly key: string; readonly createdAt: Date }>(
     listed: AsyncIterable<T>,
     graceOf: (key: string) => number,
@@ -74,8 +84,9 @@ export function createGarbage(options: GarbageOptions) {
 
   return {
     /**
-     * Yields pages of open uploads that are older than the grace period and that no row refers to.
-     * Throws StorageError, and the error of an unavailable backend until this start is admitted.
+     * Yields pages of unfinished multipart uploads that are older than the grace period and to
+     * which no row refers. Throws StorageError, and as `Admission.assertAdmitted` does until this
+     * start of the vault is admitted.
      */
     async *findUploads(): AsyncGenerator<readonly StoredUpload[]> {
       for await (const page of pagesOf(store.listUploads(), graceOfUpload)) {
@@ -84,7 +95,10 @@ export function createGarbage(options: GarbageOptions) {
       }
     },
 
-    /** Yields pages of objects, under the conditions and with the errors of `findUploads`. */
+    /**
+     * Yields pages of stored objects that are older than the grace period and to which no row
+     * refers. Throws as `findUploads` does.
+     */
     async *findObjects(): AsyncGenerator<readonly StoredObject[]> {
       for await (const page of pagesOf(store.listObjects(), graceOfObject)) {
         const unused = await db.asService((tx) => withoutFile(tx, page));
@@ -93,8 +107,8 @@ export function createGarbage(options: GarbageOptions) {
     },
 
     /**
-     * Adds to the outbox the abort of those uploads that still have no row. Resolves with their
-     * number.
+     * Adds an abort to the outbox for each of the uploads that still has no row and no abort in the
+     * outbox. Resolves with the number of added aborts.
      */
     async abortUploads(tx: Tx, uploads: readonly StoredUpload[]): Promise<number> {
       await lockSessionsOf(tx, keysOf(uploads));
@@ -104,8 +118,8 @@ export function createGarbage(options: GarbageOptions) {
     },
 
     /**
-     * Adds to the outbox the deletion of those objects that still have no row. Resolves with their
-     * number.
+     * Adds a deletion to the outbox for each of the objects that still has no row and no deletion
+     * in the outbox. Resolves with the number of added deletions.
      */
     async deleteObjects(tx: Tx, objects: readonly StoredObject[]): Promise<number> {
       await lockSessionsOf(tx, keysOf(objects));

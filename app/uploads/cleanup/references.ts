@@ -1,7 +1,10 @@
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 
-/** Returns the multipart upload of each of these storage keys that has an open session. */
+/**
+ * Returns the multipart upload ids of the open upload sessions with the given storage keys, by
+ * storage key.
+ */
 export async function findOpenUploads(
   tx: Tx,
   keys: readonly string[],
@@ -16,7 +19,10 @@ export async function findOpenUploads(
   return new Map(rows.map((row) => [row.storage_key, row.storage_upload_id]));
 }
 
-/** Returns those of these keys that belong to upload sessions or to versions of documents. */
+/**
+ * Returns the given storage keys to which an open or completed upload session, or a document
+ * version, refers.
+ */
 export async function findFiles(tx: Tx, keys: readonly string[]): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set();
   const rows = await tx
@@ -31,7 +37,7 @@ export async function findFiles(tx: Tx, keys: readonly string[]): Promise<Readon
   return new Set(rows.map((row) => row.storage_key));
 }
 
-/** Locks the upload sessions of these keys until the transaction ends. */
+/** Locks the upload sessions with the given storage keys for the rest of `tx`. */
 export async function lockSessionsOf(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   takesLock(tx, 'upload session');
@@ -44,7 +50,10 @@ export async function lockSessionsOf(tx: Tx, keys: readonly string[]): Promise<v
     .execute();
 }
 
-/** Returns whether any row refers to a stored file. If none does, an empty store is a new one. */
+/**
+ * Returns whether any upload session or document version exists. If neither exists, an empty object
+ * store is a new store, not one that lost its objects.
+ */
 export async function hasFiles(tx: Tx): Promise<boolean> {
   const upload = await tx.selectFrom('upload_sessions').select('id').limit(1).executeTakeFirst();
   if (upload !== undefined) return true;

@@ -14,15 +14,16 @@ const start: CompletedPlace = {
   id: NIL,
 };
 
-/** The condition that the file of a row of `upload_sessions` is no version of a document. */
+/** The SQL condition that no document version uses the file of a row of `upload_sessions`. */
 const isUnused = sql<boolean>`not exists (
   select from document_versions where document_versions.storage_key = upload_sessions.storage_key
 )`;
 
 /**
- * Returns the ids of unused uploads among the next `limit` that were completed by `before`, and the
- * position of the next call (undefined at the end). Without a position, each call would check anew
- * all uploads that are documents, and most are.
+ * Checks the next `limit` uploads that were completed at or before `before`. Returns the ids of the
+ * uploads that no document uses, and the position for the next call, which is undefined at the end
+ * of the list. Without the position, each call would check again all uploads that became documents,
+ * which most uploads do.
  */
 export async function findUnused(
   tx: Tx,
@@ -46,8 +47,8 @@ export async function findUnused(
 }
 
 /**
- * Removes those of these uploads that are still unused, and returns them. Skips uploads that are
- * locked, since a document is being created from them.
+ * Removes the given uploads that are still unused, and returns their rows. Skips uploads that
+ * another transaction has locked, since a document is being created from them.
  */
 export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<SessionRow[]> {
   if (ids.length === 0) return [];
@@ -60,7 +61,7 @@ export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<Sess
     .skipLocked()
     .execute();
   if (held.length === 0) return [];
-  // Whether they are unused is certain only now that they are locked.
+  // Check again whether the uploads are unused: only the locks keep the result from changing.
   return tx
     .deleteFrom('upload_sessions')
     .where(

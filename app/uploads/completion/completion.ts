@@ -7,7 +7,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
-import type { Act, Acted } from '../../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../../audit-trail/act.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { forgetLostParts } from './lost-parts.ts';
 import { assertWhole, loadParts, type PartRow } from '../parts/recorded-parts.ts';
@@ -19,7 +19,9 @@ import {
   type SessionRow,
 } from '../sessions/session-rows.ts';
 
-/** Seconds after which another request may assemble the file if the process of the first died. */
+/**
+ * Seconds after which another request may assemble the file if the first request's process died.
+ */
 const leaseSeconds = 120;
 
 interface CompletionOptions {
@@ -34,7 +36,9 @@ export type Completion = ReturnType<typeof createCompletion>;
 
 /** Creates the service that assembles the parts of an upload. */
 export function createCompletion({ db, act, store, hashes, clock }: CompletionOptions) {
-  /** Returns the error to report when the store did not complete an upload. */
+  /**
+   * Returns the error to report to the client after the object store failed to complete an upload.
+   */
   async function explain(
     caller: Caller,
     session: SessionRow,
@@ -47,9 +51,10 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
   }
 
   /**
-   * Assembles the object, exactly once, and starts to hash it in the background. Throws not_found,
-   * session_expired, session_closed, completion_in_progress or invalid_parts, whose details name
-   * the parts to send.
+   * Assembles the parts of an upload to one stored object, exactly once, and starts to hash the
+   * object in the background. Throws not_found, session_expired, session_closed,
+   * completion_in_progress, or invalid_parts, whose details name the parts that the client must
+   * send.
    */
   async function complete(
     request: ServiceRequest,
@@ -64,8 +69,8 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
       // An assembled object is recorded even if the audit backlog has become full meanwhile.
       const completedAt = await act(
         request,
-        (tx) => recordCompletion(tx, session, version, clock()),
-        { evenWithFullBacklog: true },
+        (tx) => recordCompletion(tx, session, version, clock),
+        backlogChecked,
       );
       hashes.start(caller, { id: sessionId, key, version, size });
       return { sessionId, fileKey: key, fileSize: size, completedAt };
@@ -79,7 +84,7 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
   return { complete };
 }
 
-/** Checks that all parts have arrived, and takes the lease to assemble them. */
+/** Checks that all parts have arrived, and acquires the lease to assemble the parts. */
 async function begin(tx: Tx, sessionId: string, now: Date) {
   const session = await lockOpenSession(tx, sessionId, now);
   const parts = await loadParts(tx, sessionId);
@@ -96,10 +101,11 @@ async function recordCompletion(
   tx: Tx,
   session: SessionRow,
   version: string,
-  completedAt: Date,
+  clock: Clock,
 ): Promise<Acted<Date>> {
   const { status } = await lockSession(tx, session.id);
   if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
+  const completedAt = clock();
   await tx
     .updateTable('upload_sessions')
     .set({

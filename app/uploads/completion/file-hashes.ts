@@ -22,8 +22,8 @@ interface FileHashesOptions {
 export type FileHashes = ReturnType<typeof createFileHashes>;
 
 /**
- * Creates the service that computes the SHA3-256 of completed uploads and keeps it with their
- * upload sessions. A process never computes one hash twice at the same time.
+ * Creates the service that computes the SHA3-256 of completed uploads and stores it in their upload
+ * sessions. Concurrent calls for one upload in one process share one computation.
  */
 export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
   const running = new Map<string, Promise<string>>();
@@ -41,7 +41,10 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
     return sha3;
   }
 
-  /** Resolves with the hash (64 hex digits) once it is computed. Rejects with StorageError. */
+  /**
+   * Computes the hash of a file, or waits for a running computation of this hash. Resolves with 64
+   * hex digits. Rejects with StorageError.
+   */
   function wait(owner: Owner, file: StoredFile): Promise<string> {
     const known = running.get(file.id);
     if (known !== undefined) return known;
@@ -52,7 +55,9 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
 
   return {
     wait,
-    /** Starts to compute a hash in the background. After a failure, the next `wait` retries. */
+    /**
+     * Starts to compute a hash in the background. A failure is logged, and the next `wait` retries.
+     */
     start(owner: Owner, file: StoredFile): void {
       wait(owner, file).catch((error: unknown) => {
         log.warn({ err: error, sessionId: file.id }, 'hashing an upload failed');

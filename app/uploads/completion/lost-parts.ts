@@ -10,10 +10,11 @@ interface LostPartsOptions {
 }
 
 /**
- * Recovers an upload that the store refused to complete. A part request that timed out may still
- * reach the store and replace the part that a retry has recorded; the store does not assemble such
- * a part, since its ETag differs. Removes these parts from the record, so that the client can send
- * them again, and returns the error that names them.
+ * Recovers an upload that the object store refused to complete. A part request that timed out may
+ * still reach the store after a retry of the part was recorded, and replace the part; the store
+ * then refuses to assemble the upload, since the part's ETag is not the recorded ETag. Removes the
+ * records of replaced parts, so that the client can send these parts again. Returns invalid_parts,
+ * which names the replaced parts, or storage_unavailable if no part was replaced.
  */
 export async function forgetLostParts(
   { db, store }: LostPartsOptions,
@@ -24,7 +25,7 @@ export async function forgetLostParts(
 ): Promise<AppError> {
   const lost = new Set(await store.findLostParts(key, uploadId, parts));
   const forgotten = parts.filter(({ partNumber }) => lost.has(partNumber));
-  // The store has all of the parts by now, so that a retry may succeed.
+  // The store has all recorded parts, so a retry of the completion may succeed.
   if (forgotten.length === 0) return new AppError('storage_unavailable', { cause });
   await db.asUser(owner, async (tx) => {
     const { status } = await lockSession(tx, id);

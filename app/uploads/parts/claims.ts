@@ -4,7 +4,7 @@ import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { lockOpenSession } from '../sessions/session-rows.ts';
 
-/** Seconds after which the claim of a dead process expires; a running process renews it before. */
+/** Seconds after which a claim expires unless the process that holds the claim renews it. */
 const leaseSeconds = 15;
 const renewMs = 5_000;
 
@@ -27,8 +27,8 @@ export interface RecordedPart {
 }
 
 /**
- * Claims a part, or returns it if it is recorded already. Throws part_in_progress while another
- * request holds the claim.
+ * Claims a part, or returns the recorded part if the part is already stored. Throws
+ * part_in_progress while another request holds the claim.
  */
 export async function claimPart(
   tx: Tx,
@@ -84,12 +84,12 @@ export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): P
 }
 
 interface KeptClaim {
-  /** Aborts with part_in_progress once another request has taken the part over. */
+  /** Aborts with part_in_progress after another request has taken over the claim. */
   readonly lost: AbortSignal;
   stop(): void;
 }
 
-/** Renews a claim until stopped. A renewal that fails is retried. */
+/** Renews a claim every 5 s until `stop` is called. A failed renewal is retried after 5 s. */
 export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptClaim {
   const losing = new AbortController();
   async function renew(): Promise<void> {
@@ -122,7 +122,7 @@ export async function recordPart(
   if (numUpdatedRows === 0n) throw inProgress();
 }
 
-/** Releases the claim of a part, so that it can be sent again at once. */
+/** Releases the claim of a part, so that clients can send the part again at once. */
 export async function releaseClaim(db: Database, owner: Owner, claim: PartClaim): Promise<void> {
   await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), claim).execute());
 }

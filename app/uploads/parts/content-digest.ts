@@ -10,7 +10,7 @@ export function parseContentDigest(header: string | string[] | undefined): strin
     .split(',')
     .map((member) => /^\s*([a-z0-9-]+)=:([A-Za-z0-9+/]+={0,2}):\s*$/.exec(member));
   if (members.some((member) => member === null)) throw new AppError('digest_mismatch');
-  // If there are several, the last one counts (RFC 9651 §4.2.2).
+  // If the header has several sha-256 members, the last member counts (RFC 9651 §4.2.2).
   const digest = members.findLast((member) => member?.[1] === 'sha-256')?.[2];
   if (digest !== undefined && Buffer.from(digest, 'base64').length !== 32) {
     throw new AppError('digest_mismatch');

@@ -40,7 +40,7 @@ export type Parts = ReturnType<typeof createParts>;
 
 /** Creates the service that receives the parts of uploads. */
 export function createParts({ db, store, clock }: PartsOptions) {
-  /** Streams the body to the store under a claim and records it. */
+  /** Streams the request body to the object store under a claim, and records the stored part. */
   async function storeBody(
     caller: Caller,
     session: SessionRow,
@@ -81,8 +81,8 @@ export function createParts({ db, store, clock }: PartsOptions) {
 
   return {
     /**
-     * Receives one part from `stream`. If the part is recorded already, only hashes the body and
-     * compares it, and never stores it again. An incomplete body leaves nothing behind.
+     * Receives one part from `stream` and stores it. If the part is already recorded, only compares
+     * the hash of the body with the recorded hash. Records nothing if the body is incomplete.
      */
     async receive(
       { caller }: ServiceRequest,
@@ -130,7 +130,7 @@ function toAnswer(
 
 function toAppError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
-  // `beforeEnd` threw it.
+  // The callback `beforeEnd` threw this AppError.
   if (error.cause instanceof AppError) return error.cause;
   const isShort = error.code === 'body_incomplete' || error.code === 'body_too_long';
   return isShort ? new AppError('incomplete_body', { cause: error }) : closedIfGone(error);

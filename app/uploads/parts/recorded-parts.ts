@@ -9,7 +9,7 @@ export interface PartRow {
   readonly size: number;
 }
 
-/** Loads the parts that have arrived, in the order of their numbers. */
+/** Loads the recorded parts of an upload session in the order of their part numbers. */
 export async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
   const rows = await tx
     .selectFrom('upload_parts')
@@ -25,7 +25,7 @@ export async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
   }));
 }
 
-/** Throws invalid_parts unless all parts have arrived and their sizes add up to the file's. */
+/** Throws invalid_parts unless all parts have arrived and their sizes add up to the file size. */
 export function assertWhole(session: SessionRow, parts: readonly PartRow[]): void {
   const stored = new Set(parts.map(({ partNumber }) => partNumber));
   const numbers = Array.from({ length: session.total_parts }, (_, index) => index + 1);

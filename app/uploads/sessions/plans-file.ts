@@ -11,11 +11,17 @@ const Plans = z.record(
 
 interface PlansFile {
   readonly plans: ReadonlyMap<string, Plan>;
-  /** One line for each problem, without values. If there are any, `plans` is empty. */
+  /**
+   * The problems of the file, one line each, without values from it. If the file has problems,
+   * `plans` is empty.
+   */
   readonly problems: readonly string[];
 }
 
-/** Reads the JSON file of plans by name, without the standard plan: it has its own settings. */
+/**
+ * Reads a JSON file of plans by name. The file must not contain the standard plan, which the
+ * settings PLANS_STANDARD_… define.
+ */
 export function readPlans(file: string): PlansFile {
   const read = readJsonFile(file);
   if ('problem' in read) return failed([read.problem]);

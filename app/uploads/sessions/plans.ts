@@ -1,19 +1,22 @@
 import type { Log } from '../../telemetry/log.ts';
 import type { Plan } from './quota.ts';
 
-/** Bounds the memory for unknown names, which tokens of other issuers may contain. */
+/**
+ * The maximum number of unknown plan names to remember, which bounds the memory: tokens of other
+ * issuers may contain any name.
+ */
 const maxNotedNames = 1_000;
 
 interface PlansOptions {
   readonly standard: Plan;
-  /** The other plans by name. */
+  /** The plans other than the standard plan, by name. */
   readonly named: ReadonlyMap<string, Plan>;
   readonly log: Log;
 }
 
 /**
- * Creates the function that returns the plan of a name: the standard plan if the name is not
- * configured, which is logged once.
+ * Creates the function that returns the plan of a name: for a name that is not configured, the
+ * standard plan, with a warning in the log at its first use.
  */
 export function createPlans({ standard, named, log }: PlansOptions): (name: string) => Plan {
   const noted = new Set(['standard']);

@@ -11,7 +11,7 @@ export interface Plan {
 
 /**
  * Throws quota_exceeded if another upload of `fileSize` bytes would exceed the plan. Locks the
- * user's quota until the transaction ends, so that concurrent uploads are counted one by one.
+ * user's quota for the rest of `tx`, so that concurrent uploads are counted one after another.
  */
 export async function assertQuota(
   tx: Tx,

@@ -77,6 +77,9 @@ export const UploadProgress = z.strictObject({
   uploadedBytes: z.int(),
   totalBytes: z.int(),
   expiresAt: Timestamp,
-  /** Present once completed, for clients that missed the response to `complete`. */
+  /**
+   * The storage path; present only if the upload is completed, for clients that did not receive the
+   * response to the completion.
+   */
   fileKey: z.string().optional(),
 });

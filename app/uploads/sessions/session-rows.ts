@@ -7,7 +7,9 @@ import { StorageError } from '../../storage/interface/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
-/** Locks an upload session until the transaction ends, and returns it. Throws not_found. */
+/**
+ * Locks an upload session's row for the rest of `tx`, and returns the session. Throws not_found.
+ */
 export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow> {
   takesLock(tx, 'upload session');
   const row = await tx
@@ -21,8 +23,8 @@ export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow
 }
 
 /**
- * Locks an upload session that accepts parts until the transaction ends, and returns it. Throws
- * not_found, session_expired, session_closed or completion_in_progress.
+ * Locks an upload session's row for the rest of `tx`, and returns the session. Throws not_found,
+ * and if the session accepts no parts, session_expired, session_closed or completion_in_progress.
  */
 export async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
   const row = await lockSession(tx, sessionId);
@@ -43,25 +45,31 @@ export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow
   return row;
 }
 
-/** Returns session_closed if the error is upload_not_found of the store, else the error itself. */
+/**
+ * Returns session_closed for the object store's error upload_not_found, and any other error
+ * unchanged.
+ */
 export function closedIfGone(error: unknown): unknown {
   const isGone = error instanceof StorageError && error.code === 'upload_not_found';
   return isGone ? new AppError('session_closed', { cause: error }) : error;
 }
 
-/** Throws session_expired in every state, also if a process whose clock is ahead has expired it. */
+/**
+ * Throws session_expired if an upload session's time is over, whatever its status, or if another
+ * process, whose clock may be ahead, has marked the session as expired.
+ */
 export function assertNotExpired(row: SessionRow, now: Date): void {
   if (row.expires_at <= now || row.status === 'EXPIRED') throw new AppError('session_expired');
 }
 
-/** Throws completion_in_progress while a request assembles the file. */
+/** Throws completion_in_progress while a request is assembling the file of an upload session. */
 export function assertNotCompleting(row: SessionRow, now: Date): void {
   if (row.completing_until !== null && row.completing_until > now) {
     throw new AppError('completion_in_progress', { retryAfterSeconds: 1 });
   }
 }
 
-/** Counts the parts that have arrived, and their bytes. */
+/** Counts the recorded parts of an upload session and the bytes of these parts. */
 export async function countParts(
   tx: Tx,
   sessionId: string,

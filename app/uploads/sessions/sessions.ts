@@ -7,7 +7,7 @@ import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
-import type { Act, Acted } from '../../audit-trail/act.ts';
+import { backlogChecked, type Act, type Acted } from '../../audit-trail/act.ts';
 import { maxFileSize, partsFit } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
@@ -46,7 +46,9 @@ export function createUploadSessions(options: UploadSessionsOptions) {
     if (!partsFit(file.fileSize, file.totalParts)) throw new AppError('invalid_total_parts');
   }
 
-  /** Opens the multipart upload in the store, and records its session with `insert`. */
+  /**
+   * Opens a multipart upload in the object store, and calls `insert` to record the upload session.
+   */
   async function openUpload<T>(
     storageKey: string,
     insert: (uploadId: string) => Promise<T>,
@@ -55,7 +57,7 @@ export function createUploadSessions(options: UploadSessionsOptions) {
     try {
       return await insert(uploadId);
     } catch (error) {
-      // A session that may be stored needs its upload. Without a session, the upload is garbage.
+      // Keep the multipart upload if its upload session may have been stored; otherwise, abort it.
       if (!mayBeStored(error)) {
         await store.abortMultipart(storageKey, uploadId).catch(() => undefined);
       }
@@ -78,15 +80,19 @@ export function createUploadSessions(options: UploadSessionsOptions) {
       const id = uuidv7();
       const storageKey = `${randomUUID()}/${file.fileName}`;
       return openUpload(storageKey, (uploadId) =>
-        act(request, async (tx) => {
-          await assertQuota(tx, caller, plan, file.fileSize);
-          const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
-          return insertSession(tx, caller, file, { id, storageKey, uploadId, expiresAt });
-        }),
+        act(
+          request,
+          async (tx) => {
+            await assertQuota(tx, caller, plan, file.fileSize);
+            const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
+            return insertSession(tx, caller, file, { id, storageKey, uploadId, expiresAt });
+          },
+          backlogChecked,
+        ),
       );
     },
 
-    /** Returns how far an upload is. Throws not_found or session_expired. */
+    /** Returns the progress of an upload. Throws not_found or session_expired. */
     progress: (
       { caller }: ServiceRequest,
       sessionId: string,
@@ -106,11 +112,11 @@ export function createUploadSessions(options: UploadSessionsOptions) {
       }),
 
     /**
-     * Aborts an upload; aborting it again gives the same response. Throws not_found,
+     * Aborts an upload. A repeated call returns the same response. Throws not_found,
      * session_completed or completion_in_progress.
      */
     abort: (request: ServiceRequest, sessionId: string): Promise<z.input<typeof AbortedUpload>> =>
-      act(request, (tx) => abortSession(tx, outbox, sessionId, clock())),
+      act(request, (tx) => abortSession(tx, outbox, sessionId, clock)),
   };
 }
 
@@ -154,12 +160,13 @@ async function abortSession(
   tx: Tx,
   outbox: Outbox,
   sessionId: string,
-  now: Date,
+  clock: Clock,
 ): Promise<Acted<z.input<typeof AbortedUpload>>> {
   const session = await lockSession(tx, sessionId);
   if (session.status === 'COMPLETED') throw new AppError('session_completed');
   const toAnswer = (abortedAt: Date) => ({ sessionId, status: 'ABORTED' as const, abortedAt });
   if (session.aborted_at !== null) return { answer: toAnswer(session.aborted_at), events: [] };
+  const now = clock();
   assertNotCompleting(session, now);
   await tx
     .updateTable('upload_sessions')
@@ -174,7 +181,10 @@ async function abortSession(
   return { answer: toAnswer(now), events: [{ action: 'upload.aborted', resource, data: {} }] };
 }
 
-/** Returns whether a failed transaction may be committed, since only its reply was lost. */
+/**
+ * Returns whether a transaction that failed with `error` may have been committed, with only the
+ * database's reply lost.
+ */
 function mayBeStored(error: unknown): boolean {
   return error instanceof AppError && error.code === 'database_unavailable';
 }

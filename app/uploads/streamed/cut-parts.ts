@@ -1,6 +1,6 @@
 /**
  * Cuts a stream into parts of `partBytes` bytes; the last part may be smaller. Two buffers
- * alternate: a part stays intact until the second part after it is requested.
+ * alternate, so a yielded part is overwritten when the second part after it is requested.
  */
 export async function* cutParts(
   chunks: AsyncIterable<Buffer>,

@@ -18,14 +18,17 @@ import {
 } from '../sessions/session-rows.ts';
 import type { UploadSessions } from '../sessions/sessions.ts';
 
-/** The size of a part. Each upload has two in memory: one is being sent, the other being read. */
+/**
+ * The size of a part in bytes. Each upload holds two parts in memory: one is being sent while the
+ * next is being read.
+ */
 const partBytes = 8 * 2 ** 20;
 const pieceBytes = 2 ** 18;
 
 interface StreamedFile {
   readonly fileName: string;
   readonly mimeType: string;
-  /** The maximum size in bytes, which the quota counts until the actual size is known. */
+  /** The maximum file size in bytes. The quota counts this size until the actual size is known. */
   readonly atMost: number;
 }
 
@@ -48,8 +51,8 @@ interface SentPart {
 export type StreamedUploads = ReturnType<typeof createStreamedUploads>;
 
 /**
- * Creates the service that receives a whole file in one request. Each file has an upload session
- * like any other, which is aborted if the request fails.
+ * Creates the service that receives a whole file in one request. Each file gets an ordinary upload
+ * session, which is aborted if the request fails.
  */
 export function createStreamedUploads(options: StreamedUploadsOptions) {
   const { db, outbox, store, sessions, completion, clock } = options;
@@ -67,7 +70,10 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
     return { part_number: partNumber, size: bytes.length, ...sent };
   }
 
-  /** Sends all parts. The next part is read while one is being sent. */
+  /**
+   * Sends the parts of a file to the object store one after another. Reads the next part while the
+   * present part is being sent.
+   */
   async function sendAll(session: SessionRow, chunks: AsyncIterable<Buffer>): Promise<SentPart[]> {
     const parts = cutParts(chunks, Math.min(partBytes, session.file_size));
     const sent: SentPart[] = [];
@@ -82,14 +88,15 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
       }
       return sent;
     } catch (error) {
-      // Aborting the upload would leave behind a part that is still being sent.
+      // Stop sending the part first: aborting the multipart upload would leave behind a part that
+      // is still being sent.
       stop.abort(error);
       await sending?.catch(() => undefined);
       throw error;
     }
   }
 
-  /** Records these parts as the only ones of the session, with the actual size of the file. */
+  /** Records `parts` as the only parts of the upload session, and records the actual file size. */
   async function record(tx: Tx, session: SessionRow, parts: readonly SentPart[]): Promise<void> {
     const now = clock();
     const locked = await lockOpenSession(tx, session.id, now);
@@ -100,7 +107,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
       .set({ file_size, total_parts: parts.length })
       .where('id', '=', session_id)
       .execute();
-    // Another client of the user may have sent parts to the session.
+    // Remove parts that another client of the user may have sent to this upload session.
     await tx.deleteFrom('upload_parts').where('session_id', '=', session_id).execute();
     await tx
       .insertInto('upload_parts')
@@ -109,8 +116,8 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
   }
 
   /**
-   * Stores the bytes of `chunks` and completes the upload. Throws the errors of the steps of an
-   * upload, validation_failed for an empty file, and the errors of `chunks`.
+   * Stores the bytes of `chunks` as one file and completes its upload. Throws as the steps of an
+   * ordinary upload do, validation_failed for an empty file, and any error that `chunks` throws.
    */
   async function receive(
     request: ServiceRequest,
@@ -128,7 +135,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
       await db.asUser(caller, (tx) => record(tx, session, parts));
       return await completion.complete(request, sessionId);
     } catch (error) {
-      // If that fails too, the session expires.
+      // If the abort fails too, the upload session expires later.
       await sessions.abort(request, sessionId).catch(() => undefined);
       throw closedIfGone(error);
     }
@@ -139,7 +146,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
 
     /**
      * Removes a completed upload that no document refers to, with its stored object. Resolves with
-     * the events to record.
+     * the audit events to record.
      */
     async discard(tx: Tx, sessionId: string): Promise<RequestEvent[]> {
       const removed = await tx

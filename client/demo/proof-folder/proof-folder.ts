@@ -11,13 +11,13 @@ import { describeFolder } from './folder-readme.ts';
 export const opensslCommand = ['openssl', ...opensslArguments].join(' ');
 
 export interface FolderVerdict {
-  /** The first defect that the client library finds. */
+  /** The first defect that the client library finds; undefined if it finds none. */
   readonly defect: ProofDefect | undefined;
   /** Whether OpenSSL verifies the signature. */
   readonly opensslAgrees: boolean;
 }
 
-/** Writes all files that verifying the proof needs, and a README.txt that explains how. */
+/** Writes all files that are needed to verify the proof, and a README.txt that explains how. */
 export async function writeProofFolder(proof: AuditProof, directory: string): Promise<void> {
   await writeProofFiles(proof, directory);
   await writeFile(join(directory, 'proof.json'), `${JSON.stringify(proof, null, 2)}\n`);
@@ -27,7 +27,8 @@ export async function writeProofFolder(proof: AuditProof, directory: string): Pr
 }
 
 /**
- * Returns the SHA-256 of the key in the folder, 64 hex digits. Throws DemoError if there is none.
+ * Returns the SHA-256 of the key in the folder, 64 hex digits. Throws DemoError if the folder has
+ * no readable key.
  */
 export async function readFolderFingerprint(directory: string): Promise<string> {
   try {
@@ -38,7 +39,8 @@ export async function readFolderFingerprint(directory: string): Promise<string> 
 }
 
 /**
- * Verifies the files of a folder without the vault: proof.json, and each file in place of its part.
+ * Verifies the files of a proof folder without the vault: proof.json itself, and proof.json with
+ * its members replaced by the contents of entry.json, signature.der and key.pem.
  */
 export async function verifyFolder(
   directory: string,
@@ -53,7 +55,9 @@ export async function verifyFolder(
 }
 
 /**
- * Returns two proofs: proof.json with the contents of the three files in it, and proof.json itself.
+ * Resolves with the two proofs to verify: proof.json with three members replaced by the contents of
+ * entry.json, signature.der and key.pem, and proof.json itself. If a file cannot be read, resolves
+ * with one undefined value, which is not a valid proof.
  */
 async function readProofs(directory: string): Promise<unknown[]> {
   try {

@@ -7,7 +7,7 @@ import type { Say } from '../terminal/say.ts';
 export async function requireOpenssl(): Promise<void> {
   const version = await findOpenssl();
   if (version !== undefined && isOpenssl3(version)) return;
-  const found = version === undefined ? 'there is none' : `it is ${version}`;
+  const found = version === undefined ? 'none is installed' : `${version} is installed`;
   throw new DemoError(`verifying the proof needs OpenSSL 3 as "openssl" in PATH, but ${found}`);
 }
 

@@ -9,7 +9,10 @@ import { formatBytes } from '../terminal/progress.ts';
 import { requireSame } from './same-bytes.ts';
 import { sampleKeyword, type StoredEvidence } from './store-evidence.ts';
 
-/** Logs in a second time, as on another machine: the password alone finds and opens everything. */
+/**
+ * Logs in a second time, as on another machine, and finds, downloads and decrypts the document with
+ * nothing but the password. Throws DemoError on any mismatch.
+ */
 export async function readBack(
   client: VaultClient,
   { credentials }: OpenAccount,

@@ -10,7 +10,8 @@ export type ResumePlace = Awaited<ReturnType<typeof openResumePlace>>;
 
 /**
  * Claims the files that an interrupted run leaves for the next run with the same evidence file.
- * Dispose of the result to release them. Throws resume_in_use while another run holds them.
+ * Dispose of the result to release the files. Throws resume_in_use while another run has claimed
+ * the files.
  */
 export async function openResumePlace(directory: string, file: string) {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -19,7 +20,7 @@ export async function openResumePlace(directory: string, file: string) {
   const journal = await openResumeFile(path);
   return {
     journal,
-    /** Resolves with undefined if no run was interrupted. */
+    /** Loads the account of an interrupted run; resolves with undefined if there is none. */
     async loadAccount(): Promise<Credentials | undefined> {
       try {
         return SavedAccount.parse(JSON.parse(await readFile(accountPath, 'utf8')));
@@ -34,7 +35,7 @@ export async function openResumePlace(directory: string, file: string) {
     async [Symbol.asyncDispose](): Promise<void> {
       await journal[Symbol.asyncDispose]();
       for (const path of [directory, dirname(directory)]) {
-        // Removing a directory fails, as it should, while anything is in it.
+        // The removal fails, as intended, if the directory is not empty.
         await rmdir(path).catch(() => undefined);
       }
     },

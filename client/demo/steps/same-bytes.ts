@@ -2,7 +2,7 @@ import type { Bytes } from '../../bytes/bytes.ts';
 import type { ByteSource } from '../../files/byte-source.ts';
 import { DemoError } from '../terminal/demo-error.ts';
 
-/** Reads to the end. Throws DemoError unless the bytes are those of the source. */
+/** Reads all pieces. Throws DemoError unless they contain exactly the bytes of `source`. */
 export async function requireSame(pieces: AsyncIterable<Bytes>, source: ByteSource): Promise<void> {
   let offset = 0;
   let isSame = true;

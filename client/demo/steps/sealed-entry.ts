@@ -14,7 +14,8 @@ const SealedEntry = z.object({
 export type SealedEntry = z.output<typeof SealedEntry>;
 
 /**
- * Throws DemoError unless the entry seals this document: a valid proof may be of something else.
+ * Parses an audit entry. Throws DemoError unless the entry records the sealing of this document,
+ * since a valid proof may be that of another entry.
  */
 export function readSealedEntry(entryCanonical: string, document: Document): SealedEntry {
   const entry = SealedEntry.safeParse(JSON.parse(entryCanonical)).data;

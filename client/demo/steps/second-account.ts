@@ -18,7 +18,8 @@ interface SharedEvidence extends Pick<StoredEvidence, 'document' | 'say'> {
 
 /**
  * Shares a document with a new account and ends the share once that account has read it. Throws
- * DemoError if the account reads anything else, or anything at all afterwards.
+ * DemoError if the account reads other bytes than were stored, or can read anything after the share
+ * has ended.
  */
 export async function shareWithSecondAccount(
   client: VaultClient,
@@ -45,7 +46,7 @@ export async function shareWithSecondAccount(
 async function listNames(session: VaultSession): Promise<string[]> {
   const names: string[] = [];
   for await (const { metadata } of session.listShared()) {
-    names.push(metadata?.name ?? 'what it cannot open');
+    names.push(metadata?.name ?? 'a document that it cannot decrypt');
   }
   return names;
 }

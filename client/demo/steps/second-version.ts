@@ -8,7 +8,10 @@ import { DemoError } from '../terminal/demo-error.ts';
 import { readSealedEntry } from './sealed-entry.ts';
 import type { StoredEvidence } from './store-evidence.ts';
 
-/** Adds a version of one line and seals it. Throws DemoError unless both versions have a proof. */
+/**
+ * Adds a second version, a text of one line, and seals it. Resolves with the source of the new
+ * version. Throws DemoError unless every version has a valid proof.
+ */
 export async function addSecondVersion(
   { session, masterKey }: OpenAccount,
   {

@@ -18,7 +18,10 @@ export interface StoredEvidence extends Evidence {
   readonly document: Document;
 }
 
-/** Encrypts a file, uploads the parts that are missing, and creates a document from it. */
+/**
+ * Encrypts a file, uploads the parts that an interrupted run has not uploaded, and creates a
+ * document from the file.
+ */
 export async function storeEvidence(
   { session, masterKey }: OpenAccount,
   { name, source, journal, say }: Evidence & { readonly journal: ResumeStore },

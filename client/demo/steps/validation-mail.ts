@@ -29,7 +29,7 @@ export async function openMailbox(directory: string) {
   }
 
   return {
-    /** Waits for the mail to an e-mail address. Throws DemoError if none arrives in 30 seconds. */
+    /** Waits for the validation mail to `email`. Throws DemoError if none arrives in 30 seconds. */
     async receive(email: string): Promise<ValidationMail> {
       const deadline = performance.now() + waitSeconds * 1000;
       while (performance.now() < deadline) {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DemoError } from './demo-error.ts';
 
-export const usageText = `Stores, finds and shares a file in a vault (npm start), checks its proof:
+export const usageText = `Stores, finds and shares a file in a vault, and verifies its proof:
 
   npm run demo -- FILE [--out DIR]
 
@@ -10,7 +10,8 @@ Verifies the folder of an earlier run again, without the vault:
 
   npm run demo -- --verify DIR [--key FINGERPRINT]
 
-PROBATIO_URL is the vault (http://127.0.0.1:8080), PROBATIO_MAIL its folder of e-mails (var/mail).`;
+PROBATIO_URL is the URL of the vault (default http://127.0.0.1:8080, where npm start runs it).
+PROBATIO_MAIL is the folder to which the vault writes e-mails (default var/mail).`;
 
 /** Parsed arguments of the demo; paths are absolute. */
 export type DemoArguments =
@@ -32,7 +33,8 @@ export function parseArguments(args: readonly string[], directory: string): Demo
   const [file, ...rest] = positionals;
   if (help) return { mode: 'help' };
   if (verify !== undefined) {
-    if (positionals.length > 0 || out !== undefined) throw new DemoError('--verify takes no FILE');
+    if (positionals.length > 0 || out !== undefined)
+      throw new DemoError('--verify takes no FILE or --out');
     const fingerprint = key?.replaceAll(':', '').toLowerCase();
     if (fingerprint !== undefined && !/^(?:[0-9a-f]{32}){1,2}$/.test(fingerprint)) {
       throw new DemoError('--key takes a fingerprint of 32 or 64 hex digits');

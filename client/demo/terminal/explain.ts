@@ -2,7 +2,7 @@ import { ClientError } from '../../errors/client-error.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { DemoError } from './demo-error.ts';
 
-/** Returns the text that tells the user about an error. */
+/** Returns the message that the demo prints for an error. */
 export function explain(error: unknown, baseUrl: string): string {
   if (error instanceof DemoError) return error.message;
   if (error instanceof ClientError && error.code === 'network_error') {
@@ -15,13 +15,14 @@ export function explain(error: unknown, baseUrl: string): string {
   if (error instanceof ClientError) return error.message;
   if (error instanceof VaultError) {
     const { status, code, message, requestId } = error;
-    return `the vault answered ${status} ${code}: ${message} (request ${requestId ?? 'unknown'})`;
+    return `the vault responded ${status} ${code}: ${message} (request ${requestId ?? 'unknown'})`;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /**
- * Returns the innermost message, such as "connect ECONNREFUSED …", which fetch puts into causes.
+ * Returns the message of the innermost cause, such as "connect ECONNREFUSED …": fetch reports the
+ * reason of a failure only as a cause.
  */
 function rootCause(error: Error): string {
   return error.cause instanceof Error ? rootCause(error.cause) : error.message;

@@ -4,11 +4,11 @@ const lineEveryPercent = 10;
 
 export interface Progress {
   update(doneBytes: number, totalBytes: number): void;
-  /** Moves the cursor to a new line. Idempotent. */
+  /** Ends the line of the progress bar, if one was drawn. Idempotent. */
   end(): void;
 }
 
-/** Shows progress as a bar on a terminal, elsewhere as a line for every tenth. */
+/** Shows progress as a bar on a terminal, and otherwise as one line for every 10 percent. */
 export function createProgress(output: NodeJS.WriteStream): Progress {
   return output.isTTY ? drawBar(output) : writeLines(output);
 }

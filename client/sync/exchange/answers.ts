@@ -19,7 +19,7 @@ export interface Answered {
   readonly outcome: Outcome;
 }
 
-/** Applies the vault's response to the first write of an object's queue. */
+/** Updates an object's record by the vault's response to the first write of its queue. */
 export async function settleAnswer(
   exchange: Exchange,
   { objectId, write, outcome }: Answered,
@@ -44,7 +44,7 @@ async function settleConflicted(
   write: SentWrite,
   { conflictType, serverVersion, serverData, fields }: Conflicted,
 ): Promise<void> {
-  // A new object cannot conflict with anything.
+  // A created object has a new id, so a conflict with it is not possible.
   if (write.kind === 'create') throw new ClientError('invalid_response');
   if (conflictType === 'DELETED_ON_SERVER') {
     return settleDeletion(exchange, objectId, serverVersion);
@@ -54,8 +54,8 @@ async function settleConflicted(
     ? await readAgain(exchange, objectId, serverVersion)
     : newest(exchange, objectId, { version: serverVersion, data: serverData });
   const { version, data } = answered;
-  // The object is deleted: the write is sent once more, and the response will be a deletion
-  // conflict.
+  // `data` is null because the object is deleted in the vault: the write is sent once more, and the
+  // vault then responds with a deletion conflict.
   if (data === null) return replaceFirst(exchange, objectId, [asUnsent(write)], answered, isAhead);
   const conflict = { objectId, write, theirs: { version, data }, fields: isAhead ? [''] : fields };
   try {
@@ -87,7 +87,10 @@ async function settleRefused(
 }
 
 /**
- * Replaces the first write of the queue by others, on top of the state that the vault has by now.
+ * Replaces the first write of an object's queue by the writes in `instead`, and stores `server` as
+ * the vault's state unless a newer state is known. With `isRestored`, the vault was restored from a
+ * backup: stores `server` even if it is older, and discards the cursor, so that all changes are
+ * read again.
  */
 function replaceFirst(
   { local, counts }: Exchange,
@@ -100,7 +103,8 @@ function replaceFirst(
     const object = local.find(objectId);
     if (object === undefined) return { objects: [] };
     const queue = [...instead, ...object.queue.slice(1)];
-    // If the request is retried with an earlier time, no request had the later one.
+    // A request that is retried with an earlier time was never accepted with the later time, so the
+    // earlier time counts.
     const lastChangedAt = instead[0]?.request?.changedAt ?? object.lastChangedAt;
     const next = { ...object, queue, lastChangedAt };
     if (!isRestored || server === undefined) {
@@ -113,8 +117,8 @@ function replaceFirst(
 }
 
 /**
- * Looks a request up in the object's history, if the vault no longer keeps its response. Resolves
- * with the present state if the request was applied, else undefined.
+ * Searches an object's history for a request whose response the vault no longer keeps. Resolves
+ * with the object's present state if the request was applied, otherwise with undefined.
  */
 async function findApplied(
   { requests }: Exchange,
@@ -133,7 +137,8 @@ async function findApplied(
 }
 
 /**
- * Reads the state of an object from a vault that was restored to an older one, which now counts.
+ * Reads an object from a vault that was restored from a backup. The vault's state replaces the
+ * newer state on this device.
  */
 async function readAgain(
   { requests }: Exchange,
@@ -144,7 +149,8 @@ async function readAgain(
 }
 
 /**
- * Returns the newest known state; the response to a conflict may be one that the vault had kept.
+ * Returns the newer of the known state and the state in a conflict response, because the vault may
+ * have repeated an earlier response.
  */
 function newest({ local }: Exchange, objectId: string, answered: ServerState): ServerState {
   const object = local.find(objectId) ?? { objectId, server: null, queue: [] };
@@ -152,8 +158,8 @@ function newest({ local }: Exchange, objectId: string, answered: ServerState): S
 }
 
 /**
- * Returns the same request with an earlier time, if the vault refused the time as ahead of its
- * clock.
+ * Returns the write with an earlier request time if the vault refused the time as ahead of its
+ * clock. Returns undefined for other errors, or if the time would not become earlier.
  */
 function withEarlierTime(
   clock: ServerClock,

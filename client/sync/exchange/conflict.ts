@@ -12,19 +12,20 @@ interface SettleOptions {
   readonly resolve: Resolver;
 }
 
-/** A write that the vault could not merge, and the state that it conflicts with. */
+/** A write that the vault could not merge, and the vault's state with which it conflicts. */
 interface ConflictingWrite {
   readonly objectId: string;
   readonly write: Revision;
   readonly theirs: { readonly version: number; readonly data: SealedObject };
-  /** Pointers of the places for which the vault has no rule. */
+  /** JSON Pointers of the fields for which the vault has no merge rule. */
   readonly fields: readonly string[];
 }
 
 /**
- * Returns unsent writes that replace a conflicting one. Places that the vault's rules settle are
- * sent once more as they were, so that the vault settles them; the other places are resolved here,
- * on top of the vault's state. Throws invalid_leaf if that state does not open.
+ * Returns the unsent writes that replace a conflicting write. Fields for which the vault has a
+ * merge rule are sent once more unchanged, so that the vault merges them. All other fields are
+ * resolved on this device, based on the vault's state. Throws invalid_leaf if the vault's state
+ * cannot be decrypted.
  */
 export async function settleConflict(
   { encryption, resolve }: SettleOptions,

@@ -3,15 +3,19 @@ import type { Exchange } from './exchange.ts';
 import type { ObjectEncryption, OpenObject } from '../objects/object-encryption.ts';
 import { asUnsent, viewOf, type QueuedWrite, type StoredObject } from '../stores/stored-object.ts';
 
-/** The refusal under which changes of a deleted object are kept. */
+/**
+ * The refusal with which this device's changes of an object are kept after another device deleted
+ * the object.
+ */
 const refusal = {
   code: 'deleted_on_server',
   message: 'Another device deleted the object before these changes were sent.',
 };
 
 /**
- * Handles an object that another device deleted: deletes it on this device too, and lets the
- * application decide what becomes of the changes made here. They are kept if they do not open.
+ * Handles an object that another device deleted: deletes the object on this device too, and lets
+ * the application decide what happens to this device's unsent changes. Changes that cannot be
+ * decrypted are kept.
  */
 export async function settleDeletion(
   { local, encryption, resolveDeletion }: Exchange,
@@ -52,7 +56,10 @@ export async function settleDeletion(
   return commit((object) => [drop(object), { objectId: anew, server: null, queue: [created] }]);
 }
 
-/** Decrypts the object as this device changed it; undefined if this device deleted it too. */
+/**
+ * Decrypts the object as this device changed it. Resolves with undefined if this device did not
+ * change the object or deleted it too, and with 'invalid_leaf' if the object cannot be decrypted.
+ */
 async function findChanged(
   encryption: ObjectEncryption,
   { objectId, queue }: StoredObject,

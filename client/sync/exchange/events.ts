@@ -7,9 +7,12 @@ import { retryDelaySeconds, type RetryPolicy } from '../../http/retry.ts';
 import { VaultError } from '../../errors/vault-error.ts';
 import { Cursor } from './cursor.ts';
 
-/** Two heartbeat intervals of the vault: a connection that is silent for longer is dead. */
+/**
+ * Seconds without data after which a connection counts as dead, a little more than two heartbeat
+ * intervals of the vault.
+ */
 const quietSeconds = 45;
-/** After a connection of this duration the backoff begins anew. */
+/** Seconds that a connection must last to reset the backoff. */
 const goodSeconds = 10;
 const maxEventLength = 64 * 1024;
 
@@ -21,7 +24,10 @@ const Change = z.object({
   deviceId: z.guid().optional(),
 });
 
-/** A position in the sequence of the user's changes; save it to resume after it. */
+/**
+ * An event with its position in the sequence of the user's changes. Save the cursor to resume after
+ * the event.
+ */
 interface Placed {
   readonly cursor: string;
 }
@@ -35,11 +41,11 @@ export type SyncEvent =
   | (Placed & { readonly type: 'change' } & z.output<typeof Change>);
 
 export interface SyncEventsOptions {
-  /** The device that the session is bound to. */
+  /** Id of the device that the login session is bound to. */
   readonly deviceId: string;
   /**
-   * Cursor to resume after: the `nextCursor` of a list or the cursor of an event. The default is
-   * now.
+   * Cursor to resume after: the `nextCursor` of a list or the cursor of an event. By default, only
+   * changes from now on are reported.
    */
   readonly since?: string | undefined;
   /** Ends the generator without an error. */
@@ -47,19 +53,20 @@ export interface SyncEventsOptions {
 }
 
 interface SyncEventsDependencies {
-  /** Sends the session's token along. */
+  /** Sends requests with the session's access token. */
   readonly http: Http;
   readonly retry: RetryPolicy;
 }
 
 /**
- * Yields the user's changes in order and without gaps, for as long as it is iterated: it reconnects
- * by itself, with backoff, and resumes after the last event. A `ready` with another cursor than the
- * last one means that the vault was restored from a backup; all objects that it has now follow.
+ * Yields the user's changes in order and without gaps, for as long as the generator is iterated:
+ * after a failure it reconnects, with backoff, and resumes after the last event. A `ready` event
+ * with another cursor than the previous event means that the vault was restored from a backup; a
+ * `change` event for each object in the vault follows.
  *
  * Throws session_ended, invalid_response, VaultError 400 or 403, and 429 too_many_feeds after as
  * many consecutive refusals as the policy has attempts. If the vault is unreachable or fails with
- * 5xx, it retries without end.
+ * 5xx, it retries indefinitely.
  */
 export async function* syncEvents(
   { http, retry }: SyncEventsDependencies,
@@ -139,7 +146,7 @@ async function* parseEvents(pieces: AsyncIterable<Bytes>): AsyncGenerator<SyncEv
   }
 }
 
-/** Waits until the time is over or the signal is aborted. */
+/** Waits for `seconds` or until the signal is aborted. */
 async function rest(
   retry: RetryPolicy,
   seconds: number,
@@ -157,8 +164,8 @@ function isRefusal(failure: unknown): boolean {
 }
 
 /**
- * Returns whether the vault failed with 500, which is treated as transient; 502 to 504 are so
- * anyway.
+ * Returns whether the vault failed with status 500. The change feed treats this status as
+ * transient, like 502 to 504.
  */
 function isFault(failure: unknown): boolean {
   return failure instanceof VaultError && failure.status === 500;

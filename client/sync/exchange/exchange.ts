@@ -4,7 +4,7 @@ import type { DeletionResolver, Resolver } from '../objects/resolver.ts';
 import type { ServerClock } from './server-clock.ts';
 import type { SyncRequests } from './requests.ts';
 
-/** Everything that one synchronisation needs. */
+/** The dependencies and counters of one synchronisation. */
 export interface Exchange {
   readonly local: LocalObjects;
   readonly requests: SyncRequests;
@@ -16,10 +16,13 @@ export interface Exchange {
 }
 
 export interface Counts {
-  /** Writes of this device that became part of an object's history. */
+  /** Number of writes of this device that became part of an object's history. */
   sent: number;
-  /** Responses that reported a conflict; one write may have several. */
+  /** Number of responses that reported a conflict; one write may have several. */
   conflicts: number;
-  /** Objects for which the vault had an older state than this device, since it was restored. */
+  /**
+   * Number of objects that the vault had in an older state than this device, because it was
+   * restored.
+   */
   restored: number;
 }

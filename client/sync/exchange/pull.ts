@@ -16,14 +16,17 @@ interface PullOptions {
 export interface Pulled {
   /** Number of objects that were new, changed or deleted. */
   readonly received: number;
-  /** Number of those that are older than before, or another state with the same version. */
+  /**
+   * Number of received objects that the vault has in an older version than this device, or in
+   * another state with the same version, because it was restored.
+   */
   readonly restored: number;
 }
 
 /**
  * Fetches the vault's changes page by page and saves each page with the cursor after it. Fetches
- * everything again if the vault's cursors show that it was restored. Throws invalid_response for
- * pages that lead nowhere.
+ * all changes again if the vault's cursors show that it was restored. Throws invalid_response if
+ * the cursor does not advance after a page with objects, or goes back twice.
  */
 export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
   let received = 0;
@@ -55,7 +58,8 @@ export async function pull({ local, requests }: PullOptions): Promise<Pulled> {
     }));
     if (page.objects.length === 0) break;
   }
-  // If the vault was restored, objects before the cursor may have gone back too.
+  // If the vault was restored, it may also have older states of objects before the cursor: all
+  // changes are read again next time.
   if (restored > 0 && !isAgain) await local.commit(() => ({ objects: [], cursor: null }));
   return { received, restored };
 }
@@ -75,7 +79,7 @@ async function readStates(
     else {
       await pool.start(async () => {
         const state = await requests.get(objectId);
-        // An object that was deleted meanwhile is on a later page.
+        // An object that was deleted after the list was read is on a later page.
         if (state !== undefined) states.set(objectId, state);
       });
     }
@@ -85,8 +89,8 @@ async function readStates(
 }
 
 /**
- * Returns whether this state of the vault is known already. A vault that was restored from a backup
- * assigns versions anew, so the time of the change is compared too; the vault's state then counts.
+ * Returns whether this state of the vault is already known. A vault that was restored from a backup
+ * assigns the same versions again, so the time of the change is compared too.
  */
 function isKnown(
   { server }: StoredObject,

@@ -9,14 +9,16 @@ import type { SentWrite } from './requests.ts';
 
 const objectsAtOnce = 4;
 /**
- * Limits the writes per object; those that are still not settled wait for the next synchronisation.
+ * Maximum number of requests per object and synchronisation. Writes that remain wait for the next
+ * synchronisation.
  */
 const maxWrites = 20;
 
 /**
- * Sends the writes of all queues, several objects at a time. Throws errors that concern all objects
- * at once; errors of one object, such as those of the application's resolver, after all others are
- * sent.
+ * Sends the queued writes of all objects, several objects concurrently. An error that concerns all
+ * objects stops the sending and is thrown once the requests in progress have ended. An error that
+ * concerns one object, such as an error of the application's resolver, is thrown after the writes
+ * of all other objects were sent.
  */
 export async function pushAll(exchange: Exchange): Promise<void> {
   const { local } = exchange;
@@ -43,9 +45,10 @@ export async function pushAll(exchange: Exchange): Promise<void> {
 }
 
 /**
- * Returns whether an error concerns one object only, so that the others can still be sent. That
- * holds for errors of the application, and for those that the one write may cause: a fault of the
- * vault, or a filter before the vault that takes the write for an attack.
+ * Returns whether an error concerns one object only, so that the writes of other objects can still
+ * be sent. This is the case for errors of the application, and for errors that a single write may
+ * cause: a fault of the vault, or a filter in front of the vault that mistakes the write for an
+ * attack.
  */
 function isOfOne(error: unknown): boolean {
   if (error instanceof ClientError) return error.code === 'invalid_response';
@@ -53,7 +56,10 @@ function isOfOne(error: unknown): boolean {
   return error.status === 500 || (error.code.startsWith('http_') && !isPassing(error));
 }
 
-/** Sends the writes of an object's queue one after the other, until one is refused. */
+/**
+ * Sends the writes of an object's queue one after the other, until the queue is empty or a write is
+ * refused.
+ */
 async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
   for (let writes = 0; writes < maxWrites; writes += 1) {
     const write = await fixRequest(exchange, objectId);
@@ -64,8 +70,9 @@ async function pushObject(exchange: Exchange, objectId: string): Promise<void> {
 }
 
 /**
- * Returns the first write of the queue with its request, which is saved before it is sent. The time
- * of the request is by the vault's clock: not ahead of it, and later than that of the write before.
+ * Resolves with the first write of an object's queue and its request, which is saved before it is
+ * sent; undefined if there is no write or it was refused. The time of the request is in the vault's
+ * clock, not in the future, and later than the time of the object's previous request.
  */
 async function fixRequest(
   { local, clock }: Exchange,

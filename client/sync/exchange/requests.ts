@@ -10,7 +10,10 @@ import type { QueuedWrite } from '../stores/stored-object.ts';
 
 const routePath = '/v1/sync';
 const Data = z.record(z.string(), z.unknown());
-/** The vault's range of versions. Others are refused: they could not be stored and read again. */
+/**
+ * Schema of a version in the vault's range. Other versions are refused, because they could not be
+ * stored and read again.
+ */
 const Version = z
   .int()
   .positive()
@@ -73,7 +76,7 @@ export type SyncRequests = ReturnType<typeof createSyncRequests>;
 
 /**
  * Creates the requests for synchronised objects. Every method throws errors that do not concern a
- * single write: no response, no session, no device, 5xx.
+ * single write, such as network_error, session_ended, a refused device or a status 5xx.
  */
 export function createSyncRequests({
   http,
@@ -104,7 +107,7 @@ export function createSyncRequests({
       return parseAnswer(Page, body);
     },
 
-    /** Fetches an object; undefined for a tombstone. */
+    /** Fetches an object. Resolves with undefined if the vault has deleted it. */
     async get(objectId: string): Promise<z.output<typeof View> | undefined> {
       try {
         return await read(View, `${routePath}/${objectId}`);
@@ -114,7 +117,10 @@ export function createSyncRequests({
       }
     },
 
-    /** Sends a write. Idempotent by the id of its request. */
+    /**
+     * Sends a write and resolves with its outcome. Idempotent: the vault applies a request with the
+     * same id once.
+     */
     async write(objectId: string, write: SentWrite): Promise<Outcome> {
       const headers = {
         'x-schema-version': String(schemaVersion),

@@ -1,6 +1,9 @@
-/** Differences below this are ignored: HTTP dates are in whole seconds, and requests take time. */
+/**
+ * Clock differences below this are ignored: HTTP dates are in whole seconds, and requests take
+ * time.
+ */
 const toleranceMs = 2_000;
-/** Later times have no form that the vault accepts. */
+/** Times from the year 9999 on are ignored, because they have no form that the vault accepts. */
 const latestMs = Date.UTC(9999);
 
 export type ServerClock = ReturnType<typeof createServerClock>;
@@ -9,7 +12,7 @@ export type ServerClock = ReturnType<typeof createServerClock>;
 export function createServerClock(deviceNow: () => Date) {
   let aheadMs = 0;
 
-  /** Converts a time of this device's clock to the vault's, in ms since 1970. */
+  /** Converts a time of this device's clock to the vault's clock, in ms since 1970. */
   const at = (deviceMs: number): number => deviceMs + aheadMs;
 
   return {

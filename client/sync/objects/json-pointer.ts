@@ -5,7 +5,9 @@ export function childOf(parent: string, key: string): string {
   return `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Returns the keys from the whole document, '', to the place of a pointer. */
+/**
+ * Returns the keys that lead from the root of a document to the place of a pointer; none for ''.
+ */
 export function keysTo(pointer: string): string[] {
   const keys = pointer.split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
@@ -16,7 +18,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
   return keysTo(pointer).reduce(memberOf, value);
 }
 
-/** Returns whether a place is the same as another one or lies below it. */
+/** Returns whether `pointer` is equal to `outer` or lies below it. */
 export function isWithin(pointer: string, outer: string): boolean {
   return pointer === outer || pointer.startsWith(`${outer}/`);
 }

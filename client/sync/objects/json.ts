@@ -5,14 +5,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns whether a value has fields below it; `{}` has none and is a leaf. */
+/** Returns whether a value is an object with members; `{}` has none and is a leaf. */
 export function isBranch(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).length > 0;
 }
 
 /**
- * Returns an own member, never one of a prototype; undefined if there is none or the value is no
- * object.
+ * Returns an own member of an object, never a member of its prototype. Returns undefined if there
+ * is no such member or if the value is not an object.
  */
 export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
@@ -32,7 +32,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Returns the keys of all values that are objects. */
+/** Returns the keys that at least one of the values has; values that are not objects have none. */
 export function keysOf(...values: readonly unknown[]): Set<string> {
   return new Set(values.filter(isObject).flatMap((value) => Object.keys(value)));
 }

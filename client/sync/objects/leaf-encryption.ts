@@ -17,14 +17,17 @@ const leafLabel = 'Service_Sync_Leaf_v1';
 const formatVersion = 1;
 const smallestBytes = 32;
 const blockBytes = 1024;
-/** Keys of more objects are derived again when needed, so that memory stays bounded. */
+/**
+ * Number of leaf keys that are cached per master key; others are derived again when needed, so that
+ * memory stays bounded.
+ */
 const maxKeys = 1_000;
 
 type LeafKey = Promise<GcmKey>;
 
 /**
- * Creates the cipher for leaves of synchronised objects, each bound to its place; docs/formats.md
- * describes the bytes.
+ * Creates the cipher for leaves of synchronised objects, each of which is bound to its place in the
+ * object; docs/formats.md describes the bytes.
  */
 export function createLeafCipher(masterKeys: MasterKeys) {
   const leafKeys = new Map<Bytes, Map<string, LeafKey>>();
@@ -33,7 +36,8 @@ export function createLeafCipher(masterKeys: MasterKeys) {
     const ofMaster = leafKeys.get(masterKey) ?? new Map<string, LeafKey>();
     leafKeys.set(masterKey, ofMaster);
     const key = ofMaster.get(objectId) ?? deriveLeafKey(masterKey, objectId);
-    // A key that is used moves to the end, so that the first is the least recently used.
+    // A key that is used moves to the end of the map, so that the first key is the least recently
+    // used one.
     ofMaster.delete(objectId);
     ofMaster.set(objectId, key);
     const [oldest = objectId] = ofMaster.keys();
@@ -44,7 +48,7 @@ export function createLeafCipher(masterKeys: MasterKeys) {
   return {
     /**
      * Encrypts a leaf under the present master key and resolves with base64, which differs each
-     * time. The value must be JSON, and the pointer well-formed.
+     * time, even for the same value. The value must be JSON, and the pointer well-formed.
      */
     async seal(objectId: string, pointer: string, value: unknown): Promise<string> {
       const json = utf8ToBytes(JSON.stringify(value));
@@ -55,8 +59,8 @@ export function createLeafCipher(masterKeys: MasterKeys) {
     },
 
     /**
-     * Decrypts a leaf. Throws invalid_leaf for another place, object or user, and for anything that
-     * is no encrypted leaf.
+     * Decrypts a leaf. Throws invalid_leaf unless the text is a leaf that was encrypted for this
+     * place of this object under one of the user's master keys.
      */
     open: (objectId: string, pointer: string, text: unknown): Promise<unknown> =>
       openWithAny(masterKeys, async (masterKey) => {
@@ -80,7 +84,10 @@ function decode(text: unknown): Bytes {
   return bytes;
 }
 
-/** Returns the additional data of a leaf. Ids have 36 characters, so no two places share bytes. */
+/**
+ * Returns the additional data of a leaf. Object ids have 36 characters, so no two places have the
+ * same additional data.
+ */
 function placeOf(objectId: string, pointer: string): Bytes {
   return concatBytes(Uint8Array.of(formatVersion), utf8ToBytes(objectId), utf8ToBytes(pointer));
 }
@@ -90,7 +97,8 @@ function deriveLeafKey(masterKey: Bytes, objectId: string): LeafKey {
 }
 
 /**
- * Returns the padded length: the next power of two from 32 to 1024, above that a multiple of 1024.
+ * Returns the padded length in bytes: the next power of two from 32 to 1024, above that a multiple
+ * of 1024.
  */
 function paddedBytes(length: number): number {
   if (length > blockBytes) return Math.ceil(length / blockBytes) * blockBytes;

@@ -25,7 +25,7 @@ export function patchBetween(before: JsonObject, after: JsonObject): JsonObject 
   return Object.fromEntries(members);
 }
 
-/** Returns whether every place that the patch changes is the same in both values. */
+/** Returns whether every field that the patch changes has the same value in `before` and `now`. */
 export function isApartFrom(patch: JsonObject, before: unknown, now: unknown): boolean {
   return Object.entries(patch).every(([key, value]) => {
     const [was, is] = [memberOf(before, key), memberOf(now, key)];
@@ -35,7 +35,8 @@ export function isApartFrom(patch: JsonObject, before: unknown, now: unknown): b
 }
 
 /**
- * Returns the part of a patch that concerns these places, places below them, and their ancestors.
+ * Returns the part of a patch that concerns the fields at these pointers, fields below them, and
+ * their ancestors.
  */
 export function partOf(patch: JsonObject, pointers: readonly string[], at = ''): JsonObject {
   const members = Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from './json.ts';
 import { typeMember } from './object-encryption.ts';
 
-/** Limit of the vault; the data itself is the first level. */
+/** Maximum depth that the vault accepts; the data object itself is the first level. */
 const maxLevels = 32;
 
 const Json = z.record(z.string(), z.json());
@@ -24,8 +24,8 @@ export function parseObjectData(data: unknown): JsonObject {
 }
 
 /**
- * Returns the type. Throws TypeError for one that the vault refuses: the object could never be
- * sent, and its type cannot be changed.
+ * Returns the type of an object unchanged. Throws TypeError for a type that the vault refuses: the
+ * object could never be sent, and its type cannot be changed.
  */
 export function parseObjectType(objectType: string | undefined): string | undefined {
   if (objectType === undefined || /^[\w.-]{1,64}$/.test(objectType)) return objectType;
@@ -33,15 +33,17 @@ export function parseObjectType(objectType: string | undefined): string | undefi
 }
 
 /**
- * Checks names and levels, inside arrays too: the vault sees those as ciphertext, but they may
- * become part of a public field.
+ * Throws TypeError for field names and depths that the vault refuses. Objects inside arrays are
+ * checked too: the vault sees them as ciphertext, but they may become part of a public field.
  */
 function assertStorable(value: unknown, level = 1): void {
   if (typeof value !== 'object' || value === null) return;
   if (level > maxLevels) throw new TypeError('The data of an object has too many levels.');
   for (const [key, member] of Object.entries(value)) {
     if (key === '__proto__' || key.includes('\0') || !key.isWellFormed()) {
-      throw new TypeError('The vault does not accept this name of a field.');
+      throw new TypeError(
+        'A field name must not be __proto__, contain NUL or contain a lone surrogate.',
+      );
     }
     assertStorable(member, level + 1);
   }

@@ -5,12 +5,15 @@ import { childOf, isWithin, valueAt } from './json-pointer.ts';
 import { createLeafCipher } from './leaf-encryption.ts';
 
 /**
- * Fields that stay in plaintext, as JSON Pointers by type of object; `*` is for all other types and
- * for none.
+ * JSON Pointers of the fields that stay in plaintext, by type of object. `*` applies to all types
+ * that are not listed and to objects without a type.
  */
 export type PublicFields = Readonly<Record<string, readonly string[]>>;
 
-/** An object as the vault has it: all leaves are encrypted, except `{}` and public ones. */
+/**
+ * An object in the form in which the vault stores it: all leaves are encrypted, except empty
+ * objects and public fields.
+ */
 export type SealedObject = JsonObject;
 
 export interface OpenObject {
@@ -27,8 +30,9 @@ export interface ObjectEncryption {
    */
   open(objectId: string, sealed: SealedObject): Promise<OpenObject>;
   /**
-   * Encrypts an object. A leaf that is the same in one of `known` keeps its ciphertext. Throws
-   * TypeError for a public field that becomes null, which a merge patch cannot express.
+   * Encrypts an object. A leaf that has the same value in an object of `known` keeps the ciphertext
+   * from there. Throws TypeError for a public field that becomes null, which a merge patch cannot
+   * express.
    */
   seal(
     objectId: string,
@@ -38,9 +42,9 @@ export interface ObjectEncryption {
 }
 
 /**
- * Member that holds the type of an object. The vault does not return types, so the type is an
- * encrypted leaf, which nobody can forge; it is null for an object without a type, so that nobody
- * can remove it.
+ * Name of the member that holds the type of an object. The vault does not return types, so the type
+ * is stored as an encrypted leaf, which nobody else can forge. The leaf contains null for an object
+ * without a type, so that nobody can remove the type unnoticed.
  */
 export const typeMember = '$type';
 
@@ -94,7 +98,10 @@ export function createObjectEncryption({
   };
 }
 
-/** Maps the leaves of an object to an object with the same fields; `{}` stays as it is. */
+/**
+ * Returns an object with the same fields, in which `map` has replaced each leaf. Empty objects stay
+ * unchanged.
+ */
 async function mapLeaves(
   object: JsonObject,
   map: (pointer: string, leaf: unknown) => unknown,

@@ -2,22 +2,28 @@ import { isObject } from './json.ts';
 import type { Clash } from './three-way.ts';
 
 /**
- * A place that this device and others changed concurrently and for which the vault has no rule.
- * Values are plaintext; undefined stands for a missing one. If the pointer is '', it is the whole
- * object, which this device removes.
+ * A field that this device and another device changed concurrently and for which the vault has no
+ * merge rule. Values are plaintext; undefined stands for a missing value. The pointer '' means that
+ * this device removes the whole object, which another device changed.
  */
 export interface Conflict extends Clash {
   readonly objectId: string;
   readonly objectType: string | undefined;
 }
 
-/** The value that a place gets: this device's, the vault's, or another one. */
+/** The value that a field gets: this device's value, the vault's value, or another one. */
 export type Resolution = 'mine' | 'theirs' | { readonly value: unknown };
 
-/** Resolves a conflict. An application may bring its own, also one that asks the user. */
+/**
+ * Resolves a conflict. An application may pass its own resolver, for example one that asks the
+ * user.
+ */
 export type Resolver = (conflict: Conflict) => Promise<Resolution> | Resolution;
 
-/** Prefers a change to a removal, and of two changes the one that reaches the vault later. */
+/**
+ * Prefers a change to a removal, and this device's change to that of another device, since it
+ * reaches the vault later.
+ */
 export const defaultResolver: Resolver = ({ mine }) => (mine === undefined ? 'theirs' : 'mine');
 
 export interface Deletion {
@@ -29,16 +35,16 @@ export interface Deletion {
 
 /**
  * Decides on an object that another device deleted and this device changed: 'drop' discards the
- * changes, 'recreate' makes them an object with a new id, and 'keep' keeps them among the pending
- * writes.
+ * changes, 'recreate' creates a new object with the changed data and a new id, and 'keep' keeps the
+ * changes as refused pending writes.
  */
 export type DeletionResolver = (
   deletion: Deletion,
 ) => Promise<'drop' | 'recreate' | 'keep'> | 'drop' | 'recreate' | 'keep';
 
 /**
- * Returns the value of a resolution. Throws TypeError for anything else, which as a value would be
- * undefined and remove the field.
+ * Returns the value that a resolution selects. Throws TypeError for an invalid resolution, since
+ * its value would be undefined and remove the field.
  */
 export function chosen(resolution: Resolution, { mine, theirs }: Clash): unknown {
   if (resolution === 'mine') return mine;

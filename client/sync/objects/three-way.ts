@@ -1,7 +1,7 @@
 import { isObject, isSame, keysOf, memberOf, type JsonObject } from './json.ts';
 import { childOf } from './json-pointer.ts';
 
-/** A place that two sides changed to different values; undefined stands for a missing value. */
+/** A field that two sides changed to different values; undefined stands for a missing value. */
 export interface Clash {
   /** JSON Pointer (RFC 6901). */
   readonly pointer: string;
@@ -10,12 +10,12 @@ export interface Clash {
   readonly theirs: unknown;
 }
 
-/** Resolves with the value that a place gets; undefined removes it. */
+/** Resolves with the value that a field gets; undefined removes the field. */
 export type Settle = (clash: Clash) => Promise<unknown>;
 
 /**
- * Merges the changes of two sides to one object, leaf by leaf. A place that both changed
- * differently is merged recursively if both values are objects, else `settle` decides.
+ * Merges the changes of two sides to one object, leaf by leaf. If both sides changed a field to
+ * different values, merges the values recursively if both are objects; otherwise `settle` decides.
  */
 export async function mergeThreeWay(
   base: JsonObject,

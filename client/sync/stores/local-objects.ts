@@ -2,7 +2,10 @@ import { isSpent, type StoredObject } from './stored-object.ts';
 import type { SyncStore } from './store.ts';
 import { createTurns } from './turns.ts';
 
-/** Changes of objects to save. Objects without a state or pending writes are forgotten. */
+/**
+ * The records and the cursor that a commit saves. A record without pending writes whose object is
+ * deleted or unknown in the vault is removed instead.
+ */
 export interface Decision {
   readonly objects: readonly StoredObject[];
   /** The new cursor; null makes the next synchronisation read all of the vault's changes again. */
@@ -16,11 +19,13 @@ export interface LocalObjects {
   /** Returns the cursor up to which the vault's changes were read; undefined for none. */
   cursor(): string | undefined;
   /**
-   * Runs `decide` on the present state, one commit at a time, and saves the result. Resolves once
-   * it is saved; if saving fails, nothing has changed.
+   * Runs `decide`, one commit at a time, and saves its result. Resolves once the result is saved.
+   * Rejects if saving fails; nothing has changed then.
    */
   commit(decide: () => Promise<Decision> | Decision): Promise<void>;
-  /** Calls back with the ids of changed objects. Returns the function that unsubscribes. */
+  /**
+   * Calls `listener` with the ids of changed objects. Returns the function that unsubscribes it.
+   */
   subscribe(listener: (objectIds: readonly string[]) => void): () => void;
 }
 

@@ -2,7 +2,7 @@ import type { SavedChanges, SavedState, SyncStore } from './store.ts';
 import type { StoredObject } from './stored-object.ts';
 
 /**
- * Creates a store in memory, which lasts as long as the page or the process: for devices that are
+ * Creates a store in memory, whose content is lost with the page or process: for devices that are
  * always online, and for tests.
  */
 export function createMemoryStore(): SyncStore {

@@ -10,9 +10,10 @@ import {
 } from './stored-object.ts';
 
 /**
- * Returns the object with a change that turns its view into `after`. The change is joined with the
- * last write of the queue, unless that may have been sent or others changed the same places. It is
- * always joined with a refused write, which would block it otherwise.
+ * Returns the object with a queued change that turns its view into `after`. The change is joined
+ * with the last write of the queue, unless that write may have been sent or other devices changed
+ * the same fields. A refused last write is always joined, because it would otherwise block the
+ * change.
  */
 export function queueChange(
   object: StoredObject,
@@ -31,7 +32,10 @@ export function queueChange(
   return { ...object, queue: [...rest, change] };
 }
 
-/** Returns the object with its removal, which replaces changes that were not sent. */
+/**
+ * Returns the object with a queued removal, which replaces the last write of the queue if that
+ * write was not sent.
+ */
 export function queueRemoval(object: StoredObject, changedAt: number): StoredObject {
   const { last, rest } = openEnd(object);
   if (last?.kind === 'create') return { ...object, queue: rest };
@@ -41,7 +45,10 @@ export function queueRemoval(object: StoredObject, changedAt: number): StoredObj
   return { ...object, queue: [...rest, { kind: 'remove', baseVersion, before, changedAt }] };
 }
 
-/** Returns the object with all later writes joined into one, if its first write was refused. */
+/**
+ * Joins all writes of the queue into one if the first write was refused. Otherwise returns the
+ * object unchanged.
+ */
 export function joinRefused(object: StoredObject): StoredObject {
   const [first, ...later] = object.queue;
   const last = later.at(-1);
@@ -53,9 +60,10 @@ export function joinRefused(object: StoredObject): StoredObject {
 }
 
 /**
- * Returns the object with its writes rebased on a newer state of the vault. If others changed only
- * other places, an unsent write counts as made on that state. Otherwise it keeps its base version:
- * the vault's rules may settle it, and they apply only to writes based on an older version.
+ * Returns the object with its writes rebased on the vault's state in `server`. If other devices
+ * changed only other fields, an unsent write is based on this state. Otherwise the write keeps its
+ * base version, because the vault's merge rules apply only to writes that are based on an older
+ * version.
  */
 export function rebaseQueue(object: StoredObject): StoredObject {
   const { server } = object;
@@ -79,8 +87,8 @@ function isApart(write: Revision, data: SealedObject): boolean {
 }
 
 /**
- * Returns the write that a new one is joined with, if any. A refused one always is: the new change
- * may correct it.
+ * Splits off the last write of the queue if a new write is to be joined with it. A refused write
+ * always is, since the new write may correct it.
  */
 function openEnd(object: StoredObject): {
   readonly last: Exclude<QueuedWrite, { kind: 'remove' }> | undefined;
@@ -99,8 +107,8 @@ function openEnd(object: StoredObject): {
 }
 
 /**
- * Returns the version that a change to the view is based on: the vault's present one if the view
- * shows its state, else that of the oldest write that hides it.
+ * Returns the version that a change to the view is based on: the vault's present version if the
+ * view shows the vault's values, otherwise the lowest base version in the queue.
  */
 function baseOf(object: StoredObject, delta?: SealedObject): number {
   const { server, queue } = object;

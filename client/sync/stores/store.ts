@@ -17,17 +17,18 @@ export interface SavedState {
 }
 
 /**
- * Durable storage of a device's copies and unsent changes, for one user and one client at a time. A
- * caller may bring an implementation of its own.
+ * Durable storage of a device's copies of objects and unsent changes, for one user and one client
+ * at a time. An application may pass its own implementation.
  */
 export interface SyncStore {
   /**
-   * Resolves with everything that was saved; objects in the order in which they were first saved.
+   * Resolves with everything that was saved; objects are in the order in which they were first
+   * saved.
    */
   load(): Promise<SavedState>;
   /**
-   * Saves changes. MUST resolve only once they are durable; after a crash, all or none of them MUST
-   * be there.
+   * Saves changes. MUST resolve only once they are durable; after a crash, a store MUST have all or
+   * none of the changes.
    */
   save(changes: SavedChanges): Promise<void>;
 }

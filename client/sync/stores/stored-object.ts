@@ -6,11 +6,17 @@ const Sealed = z.record(z.string(), z.unknown());
 const Version = z.int().nonnegative();
 
 const Write = z.object({
-  /** Time by this device's clock, in ms since 1970. */
+  /** Time of the change by this device's clock, in ms since 1970. */
   changedAt: z.number(),
-  /** Once set, the write is sent unchanged with this id until the vault responds. */
+  /**
+   * The request that carries the write. Once it is set, the write is sent unchanged with this id
+   * until the vault responds.
+   */
   request: z.object({ id: z.uuid(), changedAt: z.number() }).optional(),
-  /** Reason why the vault refused the write, which is not sent again as it is. */
+  /**
+   * Reason why the vault refused the write. A refused write is not sent again until it is changed
+   * or retried.
+   */
   refusal: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 
@@ -20,9 +26,9 @@ const Creation = Write.extend({
   objectType: z.string().optional(),
 });
 const Revision = Write.extend({
-  /** The newest version that the change takes into account. */
+  /** The newest version of the object that the write takes into account. */
   baseVersion: Version,
-  /** The object that was changed, with the earlier writes of the queue applied. */
+  /** The object before the write, with the earlier writes of the queue applied. */
   before: Sealed,
 });
 const Change = Revision.extend({ kind: z.literal('change'), delta: Sealed });
@@ -32,7 +38,10 @@ export const QueuedWrite = z.discriminatedUnion('kind', [Creation, Change, Remov
 export type QueuedWrite = z.output<typeof QueuedWrite>;
 export type Revision = z.output<typeof Change> | z.output<typeof Removal>;
 
-/** A device's record of an object. All of it is as the vault has it: no plaintext. */
+/**
+ * A device's record of an object. All data is in the form in which the vault stores it, without
+ * plaintext except for public fields.
+ */
 export const StoredObject = z.object({
   objectId: z.guid(),
   /** The newest known state of the vault; a tombstone if its data is null. */
@@ -40,7 +49,10 @@ export const StoredObject = z.object({
     .object({
       version: Version,
       data: Sealed.nullable(),
-      /** Time as the vault reports it; undefined if the state comes from a conflict. */
+      /**
+       * Time of the change as the vault reports it; undefined if the state comes from a conflict
+       * response.
+       */
       lastModifiedAt: z.string().optional(),
     })
     .nullable(),
@@ -74,21 +86,25 @@ export function afterWrite(
   }
 }
 
-/** Returns the write without its request; with `refusal`, it is not sent again as it is. */
+/**
+ * Returns the write without its request. With `refusal`, the write counts as refused and is not
+ * sent until it is changed or retried.
+ */
 export function asUnsent<W extends QueuedWrite>(write: W, refusal?: W['refusal']): W {
   return { ...write, request: undefined, refusal };
 }
 
 /**
- * Returns whether the record can be forgotten: no pending writes, and deleted or unknown at the
- * vault.
+ * Returns whether the record can be removed: it has no pending writes, and its object is deleted in
+ * the vault or unknown to it.
  */
 export function isSpent({ server, queue }: StoredObject): boolean {
   return queue.length === 0 && (server === null || server.data === null);
 }
 
 /**
- * Returns the object with the newer of the known state and that of a response, which may be old.
+ * Returns the object with `server` as the vault's state, unless a newer version is already known: a
+ * response may be out of date.
  */
 export function withServer(object: StoredObject, server: ServerState): StoredObject {
   const isOld = object.server !== null && object.server.version > server.version;

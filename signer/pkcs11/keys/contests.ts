@@ -1,15 +1,22 @@
 import type { StoredKey } from './key-objects.ts';
 
-/** Longer than a signer takes to keep or destroy a key it has just created, even on a slow HSM. */
+/**
+ * Milliseconds, longer than a signer takes to decide whether it keeps or destroys a new key, even
+ * on a slow HSM.
+ */
 const liveMs = 5_000;
 
-/** Tells whether the creators of these keys, which share one label, may still destroy one. */
+/**
+ * Returns whether the signers that created these keys, which share one label, may still destroy one
+ * of them.
+ */
 export type ContestWatch = (keys: readonly StoredKey[]) => boolean;
 
 /**
- * Creates a watch over contests, in which several keys share one label. A contest counts as over,
- * and its keys as left behind by signers that died, once the same keys were in it for 5 s. A wrong
- * verdict is harmless: at worst a generation number stays unused.
+ * Creates a watch over contests. In a contest, several keys share one label because signers created
+ * them concurrently. Once the same keys have shared the label for 5 s, the contest counts as over:
+ * the signers that created the keys have died. A wrong result is harmless: at worst a generation
+ * number stays unused.
  */
 export function watchContests(now: () => number): ContestWatch {
   const seenAt = new Map<string, number>();

@@ -11,10 +11,16 @@ import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import { retry } from '../library/retry.ts';
 
 const maxAttempts = 20;
-/** Long enough for a concurrent creator to have destroyed its own key as well. */
+/**
+ * Minimum milliseconds between two attempts, long enough for a concurrent creator to destroy its
+ * own key as well.
+ */
 const pauseMinMs = 150;
 
-/** Retries the decision to keep or destroy a new key, in case the token is away for a moment. */
+/**
+ * Options for retrying the decision to keep or destroy a new key, in case the token is unavailable
+ * for a moment.
+ */
 const settling = {
   attempts: 8,
   pauseMs: 200,
@@ -27,17 +33,18 @@ export interface Workplace {
   /** Runs `work` on a read-write session. */
   use<T>(work: (session: ck.Session) => Promise<T> | T): Promise<T>;
   /**
-   * Reinitialises the library. A SoftHSM instance that changed the token itself may otherwise miss
-   * what other processes had changed just before.
+   * Reinitialises the PKCS#11 library. Otherwise, a SoftHSM instance that has changed the token may
+   * miss changes that other processes made just before.
    */
   renew(): Promise<void>;
 }
 
 /**
- * Creates the next generation of a purpose, above both the highest in the token and `after`. Safe
- * while other processes create keys in the same token, or die doing so: two keys share a label only
- * where both creators were killed, and then the next generation is used. Throws SignerUnavailable
- * `busy` when every attempt collided with another creator.
+ * Creates the next generation of a signing key, with a number above both `after` and the highest
+ * generation in the token. Other processes may create keys in the same token concurrently, or be
+ * killed while doing so: two keys keep the same label only if both creators were killed, and then
+ * the next generation is used. Throws SignerUnavailable `busy` if every attempt collided with
+ * another creator.
  */
 export async function createNextKey(
   token: Workplace,
@@ -52,10 +59,16 @@ export async function createNextKey(
     if (key !== undefined) return key;
     await pause(attempt);
   }
-  throw new SignerUnavailable('busy', `others created ${purpose} keys at every attempt: try again`);
+  throw new SignerUnavailable(
+    'busy',
+    `other signers created ${purpose} keys concurrently: try again`,
+  );
 }
 
-/** Creates the first key of a purpose, or resolves with false when the token holds one. */
+/**
+ * Creates the first key of a purpose and resolves with true. Resolves with false if the token
+ * already holds a key of the purpose.
+ */
 export async function createFirstKey(
   token: Workplace,
   { purpose, rsaBits }: { readonly purpose: KeyPurpose; readonly rsaBits: number },
@@ -75,12 +88,12 @@ export async function createFirstKey(
 
 interface NextKeyOptions {
   readonly purpose: SigningPurpose;
-  /** Highest generation that ever existed; the token may have lost it. */
+  /** Highest generation that ever existed, even if the token has lost it. */
   readonly after: number;
   readonly rsaBits: number;
 }
 
-/** A key that was created and is not yet known to be the only one of its label. */
+/** A new key of which it is not yet known whether another key has the same label. */
 interface MadeKey<P extends KeyPurpose> {
   readonly purpose: P;
   /** Highest generation in the token before the key was created, or 0. */
@@ -115,10 +128,10 @@ async function makeKey<P extends KeyPurpose>(
 }
 
 /**
- * Keeps the new key and resolves with the result of `keep`, or destroys the key and resolves with
- * undefined if another key has its label, or the highest generation before it is missing or under
- * contest. The later of two concurrent creators sees the key of the earlier, so both never keep
- * theirs.
+ * Decides whether a new key is kept. Destroys it and resolves with undefined if another key has the
+ * same label, or if the previous highest generation is missing or still contested. Otherwise
+ * resolves with the result of `keep`. Of two concurrent creators, the later one sees the key of the
+ * earlier one, so they never both keep their keys.
  */
 async function keepUnlessShared<P extends KeyPurpose, T>(
   token: Workplace,
@@ -130,7 +143,8 @@ async function keepUnlessShared<P extends KeyPurpose, T>(
     const own = keys.find((key) => key.id.equals(id));
     const isAlone = own !== undefined && keys.length === 1;
     if (isAlone && follows(session)) return keep(session, own);
-    // The private half goes first, because a public half left behind is ignored everywhere.
+    // The private half is destroyed first, because a public half without a private half is ignored
+    // everywhere.
     if (own !== undefined) session.destroyObject(own.handle);
     for (const half of session.findObjects([{ type: ck.CKA_ID, value: id }]))
       session.destroyObject(half);

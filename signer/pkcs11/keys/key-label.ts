@@ -3,7 +3,7 @@ import { maxGeneration, SigningPurpose } from '../../protocol/protocol.ts';
 export const keyPurposes = [...SigningPurpose.options, 'mac'] as const;
 export type KeyPurpose = (typeof keyPurposes)[number];
 
-/** Returns the CKA_LABEL of a key; both halves of a pair have the same. */
+/** Returns the CKA_LABEL of a key; both halves of a key pair have this label. */
 export function formatKeyLabel(purpose: KeyPurpose, generation: number): string {
   return `${purpose}-${generation}`;
 }

@@ -3,7 +3,10 @@ import { findKeyLabel, formatKeyLabel, type KeyPurpose } from './key-label.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import * as ck from '../library/pkcs11.ts';
 
-/** An object of a key: the one that signs, or its public half, which has the same id and label. */
+/**
+ * A PKCS#11 object of a key: the private or secret key, which signs, or the public half, which has
+ * the same id and label.
+ */
 export interface StoredKey<Purpose extends KeyPurpose = KeyPurpose> {
   readonly purpose: Purpose;
   readonly generation: number;
@@ -13,7 +16,7 @@ export interface StoredKey<Purpose extends KeyPurpose = KeyPurpose> {
   readonly handle: ck.Handle;
 }
 
-/** Finds the private or secret keys of a purpose, or of one generation, oldest first. */
+/** Finds the private or secret keys of a purpose, or only those of one generation, oldest first. */
 export function findKeysOf<P extends KeyPurpose>(
   session: ck.Session,
   purpose: P,
@@ -23,7 +26,10 @@ export function findKeysOf<P extends KeyPurpose>(
   return keys.toSorted((a, b) => a.generation - b.generation);
 }
 
-/** Finds the public halves of a purpose, or of one generation, with attributes of these types. */
+/**
+ * Finds the public halves of a purpose, or only those of one generation, and reads their attributes
+ * of these types.
+ */
 export function findPublicHalvesOf<P extends SigningPurpose>(
   session: ck.Session,
   purpose: P,
@@ -54,7 +60,10 @@ interface Search<P extends KeyPurpose> {
   readonly types: readonly number[];
 }
 
-/** Finds objects by one search and one read each, since every call may be a network round trip. */
+/**
+ * Finds objects with one search and one read per object, since every call may be a network round
+ * trip.
+ */
 function findObjectsOf<P extends KeyPurpose>(
   session: ck.Session,
   { purpose, generation, kind, types }: Search<P>,
@@ -71,7 +80,10 @@ function findObjectsOf<P extends KeyPurpose>(
   });
 }
 
-/** Reads attributes. Returns undefined if another signer destroyed the object since the search. */
+/**
+ * Reads attributes of an object. Returns undefined if another signer has destroyed the object since
+ * the search, or if the object lacks one of the attributes.
+ */
 function readUnlessGone(
   session: ck.Session,
   handle: ck.Handle,
@@ -85,7 +97,10 @@ function readUnlessGone(
   }
 }
 
-/** Errors of an object that was destroyed, or of a foreign object without such an attribute. */
+/**
+ * Return values for an object that was destroyed, or for an object of another program that lacks an
+ * attribute.
+ */
 const unreadable: ReadonlySet<string> = new Set([
   'CKR_OBJECT_HANDLE_INVALID',
   'CKR_ATTRIBUTE_TYPE_INVALID',

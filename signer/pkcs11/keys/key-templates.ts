@@ -89,7 +89,10 @@ function publicKey(name: ck.Template, keyType: number): ck.Template {
   ];
 }
 
-/** Returns a label, and a random id that tells the key from a concurrent one of the same label. */
+/**
+ * Returns the attributes that name a key: its label, and a random id that distinguishes it from a
+ * key that was created concurrently with the same label.
+ */
 function nameOf(purpose: KeyPurpose, generation: number): ck.Template {
   return [
     { type: ck.CKA_LABEL, value: formatKeyLabel(purpose, generation) },

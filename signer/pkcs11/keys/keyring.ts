@@ -13,8 +13,8 @@ export type SigningKey = StoredKey<SigningPurpose> & PublicKey;
 export type MacKey = StoredKey<'mac'>;
 
 /**
- * Every signing key, and the MAC key, which always is the oldest one because values derived from it
- * are stored.
+ * All signing keys of a token and its MAC key, which is always the oldest MAC key, because values
+ * derived from it are stored.
  */
 export interface Keyring {
   readonly signingKeys: readonly SigningKey[];
@@ -25,8 +25,8 @@ export interface Keyring {
 export class KeyringError extends Error {}
 
 /**
- * Finds the signing keys of the session's token, if any. Includes every key of a shared label, as
- * there are while two signers create a key concurrently.
+ * Finds all signing keys of the session's token. If several keys share a label, as while two
+ * signers create a key concurrently, all of them are included.
  */
 export function findSigningKeys(
   session: Session,
@@ -47,7 +47,9 @@ export function loadKeyring(session: Session, parse: PublicKeyParser): Keyring {
   return { signingKeys, mac: findMacKey(session) };
 }
 
-/** Loads a key with its public half. Throws KeyringError unless it has exactly one. */
+/**
+ * Loads a key with its public half. Throws KeyringError unless the key has exactly one public half.
+ */
 export function loadSigningKey(session: Session, key: StoredKey<SigningPurpose>): SigningKey {
   const { purpose, generation } = key;
   const whole = joinHalves(session, purpose, generation, createPublicKeyParser()).find(({ id }) =>
@@ -58,7 +60,10 @@ export function loadSigningKey(session: Session, key: StoredKey<SigningPurpose>)
   return whole;
 }
 
-/** Finds the oldest MAC key. Throws KeyringError if there is none, or two have its label. */
+/**
+ * Finds the oldest MAC key. Throws KeyringError if there is no MAC key, or if two keys have the
+ * label of the oldest.
+ */
 export function findMacKey(session: Session): MacKey {
   const [oldest, next] = findKeysOf(session, 'mac');
   if (oldest === undefined) throw new KeyringError('the token holds no mac key');
@@ -92,8 +97,8 @@ function labelOf({
 }
 
 /**
- * Joins private keys with their public halves. Skips a key whose other half is missing, as while
- * another signer destroys its key, and a key of another kind than its label says.
+ * Joins private keys with their public halves. Skips a key that does not have exactly one public
+ * half, as while another signer destroys its key, and a key whose type does not match its label.
  */
 function joinHalves(
   session: Session,

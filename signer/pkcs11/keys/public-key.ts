@@ -29,7 +29,10 @@ export type PublicKeyParser = (
   values: readonly Buffer[],
 ) => PublicKey | undefined;
 
-/** Creates a parser with a cache, as parsing costs more than reading from a local token. */
+/**
+ * Creates a parser with a cache, because parsing a key takes longer than reading it from a local
+ * token.
+ */
 export function createPublicKeyParser(): PublicKeyParser {
   const parsed = new Map<string, PublicKey>();
   return (purpose, values) => {

@@ -40,7 +40,10 @@ export const {
 export type Handle = pkcs11js.Handle;
 export type Template = pkcs11js.Template;
 
-/** Called after each PKCS#11 function with its name, duration in seconds and return value. */
+/**
+ * Called after each PKCS#11 function with the function's name, duration in seconds and return
+ * value.
+ */
 export type Observer = (fn: string, seconds: number, returnValue: string) => void;
 
 export interface Slot {
@@ -54,7 +57,7 @@ export interface Slot {
 const userStates = new Set([1, 3]);
 
 const labelBytes = 32;
-/** Handles requested per call, since each call may be a network round trip. */
+/** Number of handles to request per call, since each call may be a network round trip. */
 const findBatch = 512;
 
 /**
@@ -73,7 +76,7 @@ export class Library {
     this.#api.call('C_Initialize', (ck) => ck.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK }));
   }
 
-  /** Finalises the library, which frees its memory: callers MUST NOT have a call in flight. */
+  /** Finalises the library, which frees its memory: callers MUST NOT have a call in progress. */
   finalize(): void {
     this.#api.call('C_Finalize', (ck) => ck.C_Finalize());
   }
@@ -113,7 +116,7 @@ export class Library {
 export class Session {
   readonly #api: Api;
   readonly #handle: Handle;
-  /** Buffers of the call in flight, to which pkcs11js keeps no reference (pkcs11js#121). */
+  /** Buffers of the call in progress, kept alive here because pkcs11js does not (pkcs11js#121). */
   readonly #held = new Set<Buffer | Template>();
 
   constructor(api: Api, handle: Handle) {

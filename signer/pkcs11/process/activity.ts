@@ -3,7 +3,10 @@ import type { Observer } from '../library/pkcs11.ts';
 
 const flushAfterMs = 100;
 
-/** Collects PKCS#11 calls and reports them in batches: a message may cost more than the call. */
+/**
+ * Collects PKCS#11 calls and reports them in batches, since a message may cost more time than the
+ * call that it reports.
+ */
 export function createActivity(report: (calls: Call[]) => void) {
   let calls: Call[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -19,7 +22,7 @@ export function createActivity(report: (calls: Call[]) => void) {
   };
   return {
     observe,
-    /** Reports at once what has not been reported yet. */
+    /** Reports all collected calls immediately. */
     flush,
   };
 }

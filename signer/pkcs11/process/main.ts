@@ -12,7 +12,8 @@ import { Token } from '../token/token.ts';
 const config = readConfig();
 const log = pino({ name: 'signer-hsm', level: config.logLevel });
 
-// A terminal sends its signals to the whole process group; this process stops on the signer's word.
+// A terminal sends signals to the whole process group. This process ignores them and stops when the
+// signer sends `stop`.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 new Worker(new URL('./lifeline.ts', import.meta.url)).unref();
@@ -44,7 +45,7 @@ async function stop(): Promise<void> {
   process.disconnect();
 }
 
-/** Sends a message and ignores errors, since nobody reads it once the signer has ended. */
+/** Sends a message to the signer. Errors are ignored, since they mean that the signer has ended. */
 function send(message: FromHsm): void {
   process.send?.(message, undefined, {}, () => {});
 }

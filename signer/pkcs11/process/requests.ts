@@ -11,14 +11,16 @@ type Answer = WithoutId<Extract<FromHsm, { kind: 'answer' | 'failure' }>>;
 
 interface AnswersOptions {
   readonly token: Pick<Token, 'run' | 'refresh' | 'use' | 'renew'>;
-  /** Concurrent signatures of one request: as many as there are sessions. */
+  /** Maximum number of concurrent signatures of one request: the number of sessions. */
   readonly lanes: number;
   readonly rsaBits: number;
 }
 
-/** Creates the handler of the signer's requests, which turns an error into a `failure` message. */
+/**
+ * Creates the handler of the signer's requests. The handler turns errors into `failure` messages.
+ */
 export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
-  /** Settles when the last requested key is created: keys are created one after the other. */
+  /** Settles when the last requested key has been created. Keys are created one after the other. */
   let lastKey: Promise<unknown> = Promise.resolve();
   return async (request: HsmRequest): Promise<Answer> => {
     try {

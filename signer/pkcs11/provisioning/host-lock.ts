@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 const retryMs = 50;
 
 /**
- * Runs `work` in at most one process of this host at a time, because PKCS#11 cannot tell apart two
- * tokens of one label that were initialised concurrently. The lock is an abstract socket of Linux,
- * which the kernel releases when its process ends; on other systems there is no lock.
+ * Runs `work` in at most one process of this host at a time. Without this, two processes that
+ * initialise a token concurrently could create two tokens with the same label, which PKCS#11 cannot
+ * distinguish. The lock is an abstract socket of Linux, which the kernel releases when its process
+ * ends; on other systems there is no lock.
  */
 export async function withHostLock<T>(name: string, work: () => Promise<T> | T): Promise<T> {
   if (process.platform !== 'linux') return work();

@@ -11,8 +11,8 @@ interface ProvisionOptions extends TokenAccess {
 }
 
 /**
- * Initialises the token and creates the first key of each purpose, where missing. Resolves with a
- * line to print for each step, none when everything existed. Safe to run concurrently.
+ * Initialises the token and creates the first key of each purpose, unless they exist. Resolves with
+ * one line to print for each step that was carried out. Safe to run concurrently.
  */
 export async function provision(options: ProvisionOptions): Promise<string[]> {
   const token = await withHostLock(options.tokenLabel, () => prepareToken(options));

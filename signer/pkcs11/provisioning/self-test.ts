@@ -15,10 +15,13 @@ interface Check {
 }
 
 const sampleBytes = 32;
-/** A label for which the signer computes no MAC. */
+/** The label of the sample MAC. The signer refuses requests for the MAC of this label. */
 const sampleLabel = 'self-test';
 
-/** Logs in, signs and verifies with every audit and token key, and computes a MAC. */
+/**
+ * Logs in, signs and verifies with every audit and token key, and computes a MAC. Resolves with the
+ * result of each check.
+ */
 export async function testToken(access: TokenAccess): Promise<Check[]> {
   const checks: Check[] = [];
   const session = await attempt('log in', () =>
@@ -45,7 +48,7 @@ async function testSigningKeys(session: Session, purpose: SigningPurpose): Promi
         if (shared.has(label)) throw new Error('more than one key has this label');
         const own = whole.find((each) => each.handle.equals(key.handle));
         if (own === undefined)
-          throw new Error('the token does not hold exactly one public key for it');
+          throw new Error('the token does not hold exactly one public key for this key');
         await testSignature(session, own);
       }),
     );
@@ -56,7 +59,7 @@ async function testSigningKeys(session: Session, purpose: SigningPurpose): Promi
 async function testSignature(session: Session, key: SigningKey): Promise<void> {
   const valid =
     key.purpose === 'audit' ? await signsEntry(session, key) : await signsToken(session, key);
-  if (!valid) throw new Error('its signature does not verify with its public key');
+  if (!valid) throw new Error('a signature of the key does not verify with its public key');
 }
 
 async function signsEntry(session: Session, key: SigningKey): Promise<boolean> {

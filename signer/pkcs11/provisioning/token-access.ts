@@ -19,7 +19,7 @@ const opening = {
     error instanceof TokenMissing || (error instanceof Pkcs11Error && error.mayPass),
 };
 
-/** Runs `work` on the initialised library and finalises it. */
+/** Runs `work` on the initialised library and finalises the library afterwards. */
 export async function withLibrary<T>(
   path: string,
   work: (library: Library) => Promise<T> | T,
@@ -51,7 +51,7 @@ export async function withToken<T>(
   }
 }
 
-/** Opens a logged-in session. The library is finalised again when it throws. */
+/** Opens a logged-in session. If this fails, finalises the library and throws the error. */
 function logIn(library: Library, { tokenLabel, pin }: TokenAccess): Session {
   library.initialize();
   try {
@@ -64,7 +64,7 @@ function logIn(library: Library, { tokenLabel, pin }: TokenAccess): Session {
   }
 }
 
-/** Returns a token that initialises the library and logs in for each use. */
+/** Returns a token for creating keys that initialises the library and logs in for each use. */
 export function workIn(access: TokenAccess): Workplace {
   return { use: (work) => withToken(access, work), renew: async () => {} };
 }

@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   readonly pin: string;
   readonly sessions: number;
   readonly queueLimit: number;
-  /** Shared by all connections, since public keys outlive each of them. */
+  /** Parser of public keys. All connections share it, so that its cache outlives each of them. */
   readonly parse: PublicKeyParser;
 }
 
@@ -18,7 +18,7 @@ export interface Connection {
   readonly library: Library;
   readonly slot: Slot;
   readonly control: Session;
-  /** Replaced when the keys are read again. */
+  /** The keys of the token; replaced when the keys are read again. */
   keyring: Keyring;
   readonly parse: PublicKeyParser;
   readonly pool: SessionPool<Session>;
@@ -26,7 +26,10 @@ export interface Connection {
   readonly writer: SessionPool<Session>;
 }
 
-/** Opens a connection. Throws Pkcs11Error or KeyringError, and then finalises the library. */
+/**
+ * Opens a connection to the token. On failure, finalises the library and throws Pkcs11Error or
+ * KeyringError.
+ */
 export function openConnection(library: Library, options: ConnectionOptions): Connection {
   try {
     library.initialize();
@@ -62,7 +65,10 @@ export function renewLogin(connection: Connection, pin: string): Connection {
   return { ...connection, ...logIn(connection, pin) };
 }
 
-/** Closes the connection after operations in flight: C_Finalize during a call crashes. */
+/**
+ * Closes the connection once the operations in progress have finished, because C_Finalize would
+ * crash the process during a call.
+ */
 export async function closeConnection(connection: Connection): Promise<void> {
   const { library, control, pool, writer } = connection;
   await Promise.all([pool.drain(), writer.drain()]);

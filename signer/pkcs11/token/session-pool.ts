@@ -9,7 +9,10 @@ interface Waiter<S> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The queue in which a caller waits: for one operation, or for an operation of a batch. */
+/**
+ * The queue in which a caller waits: `single` for a single operation, `batch` for one operation of
+ * a batch.
+ */
 export type Queue = 'single' | 'batch';
 
 /** Thrown when the pool was drained before the caller got a session: its work has not started. */
@@ -20,7 +23,7 @@ interface SessionPoolOptions<S> {
   /** Callers that may wait in each queue; any further caller fails with `busy`. */
   readonly queueLimit: number;
   readonly open: () => S;
-  /** Tells whether a session is still usable after its operation threw this error. */
+  /** Returns whether a session is still usable after its operation threw this error. */
   readonly survives: (error: unknown) => boolean;
 }
 
@@ -28,7 +31,7 @@ interface SessionPoolOptions<S> {
  * Lends sessions for one operation each and opens them on demand. Each queue is first in, first
  * out, and the two queues are served alternately: otherwise every operation of a batch would wait
  * behind all single operations, and a batch would starve while many users log in. A session that
- * its operation broke is closed, and the next caller gets a new one.
+ * became unusable is closed, and the next caller gets a new session.
  */
 export class SessionPool<S extends Closable> {
   readonly #options: SessionPoolOptions<S>;
@@ -71,7 +74,10 @@ export class SessionPool<S extends Closable> {
     }
   }
 
-  /** Rejects waiting and later callers. Resolves once every session is released and closed. */
+  /**
+   * Rejects waiting and later callers with PoolDrained. Resolves once every session is released and
+   * closed.
+   */
   async drain(): Promise<void> {
     this.#drained ??= Promise.withResolvers();
     for (const queue of Object.values(this.#waiting))
@@ -132,6 +138,6 @@ function closeQuietly(session: Closable): void {
   try {
     session.close();
   } catch {
-    // Nothing else is done with the session.
+    // The session is not used again, so the error does not matter.
   }
 }

@@ -10,8 +10,8 @@ import {
 export const macBytes = 32;
 
 /**
- * Signs `input`: a digest with an audit key, which yields r ‖ s, or a text with a token key, by
- * RS256.
+ * Signs `input`. With an audit key, `input` is a digest and the signature is r ‖ s. With a token
+ * key, `input` is a text and the signature is RS256.
  */
 export function signWith(session: Session, key: SigningKey, input: Buffer): Promise<Buffer> {
   if (key.purpose === 'audit')

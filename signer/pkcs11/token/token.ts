@@ -19,7 +19,10 @@ import { tokenAway } from '../../protocol/token-unavailable.ts';
 const retryMinMs = 250;
 const retryMaxMs = 10_000;
 
-/** The weakest remedy after each further failure of an operation, whatever the error calls for. */
+/**
+ * The minimum remedy after the first, second and third failure of an operation, even if its error
+ * needs a weaker one.
+ */
 const escalation: readonly Remedy[] = ['replace_session', 'login', 'reinitialize'];
 
 interface TokenOptions extends Omit<ConnectionOptions, 'parse'> {
@@ -33,7 +36,7 @@ interface TokenOptions extends Omit<ConnectionOptions, 'parse'> {
 
 /**
  * Connects to the PKCS#11 token, lends logged-in sessions, and applies the remedy that an error
- * needs. After a refused PIN it never connects again.
+ * needs. Never connects again after the token has refused the PIN.
  */
 export class Token {
   readonly #options: TokenOptions;
@@ -69,7 +72,8 @@ export class Token {
 
   /**
    * Runs one operation on a session of the pool. `work` runs again after a failure that has a
-   * remedy, so it MUST be safe to repeat. Throws SignerUnavailable and whatever else `work` throws.
+   * remedy, so it MUST be safe to repeat. Throws SignerUnavailable if no remedy helps, and every
+   * error of `work` other than Pkcs11Error.
    */
   run<T>(work: (session: Session, keyring: Keyring) => Promise<T> | T, queue?: Queue): Promise<T> {
     return this.#attempt(({ pool, keyring }) =>
@@ -82,17 +86,21 @@ export class Token {
     return this.#attempt(({ writer }) => writer.use(work));
   }
 
-  /** Reinitialises the library after operations in flight, while new operations wait. */
+  /**
+   * Reinitialises the library once the operations in progress have finished; new operations wait
+   * until then.
+   */
   async renew(): Promise<void> {
     await this.#recovery;
     await this.#recover(this.#require(), 'reinitialize');
   }
 
-  /** Reads the keys of the token again, since another process may have created one. */
+  /** Reads the keys of the token again, since another process may have created keys. */
   async refresh(): Promise<void> {
     await this.#attempt((connection) =>
       connection.pool.use((session) => {
-        // Without a login, a token hides its private keys instead of reporting an error.
+        // Without a login, a token hides its private keys instead of reporting an error, so the
+        // login is checked first.
         session.probe();
         connection.keyring = loadKeyring(session, connection.parse);
       }),
@@ -119,7 +127,7 @@ export class Token {
     }
   }
 
-  /** Waits for operations in flight, then logs out and finalises the library. */
+  /** Waits for operations in progress, then logs out and finalises the library. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#recovery;
@@ -153,7 +161,10 @@ export class Token {
     await this.#recovery;
   }
 
-  /** Reconnects, with one retry: SoftHSM cannot read a token while another process writes it. */
+  /**
+   * Closes the failed connection and connects again, with one retry, because SoftHSM cannot read a
+   * token while another process writes it.
+   */
   async #reconnect(failed: Connection): Promise<void> {
     this.#connection = undefined;
     if (this.#state !== 'pin_incorrect') this.#enter('connecting');

@@ -34,7 +34,7 @@ async function startBehindProxy(t: ExecutionContext) {
   const logged = (message: string) =>
     vault.logLines.slice(begun).filter((line) => line.includes(message));
   // A start on a busy machine may pause sealing too, so only later log lines count.
-  const isOver = () => logged('sealing pauses').length === logged('sealing goes on').length;
+  const isOver = () => logged('sealing pauses').length === logged('sealing resumes').length;
   await until(isOver, { what: 'the pauses to end', timeoutMs: 15_000 });
   begun = vault.logLines.length;
   return { proxy, vault, sql, open, waiting, untilSealed, logged };
@@ -132,14 +132,14 @@ test('sealing logs one line when it pauses, and one when it resumes', async (t) 
   const before = proxy.batches;
   await until(() => proxy.batches > before + 6, { what: 'several tries', timeoutMs: 30_000 });
   t.is(logged('sealing pauses').length, 1);
-  t.deepEqual(logged('sealing goes on'), []);
+  t.deepEqual(logged('sealing resumes'), []);
   t.is((await waiting())[0]?.attempts, 0);
   proxy.fail = () => undefined;
   await untilSealed('the entry to be sealed');
-  await until(() => logged('sealing goes on').length > 0, { what: 'the line', timeoutMs: 5_000 });
+  await until(() => logged('sealing resumes').length > 0, { what: 'the line', timeoutMs: 5_000 });
   t.is(logged('sealing pauses').length, 1);
-  t.regex(logged('sealing goes on').join(), /"pausedMs":[1-9]\d*/);
-  t.is(logged('sealing goes on').length, 1);
+  t.regex(logged('sealing resumes').join(), /"pausedMs":[1-9]\d*/);
+  t.is(logged('sealing resumes').length, 1);
 });
 
 test('an entry too large for the signer is dead, and its batch is sealed', async (t) => {

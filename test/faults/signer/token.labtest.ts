@@ -130,7 +130,7 @@ async function countBreaks({
 }: VaultProcesses): Promise<{ readonly opened: number; readonly closed: number }> {
   const log = await readFile(logFile, 'utf8');
   const count = (message: string) => log.split(`"msg":"${message}"`).length - 1;
-  return { opened: count('sealing pauses'), closed: count('sealing goes on') };
+  return { opened: count('sealing pauses'), closed: count('sealing resumes') };
 }
 
 function untilSeen(what: string, isSeen: () => boolean | Promise<boolean>): Promise<boolean> {
