@@ -69,7 +69,7 @@ export const envelopeRoutes = [
     method: 'post',
     path: masterPath,
     tag,
-    summary: 'Stores the master key, which the client had better wrap itself',
+    summary: 'Stores the master envelope; clients should wrap the master key themselves',
     access,
     body: MasterKeyForm,
     status: 201,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Flag, Timestamp } from '../http/bodies/wire.ts';
 
 export const MaintenanceQuery = z.strictObject({
-  dryRun: Flag.meta({ description: 'Only counts what would be done.' }),
+  dryRun: Flag.meta({ description: 'Counts what a run would change, and changes nothing.' }),
 });
 
 function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: Name, counts: C) {
@@ -29,7 +29,9 @@ export const RetriedDeadLetters = reportOf('retry-dlq', {
   retriedEntries: z
     .int()
     .meta({ description: 'Entries of the dead-letter queue that were tried.' }),
-  recoveredEntries: z.int().meta({ description: 'Entries of these that are signed now.' }),
+  recoveredEntries: z
+    .int()
+    .meta({ description: 'The number of retried entries that were signed.' }),
 });
 
 export const CollectedGarbage = reportOf('collect-garbage', {

@@ -100,7 +100,7 @@ const reads = [
     method: 'get',
     path: '/v1/sync/:objectId',
     tag,
-    summary: 'Returns an object as it is now',
+    summary: 'Returns the current state of an object',
     access: mayRead,
     params: ObjectId,
     status: 200,

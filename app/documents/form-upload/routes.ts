@@ -35,7 +35,7 @@ export const formUploadRoutes = [
     ],
     audit: {
       actions: ['upload.created', 'upload.completed', 'document.created', 'upload.aborted'],
-      note: 'the last one only if the form fails',
+      note: '`upload.aborted` only if the form fails',
     },
     handler: ({ formUpload }, { request, http }) => formUpload.receive(request, http.stream),
   }),
