@@ -54,7 +54,8 @@ const kinds = {
   ),
   schema_version_unsupported: kind(
     400,
-    'X-Schema-Version is not in the range X-Schema-Version-Supported; update the client.',
+    'X-Schema-Version is not in the range that the response header X-Schema-Version-Supported ' +
+      'gives; send a version of that range.',
   ),
   data_too_deep: kind(400, 'The data is nested deeper than 32 levels; flatten it.'),
   data_too_large: kind(400, 'The canonical text of the data is over 512 KiB; split the object.'),
@@ -167,7 +168,7 @@ const kinds = {
   ),
   stored_file_changed: kind(
     409,
-    'The stored file is not the file that was hashed; upload the file again.',
+    'The stored file changed after the vault computed its hash; upload the file again.',
   ),
   sync_conflict: kind(
     409,

@@ -29,7 +29,10 @@ export interface Verdict {
   readonly signatureValid: boolean;
 }
 
-/** Members that distinguish an entry from other texts that the key may sign in the future. */
+/**
+ * Members of every audit entry. The audit key may one day sign other kinds of texts, which must not
+ * pass for entries.
+ */
 const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
 
 /**

@@ -58,9 +58,10 @@ interface AdmissionOptions {
 }
 
 /**
- * Starts to check the high-water marks, and retries while the database, the signer or the object
- * store is unavailable. Throws StartRefused if a check within the first seconds refuses the start;
- * a later refusal resolves `refused`.
+ * Checks the database, the token and the object store against the signed high-water marks, so that
+ * a restored older state is noticed. Retries while one of them is unavailable. Waits a few seconds:
+ * throws StartRefused if the check fails by then, and otherwise returns while the check goes on. A
+ * later failure resolves `Admission.refused`.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<Admission> {
   const { acceptMark, log } = options;

@@ -101,7 +101,7 @@ export function createAccounts({
 
   /**
    * Logs in. Each retry starts with a new challenge, because the vault accepts a login proof only
-   * once. If a response was lost, the login session that it reported does no harm.
+   * once. A login session whose response was lost stays unused, and expires.
    */
   const logIn: typeof loginOnce = (answer, name) =>
     withRetries(retry, undefined, () => loginOnce(answer, name));

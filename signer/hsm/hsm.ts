@@ -27,7 +27,8 @@ const restartMaxMs = 10_000;
  */
 const startTimeoutMs = 60_000;
 /**
- * Milliseconds of connection to the token after which the pause before the next restart is reset.
+ * Milliseconds that the HSM process must stay connected to the token before the delay of its next
+ * restart returns to the minimum.
  */
 const steadyMs = 10_000;
 

@@ -79,8 +79,8 @@ export async function storeEnvelopes(
 }
 
 /**
- * Locks the user's active devices. Throws rekey_incomplete unless `devices` names all of these
- * devices and no other device.
+ * Locks the rows of the user's active devices until `tx` ends. Throws rekey_incomplete unless
+ * `devices` names exactly the active devices.
  */
 async function assertActiveDevices(tx: Tx, owner: Owner, devices: Rekey['devices']): Promise<void> {
   const active = await lockActiveDevices(tx, owner);

@@ -63,7 +63,7 @@ export const mailSettings = {
   findConflicts: findTransportConflicts,
 };
 
-/** Returns the configuration of the mailer, for a server or for a directory. */
+/** Returns the mailer's configuration: e-mails go to an SMTP server, or into files. */
 export function toMailConfig(values: ValuesOf<typeof mailSettings>): MailConfig {
   const { from, validateUrl, url, caFile, directory = '' } = values;
   return url === undefined

@@ -17,7 +17,7 @@ export interface RequestInfo {
   readonly stream: IncomingMessage;
 }
 
-/** The origin of a request, for rate limits and audit entries. */
+/** The sender of a request, for rate limits and audit entries; not the Origin header. */
 export interface Origin {
   /** The client's network address behind the trusted proxies. */
   readonly clientAddress: string;

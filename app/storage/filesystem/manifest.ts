@@ -45,7 +45,10 @@ export async function findJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
-/** Returns the numbers of parts without a file. Rejects with ENOENT if the directory is missing. */
+/**
+ * Returns the part numbers of the parts that have no file in the upload's directory. Rejects with
+ * ENOENT if the directory is missing.
+ */
 export async function findLostParts(
   directory: string,
   parts: readonly StoredPart[],

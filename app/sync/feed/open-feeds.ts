@@ -33,7 +33,7 @@ export function createOpenFeeds() {
     all: (): ReadonlySet<OpenFeed> => all,
     of: (userId: string): Iterable<OpenFeed> => of(userId),
     userIds: (): string[] => [...byUser.keys()],
-    /** Wakes every feed of a user. */
+    /** Makes every open change feed of a user look for new changes at once. */
     wake(userId: string): void {
       for (const feed of of(userId)) feed.wake();
     },

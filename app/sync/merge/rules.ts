@@ -18,7 +18,10 @@ export type Rule = z.output<typeof Rule>;
 /** Rules by type of object, then JSON Pointer; `*` stands for types without rules of their own. */
 export type SyncRules = ReadonlyMap<string, ReadonlyMap<string, Rule>>;
 
-/** Returns the rule of a field, or of the nearest place above it that has one. */
+/**
+ * Returns the merge rule of a field, or of its nearest ancestor that has a rule; undefined if there
+ * is none.
+ */
 export function ruleOf(
   rules: SyncRules,
   objectType: string | null,

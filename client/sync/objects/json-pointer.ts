@@ -5,9 +5,7 @@ export function childOf(parent: string, key: string): string {
   return `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/**
- * Returns the keys that lead from the root of a document to the place of a pointer; none for ''.
- */
+/** Splits a JSON Pointer into its unescaped member names, from the root down; [] for ''. */
 export function keysTo(pointer: string): string[] {
   const keys = pointer.split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -97,8 +97,9 @@ function labelOf({
 }
 
 /**
- * Joins private keys with their public halves. Skips a key that does not have exactly one public
- * half, as while another signer destroys its key, and a key whose type does not match its label.
+ * Pairs each private key with its public key. Skips a private key that has no public key or several,
+ * for example while another signer is destroying the pair, and a key whose type differs from the
+ * type that its label states.
  */
 function joinHalves(
   session: Session,
