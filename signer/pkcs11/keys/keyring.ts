@@ -97,9 +97,9 @@ function labelOf({
 }
 
 /**
- * Pairs each private key with its public key. Skips a private key that has no public key or several,
- * for example while another signer is destroying the pair, and a key whose type differs from the
- * type that its label states.
+ * Pairs each private key with its public key. Skips a private key that has no public key or
+ * several, for example while another signer is destroying the pair, and a key whose type differs
+ * from the type that its label states.
  */
 function joinHalves(
   session: Session,
