@@ -115,7 +115,7 @@ test.serial('a body with a repeated name is refused with that reason', async (t)
   };
   const bytes = bytesOf('{"objectId":"","objectId":""}');
   const { body } = await device.api.send('POST', '/v1/sync', { bytes, headers });
-  t.regex(JSON.stringify(body['details']), /twice/);
+  t.regex(JSON.stringify(body['details']), /two members of the same name/);
 });
 
 test.serial(
