@@ -7,7 +7,7 @@ import { createSql } from '../../support/vault/sql.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { removeDocument, storeDocument } from '../../support/documents/documents.ts';
 
-const endings = 'its reader may no longer read it';
+const endings = 'its reader may no longer read the file';
 
 const countEnded = ({ logLines }: TestVault) =>
   logLines.filter((line) => line.includes(endings)).length;
