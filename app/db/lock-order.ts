@@ -30,8 +30,7 @@ const lockOrder = [
 
 export type LockKind = (typeof lockOrder)[number];
 
-const rankOf = new Map<LockKind, number>(lockOrder.map((kind, rank) => [kind, rank]));
-
+/** The kinds of locks that each watched transaction holds. */
 const kindsHeld = new WeakMap<Tx, Set<LockKind>>();
 
 /** Starts to check the order in which a transaction takes its locks. Not called in production. */
@@ -47,13 +46,9 @@ export function watchLocks(tx: Tx): void {
 export function takesLock(tx: Tx, kind: LockKind): void {
   const held = kindsHeld.get(tx);
   if (held === undefined || held.has(kind)) return;
-  const later = [...held].find((other) => rank(other) > rank(kind));
+  const later = [...held].find((other) => lockOrder.indexOf(other) > lockOrder.indexOf(kind));
   if (later !== undefined) {
     throw new Error(`a lock of kind '${kind}' is taken after '${later}': see app/db/lock-order.ts`);
   }
   held.add(kind);
-}
-
-function rank(kind: LockKind): number {
-  return rankOf.get(kind) ?? 0;
 }
