@@ -73,8 +73,8 @@ export function createEnvelopes(options: EnvelopesOptions) {
     credential: Credential | undefined,
     work: (tx: Tx) => Promise<Acted<Stored>>,
   ): Promise<Stored> {
+    if (credential === undefined) return act(request, work);
     act.assertWritable();
-    if (credential === undefined) return act(request, work, backlogChecked);
     const { caller } = request;
     if (caller.issuer !== issuer) throw new AppError('access_denied');
     assertSaltLength(credential.salt, unknownUser, 'recoverySalt');

@@ -129,19 +129,24 @@ async function openSession(
   return { answer: refreshToken, events: [event] };
 }
 
+/** Locks a login session for the rest of `tx`. Resolves with undefined if it does not exist. */
+async function lockSession(tx: Tx, sessionId: string) {
+  takesLock(tx, 'login session');
+  return tx
+    .selectFrom('login_sessions')
+    .select('revoked_at')
+    .where('id', '=', sessionId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
 async function endSession(
   tx: Tx,
   revocations: Revocations,
   caller: Caller,
   sessionId: string,
 ): Promise<Acted<void>> {
-  takesLock(tx, 'login session');
-  const session = await tx
-    .selectFrom('login_sessions')
-    .select('revoked_at')
-    .where('id', '=', sessionId)
-    .forUpdate()
-    .executeTakeFirst();
+  const session = await lockSession(tx, sessionId);
   if (session === undefined) throw new AppError('not_found');
   if (session.revoked_at !== null) return { answer: undefined, events: [] };
   await revocations.revoke(tx, sessionId);
@@ -259,13 +264,7 @@ export async function countExpired(tx: Tx, now: Date): Promise<number> {
  * Locks a login session. Throws invalid_token if the session was revoked after the request began.
  */
 export async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
-  takesLock(tx, 'login session');
-  const session = await tx
-    .selectFrom('login_sessions')
-    .select('revoked_at')
-    .where('id', '=', sessionId)
-    .forUpdate()
-    .executeTakeFirst();
+  const session = await lockSession(tx, sessionId);
   if (session !== undefined && session.revoked_at !== null) throw new AppError('invalid_token');
 }
 
