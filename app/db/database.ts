@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql, type Kysely, type KyselyPlugin } from 'kysely';
 import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
+import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
@@ -23,7 +25,10 @@ export interface Owner {
  * database_unavailable the outcome is unknown: the connection may have been lost during the commit.
  */
 export interface Database {
-  /** Runs a transaction in which row-level security shows only the rows of `owner`. */
+  /**
+   * Runs a transaction in which row-level security shows only the rows of `owner`. Each user has a
+   * few connections; further transactions of this user wait for them. Throws busy if too many wait.
+   */
   asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
   asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
@@ -45,11 +50,18 @@ interface DatabaseOptions {
    * 35,000 by default.
    */
   readonly answerMs?: number;
-  /** Checks the order in which transactions take their locks; for development. */
+  /**
+   * Checks the order in which transactions take their locks, and that none begins within another;
+   * for development.
+   */
   readonly checksLocks?: boolean;
 }
 
 const statementMs = 30_000;
+/** One user's part of the connections of the app login, so that others always find one free. */
+const partOfUser = 1 / 5;
+const waitingPerUser = 200;
+const waitMs = 10_000;
 
 /**
  * Opens a connection pool for each login. Every call throws database_unavailable while Postgres
@@ -59,8 +71,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const { url, serviceUrl, poolSize, idleMs = 30_000, answerMs = statementMs + 5_000 } = options;
   const limits = { poolSize, idleMs, answerMs, checksLocks: options.checksLocks === true };
   const [app, service] = await Promise.all([connect(url, limits), connect(serviceUrl, limits)]);
+  const connections = createFairSlots({
+    perKey: Math.max(1, Math.floor(poolSize * partOfUser)),
+    inAll: poolSize,
+    waitingPerKey: waitingPerUser,
+    waitMs,
+    noneFree: 'database_unavailable',
+  });
   return {
-    asUser: (owner, work) => transaction(app, `begin; ${assume(owner)}`, work),
+    asUser: (owner, work) =>
+      connections.take(owner.userId, () => transaction(app, `begin; ${assume(owner)}`, work)),
     asService: (work) => transaction(service, 'begin', work),
     ping: () => transaction(app, 'begin', async () => undefined),
     async close() {
@@ -138,6 +158,20 @@ function assume({ userId, tenantId }: Owner): string {
  */
 const commit = sql.raw('select; commit');
 
+/** Whether the current code runs in the work of a transaction; set if locks are checked. */
+const withinTransaction = new AsyncLocalStorage<true>();
+
+/**
+ * Runs `work` and refuses transactions that begin within it: enough of them at once would wait for
+ * each other's connections.
+ */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  if (withinTransaction.getStore() === true) {
+    throw new Error('a transaction began within another one; pass the transaction on instead');
+  }
+  return withinTransaction.run(true, work);
+}
+
 /**
  * Runs a transaction on a connection that always returns to the pool. MikroORM's own transactions
  * do not return broken connections, and Kysely's need an extra round trip for `begin`.
@@ -157,7 +191,8 @@ async function transaction<T>(
       if (checksLocks) watchLocks(tx);
       try {
         await sql.raw(begin).execute(connection);
-        const done = await Promise.race([work(tx), idle.exceeded]);
+        const working = checksLocks ? alone(() => work(tx)) : work(tx);
+        const done = await Promise.race([working, idle.exceeded]);
         state.isOver = true;
         await commit.execute(connection);
         return done;

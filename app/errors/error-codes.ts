@@ -273,6 +273,11 @@ const kinds = {
   signer_unavailable: kind(503, 'The signer is unavailable; try again soon.'),
   jwks_unavailable: kind(503, 'The key set of the token issuer is unavailable; try again soon.'),
   shutting_down: kind(503, 'This process is shutting down; send the request again.'),
+  busy: kind(
+    503,
+    'Too many requests of the same user or address are being served; send fewer at a time, and ' +
+      'this one again soon.',
+  ),
   reauth_busy: kind(503, 'Too many other passwords are being checked; try again soon.'),
   audit_backlog_full: kind(503, 'Too many audit entries wait for a signature; try again later.'),
 } satisfies Readonly<Record<string, ErrorKind>>;

@@ -24,6 +24,8 @@ export function createObjectHasher(
   });
 
   return {
+    /** Maximum number of objects that are hashed at a time. */
+    concurrency,
     /**
      * Reads a stored object once and hashes it off the event loop. Waits while `concurrency` other
      * objects are being hashed. Throws the errors of ObjectStore.get, and storage_unavailable if

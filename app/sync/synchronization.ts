@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
-import { createKeyedTurns } from '../async/turns.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { canonicalText } from '../json/canonical-text.ts';
-import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
+import type { Act, Acted } from '../audit-trail/act.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import { leavesOf } from './merge/json-pointer.ts';
 import type { JsonObject } from './merge/json.ts';
@@ -51,11 +50,6 @@ interface SynchronizationOptions {
 
 /** Milliseconds by which the clock of a device may be ahead of this process's clock. */
 const aheadMs = 5 * 60_000;
-/**
- * The maximum number of a user's writes that this process performs at once. Concurrent writes wait
- * for each other in Postgres, and each of them occupies a connection of the pool.
- */
-const writesAtOnce = 4;
 
 export type Synchronization = ReturnType<typeof createSynchronization>;
 
@@ -66,7 +60,6 @@ export type Synchronization = ReturnType<typeof createSynchronization>;
  */
 export function createSynchronization(options: SynchronizationOptions) {
   const { act, deviceGuard, clock, rules, onChanged } = options;
-  const turns = createKeyedTurns(writesAtOnce);
 
   function perform<Answer>(
     request: ServiceRequest,
@@ -75,16 +68,13 @@ export function createSynchronization(options: SynchronizationOptions) {
     write: (tx: Tx) => Promise<Acted<Answer>>,
   ): Promise<Answer> {
     const { caller } = request;
-    act.assertWritable();
     const writeHeld = async (tx: Tx) => {
       await deviceGuard.hold(tx, { caller, deviceId });
       return syncRequestId === undefined
         ? write(tx)
         : writeOnce(tx, caller, { ...kept, id: syncRequestId }, () => write(tx));
     };
-    return turns.take(`${caller.userId} ${caller.tenantId}`, () =>
-      act(request, writeHeld, backlogChecked),
-    );
+    return act(request, writeHeld);
   }
 
   async function apply(

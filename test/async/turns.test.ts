@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createKeyedTurns, createTurns } from '../../app/async/turns.ts';
+import { createTurns } from '../../app/async/turns.ts';
 import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { startVault } from '../support/vault/vault.ts';
@@ -66,17 +66,4 @@ test('turns start in order, never more at once than the limit, even when some fa
   const results = await Promise.allSettled(numbers.map((n) => turns.take(work(n))));
   t.deepEqual(order, numbers);
   t.is(results.filter(({ status }) => status === 'rejected').length, 7);
-});
-
-test('turns of one key do not wait for turns of another key', async (t) => {
-  const turns = createKeyedTurns(1);
-  const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const first = turns.take('one', () => held);
-  const order: string[] = [];
-  const second = turns.take('one', async () => order.push('one'));
-  await turns.take('two', async () => order.push('two'));
-  release();
-  await Promise.all([first, second]);
-  await turns.take('one', async () => order.push('one again'));
-  t.deepEqual(order, ['two', 'one', 'one again']);
 });

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
 import { AppError } from '../../errors/app-error.ts';
-import { createKeyedTurns, createTurns } from '../../async/turns.ts';
+import { createFairSlots } from '../../async/fair-slots.ts';
+import { createTurns } from '../../async/turns.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
 
@@ -25,22 +26,22 @@ interface BodyOptions {
   readonly uniqueNames?: boolean | undefined;
 }
 
-/**
- * Reads a JSON body of at most 1 MiB in UTF-8. Throws unsupported_media_type, body_too_large,
- * incomplete_body or invalid_json.
- */
-type ReadJsonBody = (
-  request: IncomingMessage,
-  client: string,
-  options?: BodyOptions,
-) => Promise<unknown>;
+interface JsonBodies {
+  /** Returns whether a body is so small that it is read at once. */
+  isSmall(request: IncomingMessage): boolean;
+  /**
+   * Reads a JSON body of at most 1 MiB in UTF-8. Throws unsupported_media_type, body_too_large,
+   * incomplete_body or invalid_json.
+   */
+  read(request: IncomingMessage, client: string, options?: BodyOptions): Promise<unknown>;
+}
 
 /**
  * Creates a reader of JSON bodies. A large body waits while several large bodies of the same client
  * are being read, so that one client cannot delay the responses to other clients.
  */
-export function createJsonBodies(): ReadJsonBody {
-  const reading = createKeyedTurns(largeAtOnce);
+export function createJsonBodies(): JsonBodies {
+  const reading = createFairSlots({ perKey: largeAtOnce });
   const parsing = createTurns(1);
 
   async function readLarge(request: IncomingMessage, options?: BodyOptions): Promise<unknown> {
@@ -52,12 +53,18 @@ export function createJsonBodies(): ReadJsonBody {
     });
   }
 
-  return async function readJsonBody(request, client, options) {
-    assertJsonType(request);
-    // A body without Content-Length, whose length is unknown, counts as large.
-    const isSmall = Number(request.headers['content-length']) <= largeBytes;
-    if (isSmall) return parseJson(await readBytes(request), options);
-    return reading.take(client, () => readLarge(request, options));
+  // A body without Content-Length, whose length is unknown, counts as large.
+  function isSmall({ headers }: IncomingMessage): boolean {
+    return Number(headers['content-length']) <= largeBytes;
+  }
+
+  return {
+    isSmall,
+    async read(request, client, options) {
+      assertJsonType(request);
+      if (isSmall(request)) return parseJson(await readBytes(request), options);
+      return reading.take(client, () => readLarge(request, options));
+    },
   };
 }
 

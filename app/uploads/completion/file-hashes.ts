@@ -1,3 +1,4 @@
+import { createFairSlots } from '../../async/fair-slots.ts';
 import type { Database, Owner } from '../../db/database.ts';
 import type { ObjectHasher } from '../../storage/object-hash.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
@@ -19,17 +20,23 @@ interface FileHashesOptions {
   readonly log: Log;
 }
 
+/** Number of a user's files that are hashed at a time, so that no user occupies every thread. */
+const hashesPerUser = 1;
+
 export type FileHashes = ReturnType<typeof createFileHashes>;
 
 /**
  * Creates the service that computes the SHA3-256 of completed uploads and stores it in their upload
- * sessions. Concurrent calls for one upload in one process share one computation.
+ * sessions. Concurrent calls for one upload in one process share one computation. Users take turns.
  */
 export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
   const running = new Map<string, Promise<string>>();
+  const slots = createFairSlots({ perKey: hashesPerUser, inAll: hasher.concurrency });
 
   async function compute(owner: Owner, file: StoredFile): Promise<string> {
-    const { sha3, size } = await hasher.hash(file.key, file.version);
+    const { sha3, size } = await slots.take(owner.userId, () =>
+      hasher.hash(file.key, file.version),
+    );
     if (size !== file.size) throw new StorageError('version_changed');
     await db.asUser(owner, (tx) =>
       tx

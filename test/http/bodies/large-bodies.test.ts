@@ -10,11 +10,11 @@ const small = '"x"';
 
 /** Starts a server that reads bodies for the client named by the header `x-client`. */
 async function serve(t: ExecutionContext) {
-  const readJsonBody = createJsonBodies();
+  const bodies = createJsonBodies();
   let hungUp = 0;
   const server = createServer((req, res) => {
     req.once('close', () => (hungUp += Number(!req.complete)));
-    readJsonBody(req, String(req.headers['x-client'])).then(
+    bodies.read(req, String(req.headers['x-client'])).then(
       () => res.end(),
       () => res.writeHead(400).end(),
     );

@@ -1,0 +1,135 @@
+import { AppError } from '../errors/app-error.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
+
+interface FairSlotsOptions {
+  /** Maximum number of slots of one key, such as of one user. */
+  readonly perKey: number;
+  /** Maximum number of slots of all keys together; unlimited by default. */
+  readonly inAll?: number;
+  /** Maximum number of takers of one key that wait; unlimited by default. */
+  readonly waitingPerKey?: number;
+  /** Milliseconds after which a taker waits no longer; unlimited by default. */
+  readonly waitMs?: number;
+  /**
+   * The error for a taker that waited for other keys only, since `inAll` slots were taken; busy by
+   * default.
+   */
+  readonly noneFree?: ErrorCode;
+}
+
+/** Returns a slot. Further calls do nothing. */
+type Release = () => void;
+
+interface Waiter {
+  grant(): void;
+}
+
+interface Line {
+  /** The number of slots that the key has. */
+  taken: number;
+  /** The waiters of one key, in order of arrival. */
+  readonly waiting: Set<Waiter>;
+}
+
+export type FairSlots = ReturnType<typeof createFairSlots>;
+
+/**
+ * Creates slots for concurrent work. Each key, such as each user, has a few of them, and a free
+ * slot goes to the keys by turns, so that a key with many waiters delays no other key for longer
+ * than one turn.
+ */
+export function createFairSlots(options: FairSlotsOptions) {
+  const { perKey, inAll = Infinity, waitingPerKey = Infinity, waitMs } = options;
+  const { noneFree = 'busy' } = options;
+  const lines = new Map<string, Line>();
+  /** The keys with waiters that may take a slot as soon as one is free, in order of their turns. */
+  const ready = new Set<string>();
+  let taken = 0;
+
+  function lineOf(key: string): Line {
+    const line = lines.get(key) ?? { taken: 0, waiting: new Set() };
+    lines.set(key, line);
+    return line;
+  }
+
+  /** Puts a key at the end of `ready`, or removes the key if it cannot take a slot. */
+  function queue(key: string, line: Line): void {
+    ready.delete(key);
+    if (line.waiting.size > 0 && line.taken < perKey) ready.add(key);
+    if (line.waiting.size === 0 && line.taken === 0) lines.delete(key);
+  }
+
+  function grantFree(): void {
+    for (const key of ready) {
+      if (taken >= inAll) return;
+      const line = lineOf(key);
+      const [first] = line.waiting;
+      first?.grant();
+      queue(key, line);
+    }
+  }
+
+  function occupy(key: string, line: Line): Release {
+    line.taken += 1;
+    taken += 1;
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      line.taken -= 1;
+      taken -= 1;
+      queue(key, line);
+      grantFree();
+    };
+  }
+
+  async function wait(key: string, line: Line, signal: AbortSignal | undefined): Promise<Release> {
+    if (line.waiting.size >= waitingPerKey) throw refusal('busy');
+    const { promise, resolve, reject } = Promise.withResolvers<Release>();
+    const waiter = { grant: () => (line.waiting.delete(waiter), resolve(occupy(key, line))) };
+    line.waiting.add(waiter);
+    queue(key, line);
+    const giveUp = (reason: unknown) => {
+      line.waiting.delete(waiter);
+      queue(key, line);
+      reject(reason);
+    };
+    const onAbort = () => giveUp(signal?.reason);
+    const onTimeout = () => giveUp(refusal(line.taken < perKey ? noneFree : 'busy'));
+    const timer = waitMs === undefined ? undefined : setTimeout(onTimeout, waitMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    });
+  }
+
+  /**
+   * Takes a slot, as soon as one is free, until the returned function is called. Throws busy if too
+   * many takers of this key wait already, busy or `noneFree` if no slot became free in time, and
+   * the reason of `signal` if it aborts meanwhile.
+   */
+  async function acquire(key: string, signal?: AbortSignal): Promise<Release> {
+    signal?.throwIfAborted();
+    const line = lineOf(key);
+    const isFree = line.taken < perKey && taken < inAll;
+    return isFree ? occupy(key, line) : wait(key, line, signal);
+  }
+
+  return {
+    acquire,
+    /** Runs `work` with a slot; settles as `work` does, or throws as `acquire` does. */
+    async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+      const release = await acquire(key);
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+function refusal(code: ErrorCode): AppError {
+  return new AppError(code, { retryAfterSeconds: 1 });
+}
