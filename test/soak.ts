@@ -30,6 +30,7 @@ const soaks: Record<string, Soak> = {
   'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
   /** Runs 10 000 operations. */
   sync: { file: 'sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
+  abuse: { file: 'abuse/abuse.labtest.ts', environment: { ROUNDS: '10', DOCUMENTS: '10000' } },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   memory: {
     file: 'memory/memory.labtest.ts',

@@ -12,7 +12,14 @@ export interface SyncDevice {
   write(body: object, headers?: Record<string, string>): Promise<Answer>;
 }
 
-const scopes = ['sync:read', 'sync:write', 'uploads:write'];
+export interface DeviceOptions {
+  readonly userId?: string;
+  readonly deviceId?: string;
+  readonly tenantId?: string;
+  readonly scopes?: readonly string[];
+}
+
+const syncScopes = ['sync:read', 'sync:write', 'uploads:write'];
 
 export async function createDevice(
   vault: TestVault,
@@ -20,7 +27,8 @@ export async function createDevice(
     userId = randomUUID(),
     deviceId = randomUUID(),
     tenantId = 'default',
-  }: { readonly userId?: string; readonly deviceId?: string; readonly tenantId?: string } = {},
+    scopes = syncScopes,
+  }: DeviceOptions = {},
 ): Promise<SyncDevice> {
   const api = await createApi(vault, { userId, tenantId, scopes });
   const sql = createSql(vault);

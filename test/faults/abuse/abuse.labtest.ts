@@ -1,0 +1,83 @@
+import test from 'ava';
+import { setTimeout as delay } from 'node:timers/promises';
+import { insertEvidence } from '../../bench/search/evidence.ts';
+import { startReplica } from '../../support/documents/replica.ts';
+import { MiB } from '../../support/documents/files.ts';
+import { peakMemoryBytes, resetPeakMemory } from '../../support/processes/process-figures.ts';
+import { numberFrom, rounds } from '../../support/runs/rounds.ts';
+import { createDevice } from '../../support/sync/devices.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startVault } from '../../support/vault/vault.ts';
+import { createAttacker } from './attacker.ts';
+import { attacks, storeLargeObject } from './attacks.ts';
+import { p95, useHonestly } from './honest-users.ts';
+
+const secondsEach = 3 * rounds;
+const honestUsers = 10;
+const scopes = ['documents:read', 'documents:write', 'uploads:write', 'sync:read', 'sync:write'];
+const documents = numberFrom('DOCUMENTS', 1_000);
+/** The limits of the app as they are unless set, which other tests widen. */
+const defaults = {
+  LIMITS_WRITE_USER: '',
+  HTTP_REQUESTS_PER_CLIENT: '',
+  HTTP_CONNECTIONS_PER_ADDRESS: '',
+};
+/** Mebibytes that the app may occupy, whatever one user does. */
+const memoryMiB = 600;
+
+test('while one account abuses the vault, others are served', async (t) => {
+  t.timeout(120_000 + attacks.length * (secondsEach + 10) * 1_000);
+  const vault = await startVault();
+  t.teardown(() => vault.stop());
+  const { baseUrl, process } = await startReplica(vault, defaults);
+  t.teardown(() => process.stop());
+  const sql = createSql(vault);
+  const users = await Promise.all(
+    Array.from({ length: honestUsers }, () => createDevice(vault, { scopes })),
+  );
+  const hostile = await createDevice(vault, { scopes });
+  const ids = [...users, hostile].map(({ api }) => api.caller.userId);
+  await insertEvidence(vault.databases, ids, documents * ids.length);
+  await storeLargeObject(hostile);
+
+  /** Lets honest users work for some seconds beside `attack`. */
+  async function measure(attack: (stop: AbortSignal) => Promise<unknown>) {
+    resetPeakMemory(process.pid);
+    const stop = new AbortController();
+    const attacking = attack(stop.signal);
+    const honest = useHonestly(baseUrl, users, stop.signal);
+    await delay(secondsEach * 1_000);
+    stop.abort();
+    const { times, failures } = await honest;
+    await attacking;
+    const memory = Math.round(peakMemoryBytes(process.pid) / MiB);
+    return { p95Ms: p95(times), requests: times.length, failures, memory };
+  }
+
+  const size = async () => {
+    const [row] = await sql('select pg_database_size(current_database()) as bytes');
+    return Number(row?.['bytes']) / MiB;
+  };
+
+  await measure(async () => undefined);
+  const quiet = await measure(async () => undefined);
+  t.log(`quiet: p95 ${quiet.p95Ms.toFixed(1)} ms, ${quiet.requests} requests`);
+  for (const { name, run } of attacks) {
+    const before = await size();
+    let answers: ReadonlyMap<string, number> = new Map();
+    const { p95Ms, requests, failures, memory } = await measure(async (stop) => {
+      const attacker = createAttacker(baseUrl, hostile, stop);
+      await run(attacker);
+      answers = attacker.answers;
+    });
+    const grown = (await size()) - before;
+    const slower = p95Ms / quiet.p95Ms;
+    t.log(
+      `${name}: p95 ${p95Ms.toFixed(1)} ms (${slower.toFixed(2)} times), ${requests} requests, ` +
+        `${failures.length} failures, ${memory} MiB, ${grown.toFixed(1)} MiB more stored; ` +
+        `attacker: ${[...answers].map(([answer, count]) => `${count} x ${answer}`).join(', ')}`,
+    );
+    t.deepEqual(failures.slice(0, 5), [], name);
+    t.true(memory < memoryMiB, `${name}: ${memory} MiB`);
+  }
+});
