@@ -7,9 +7,10 @@ import { cors } from './http/responses/cors.ts';
 import { securityHeaders } from './http/responses/security-headers.ts';
 import { explorer } from './http/openapi/explorer.ts';
 import type { Access } from './http/requests/caller.ts';
-import { createProxyTrust } from './http/requests/client-address.ts';
+import type { ProxyTrust } from './http/requests/client-address.ts';
 import { requestContext } from './http/requests/request-context.ts';
 import { requireWellFormed } from './http/requests/well-formed.ts';
+import { admitInTurn, createRequestSlots } from './http/routing/request-slots.ts';
 import { createRouter } from './http/routing/router.ts';
 import { errorBoundary } from './http/server/error-boundary.ts';
 import { StorageError } from './storage/interface/storage-error.ts';
@@ -23,9 +24,16 @@ import type { Services } from './wiring/services.ts';
  */
 type Listener = 'public' | 'internal';
 
+/** The parts that the applications of both listeners share. */
+export interface AppParts {
+  readonly config: Config;
+  readonly services: Services;
+  readonly trust: ProxyTrust;
+  readonly log: Log;
+}
+
 /** Creates the HTTP application of one listener. It does not listen yet. */
-export function createApp(config: Config, services: Services, log: Log, listener: Listener): Koa {
-  const trust = createProxyTrust(config.http.trustedProxies);
+export function createApp({ config, services, trust, log }: AppParts, listener: Listener): Koa {
   const takesKeys = listener === 'internal' || config.http.internalRoutes === 'both';
   const routes = listRoutes().filter(({ access }) =>
     listener === 'internal' ? isInternal(access) : takesKeys || access !== 'internal',
@@ -36,15 +44,19 @@ export function createApp(config: Config, services: Services, log: Log, listener
     ...(takesKeys ? { admitInternal: services.internalKeys.admit } : {}),
     ...(config.keys.allowAnonymousInDevelopment ? { developer } : {}),
   };
+  const slots = createRequestSlots(config.http);
   const router = createRouter(routes, services, {
     guards,
     idempotencyKeys: services.idempotencyKeys,
+    slots,
+    countWrite: ({ userId }) => services.limits.consume('write-user', userId),
   });
   const app = new Koa();
   app.use(requestContext(trust, log));
   app.use(securityHeaders(trust));
   if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));
+  app.use(admitInTurn(slots));
   app.use(requireWellFormed);
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());

@@ -1,9 +1,10 @@
-import { createApp } from './app.ts';
+import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
 import { ConfigError } from './config/environment.ts';
+import { createProxyTrust } from './http/requests/client-address.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
-import { startServices, type Services } from './wiring/services.ts';
+import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /**
@@ -13,9 +14,11 @@ import { createLog, type Log } from './telemetry/log.ts';
 async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
   const { http } = config;
-  const server = await listen(createApp(config, services, log, 'public'), http.host, http.port);
+  const trust = createProxyTrust(http.trustedProxies);
+  const parts = { config, services, trust, log };
+  const server = await listen(createApp(parts, 'public'), { ...http, ...trust }, log);
   log.info({ host: http.host, port: server.port }, 'listening');
-  const internal = await listenInternally(config, services, log);
+  const internal = await listenInternally(parts);
 
   const end = await Promise.race([nextStopSignal(), services.admission.refused]);
   if (typeof end === 'string') log.info({ signal: end }, 'draining');
@@ -27,10 +30,12 @@ async function main(config: Config, log: Log): Promise<void> {
 }
 
 /** Opens the second listener, unless the public one serves the internal routes too. */
-async function listenInternally(config: Config, services: Services, log: Log) {
-  const { internalRoutes, internalHost: host, internalPort } = config.http;
+async function listenInternally(parts: AppParts) {
+  const { config, trust, log } = parts;
+  const { internalRoutes, internalHost: host, internalPort: port } = config.http;
   if (internalRoutes === 'both') return undefined;
-  const server = await listen(createApp(config, services, log, 'internal'), host, internalPort);
+  const options = { ...config.http, ...trust, host, port };
+  const server = await listen(createApp(parts, 'internal'), options, log);
   log.info({ host, port: server.port }, 'listening for internal requests');
   return server;
 }

@@ -17,6 +17,7 @@ export const limitNames = [
   'proof-account',
   'totp-account',
   'share-key-user',
+  'write-user',
 ] as const;
 
 export type LimitName = (typeof limitNames)[number];

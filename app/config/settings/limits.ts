@@ -47,5 +47,9 @@ export const limitSettings = {
       form,
       description: 'E-mail addresses that one user looks up to share a document with.',
     }),
+    'write-user': setting('LIMITS_WRITE_USER', limit('3000/1m'), {
+      form,
+      description: 'Requests of one user that may change something: all but GET.',
+    }),
   },
 };

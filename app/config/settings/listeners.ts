@@ -59,6 +59,37 @@ export const httpSettings = {
         'How long requests may continue after SIGTERM before their connections are closed. Give ' +
         'the process a few seconds more before you kill it.',
     }),
+    connections: setting('HTTP_CONNECTIONS', Count.default(4_096), {
+      unit: 'connections',
+      description:
+        'How many connections each listener of a process keeps open. Further connections get 503 ' +
+        '`busy`.',
+    }),
+    connectionsPerAddress: setting('HTTP_CONNECTIONS_PER_ADDRESS', Count.default(256), {
+      unit: 'connections',
+      description:
+        'How many of these connections one address may have; an IPv6 /64 network counts as one ' +
+        'address. Trusted proxies are excepted: let them limit their own clients.',
+    }),
+    requestsPerClient: setting('HTTP_REQUESTS_PER_CLIENT', Count.default(4), {
+      unit: 'requests',
+      description:
+        'How many requests of one user a process serves at a time, or of one client address ' +
+        'without an access token. Up to 512 more wait for up to 10 seconds; others get 503 ' +
+        '`busy`.',
+    }),
+    transfersPerUser: setting('HTTP_TRANSFERS_PER_USER', Count.default(8), {
+      unit: 'transfers',
+      description:
+        'How many uploads of parts and downloads of one user a process serves at a time. Up to ' +
+        '512 more wait for up to 30 seconds; others get 503 `busy`.',
+    }),
+    transfers: setting('HTTP_TRANSFERS', Count.default(64), {
+      unit: 'transfers',
+      description:
+        'How many uploads of parts and downloads of all users a process serves at a time. Each ' +
+        'occupies a few MiB of memory.',
+    }),
     internalRoutes: setting('HTTP_INTERNAL_ROUTES', z.enum(['internal', 'both']).optional(), {
       whenUnset: '`internal` in production, otherwise `both`',
       description:

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 export interface ProxyTrust {
+  /** Returns whether an address, as a socket gives it, is a trusted proxy. */
+  isProxy(address: string): boolean;
   /**
    * Returns the client's network address: the rightmost untrusted hop of X-Forwarded-For if the
    * peer of the socket is a trusted proxy, otherwise that peer.
@@ -25,6 +27,7 @@ export function createProxyTrust(cidrs: readonly string[]): ProxyTrust {
     isIP(address) !== 0 && trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 
   return {
+    isProxy: (address) => isTrusted(plainAddress(address)),
     clientAddress(request) {
       let address = plainAddress(request.socket.remoteAddress ?? '');
       const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');

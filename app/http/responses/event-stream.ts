@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
-import { idleMs } from '../requests/idle-clients.ts';
+import { limitIdleReader } from './idle-readers.ts';
 
 /** The client that reads a stream of events. */
 export interface Listener {
@@ -37,7 +37,7 @@ const headers = {
 export async function sendEvents(
   ctx: Context,
   { open }: EventStream,
-  limitMs = idleMs,
+  limitMs?: number,
 ): Promise<void> {
   if (ctx.method === 'HEAD') {
     ctx.set(headers);
@@ -49,7 +49,7 @@ export async function sendEvents(
   res.once('close', abort);
   if (req.socket.destroyed) abort();
   const events = await open({ gone: gone.signal, cut: () => void res.destroy() });
-  res.setTimeout(limitMs, () => res.destroy());
+  limitIdleReader(res, limitMs);
   ctx.set(headers);
   // The stream is sent without Koa, which would report a client that disconnects as an error.
   ctx.respond = false;

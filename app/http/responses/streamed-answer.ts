@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { untilHangUp } from '../requests/hang-up.ts';
-import { idleMs } from '../requests/idle-clients.ts';
+import { limitIdleReader } from './idle-readers.ts';
 
 /** A body of bytes that a client may save as a file. */
 interface StreamedBody {
@@ -44,7 +44,7 @@ export async function sendStream(
   ctx.length = body.length;
   ctx.attachment(body.fileName, { fallback: toAscii(body.fileName) });
   if (stream === undefined) return;
-  ctx.res.setTimeout(idleMs, () => ctx.res.destroy());
+  limitIdleReader(ctx.res);
   ctx.body = stream;
 }
 

@@ -7,9 +7,12 @@ import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
 import { createJsonBodies } from '../bodies/json-body.ts';
+import { networkOf } from '../../limits/network.ts';
+import { limitIdleReader } from '../responses/idle-readers.ts';
 import { requestInfo } from '../requests/request-context.ts';
 import type { RequestInfo } from '../requests/request.ts';
 import type { Route } from './route.ts';
+import { leaveAdmission, type RequestSlots } from './request-slots.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
 import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
 
@@ -20,13 +23,13 @@ import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
 export function createRouter<S>(
   routes: readonly Route<S>[],
   services: S,
-  { guards, idempotencyKeys }: RouterOptions,
+  options: RouterOptions,
 ): Router {
   const router = new Router({ strict: true, sensitive: true });
-  const readJsonBody = createJsonBodies();
+  const serving = { ...options, bodies: createJsonBodies() };
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, services, { guards, idempotencyKeys, readJsonBody }));
+      router[route.method](path, serve(route, services, serving));
     }
   }
   return router;
@@ -35,24 +38,24 @@ export function createRouter<S>(
 interface RouterOptions {
   readonly guards: Guards;
   readonly idempotencyKeys: IdempotencyKeys;
+  readonly slots: RequestSlots;
+  /** Counts a request that may change something. Throws rate_limited. */
+  readonly countWrite: (caller: Caller) => Promise<void>;
 }
 
 interface Serving extends RouterOptions {
-  readonly readJsonBody: ReturnType<typeof createJsonBodies>;
+  readonly bodies: ReturnType<typeof createJsonBodies>;
 }
 
-function serve<S>(
-  route: Route<S>,
-  services: S,
-  { guards, idempotencyKeys, readJsonBody }: Serving,
-) {
+function serve<S>(route: Route<S>, services: S, serving: Serving) {
+  const { guards, idempotencyKeys } = serving;
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
+    if (route.method !== 'get' && isUser(caller)) await serving.countWrite(caller);
+    leaveAdmission(ctx);
+    const body = await enter(route, caller, ctx, serving);
     const request = requestInfo(ctx);
-    const body = takesBody(route, ctx.req)
-      ? await readJsonBody(ctx.req, clientOf(caller, request), route)
-      : undefined;
     ctx.status = route.status;
     const result = await route.handle(services, {
       params: ctx.params,
@@ -72,12 +75,49 @@ function serve<S>(
     if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
+    limitIdleReader(ctx.res);
   };
 }
 
-/** Returns the client in whose queue a large body waits: a user, or a client address. */
-function clientOf(caller: Caller | InternalCaller | undefined, { clientAddress }: RequestInfo) {
-  return caller !== undefined && 'userId' in caller ? `user ${caller.userId}` : clientAddress;
+/**
+ * Reads the body of a request and waits for the client's slot, which the request then holds. A
+ * small body is read before, so that a client that sends it slowly holds no slot meanwhile.
+ */
+async function enter<S>(
+  route: Route<S>,
+  caller: AnyCaller,
+  ctx: RouterContext,
+  { slots, bodies }: Serving,
+): Promise<unknown> {
+  const client = clientOf(caller, requestInfo(ctx));
+  const wait = () => (isHolder(caller) ? undefined : slots.serve(route, client, ctx));
+  if (!takesBody(route, ctx.req)) {
+    await wait();
+    return undefined;
+  }
+  if (bodies.isSmall(ctx.req)) {
+    const body = await bodies.read(ctx.req, client, route);
+    await wait();
+    return body;
+  }
+  await wait();
+  return bodies.read(ctx.req, client, route);
+}
+
+type AnyCaller = Caller | InternalCaller | undefined;
+
+function isUser(caller: AnyCaller): caller is Caller {
+  return caller !== undefined && 'userId' in caller;
+}
+
+/** Returns whether the caller has an internal API key, whose requests are not limited. */
+function isHolder(caller: AnyCaller): caller is InternalCaller {
+  return caller !== undefined && 'internalKey' in caller;
+}
+
+/** Returns the client in whose queue a request waits: a user, or a client address. */
+function clientOf(caller: AnyCaller, { clientAddress }: RequestInfo): string {
+  return isUser(caller) ? `user ${caller.userId}` : networkOf(clientAddress);
 }
 
 function takesBody(

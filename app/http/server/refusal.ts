@@ -20,13 +20,19 @@ const codes: Readonly<Record<string, ErrorCode>> = {
  * Responds to bytes that are not a valid request, which Koa never sees, and closes the connection.
  */
 export function refuse({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  const error = new AppError(codes[code] ?? 'invalid_request');
+  respond(socket, new AppError(codes[code] ?? 'invalid_request'));
+}
+
+/** Sends an error response on a connection without a valid request, and ends the connection. */
+export function respond(socket: Duplex, error: AppError): void {
   const id = randomUUID();
   const body = JSON.stringify(errorBody(error, { path: '', id }));
+  const { retryAfterSeconds } = error;
   const headers = {
     ...securityHeaderValues,
     'X-Request-Id': id,
     'Cache-Control': 'no-store',
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',

@@ -2,16 +2,26 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type Koa from 'koa';
+import type { Log } from '../../telemetry/log.ts';
+import { limitConnections, type ConnectionLimits } from './connection-limits.ts';
 import { refuse } from './refusal.ts';
+
+interface ListenOptions extends ConnectionLimits {
+  readonly host: string;
+  /** The TCP port; with 0 the system picks a free one. */
+  readonly port: number;
+}
 
 const lingerMs = 500;
 
 /** Starts the server. Rejects with the system's error, such as EADDRINUSE if the port is taken. */
-export async function listen(app: Koa, host: string, port: number) {
+export async function listen(app: Koa, options: ListenOptions, log: Log) {
   const handle = app.callback();
   const open = new Set<ServerResponse>();
   let draining = false;
   const serve = (request: IncomingMessage, response: ServerResponse) => {
+    // A refused connection has been answered: its request must not be performed.
+    if (request.socket.writableEnded) return;
     if (draining) response.setHeader('Connection', 'close');
     open.add(response);
     response.once('close', () => open.delete(response));
@@ -28,6 +38,7 @@ export async function listen(app: Koa, host: string, port: number) {
     },
     serve,
   );
+  limitConnections(server, options, log);
   // Unknown expectations are ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
@@ -39,7 +50,7 @@ export async function listen(app: Koa, host: string, port: number) {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(options.port, options.host, () => {
       server.off('error', reject);
       resolve();
     });

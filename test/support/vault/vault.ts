@@ -11,6 +11,7 @@ import {
   type DatabaseUrls,
 } from '../../../app/dev/postgres/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
+import { createProxyTrust } from '../../../app/http/requests/client-address.ts';
 import { listen } from '../../../app/http/server/server.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
@@ -57,11 +58,9 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
   const logLines: string[] = [];
   const log = createLog(config.logLevel, { write: (line) => void logLines.push(line) });
   const services = await startServices(config, log);
-  const server = await listen(
-    createApp(config, services, log, 'public'),
-    config.http.host,
-    config.http.port,
-  );
+  const trust = createProxyTrust(config.http.trustedProxies);
+  const app = createApp({ config, services, trust, log }, 'public');
+  const server = await listen(app, { ...config.http, ...trust }, log);
   return {
     baseUrl: `http://${config.http.host}:${server.port}`,
     config,

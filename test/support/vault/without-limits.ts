@@ -1,4 +1,7 @@
-/** Settings that disable every rate limit, for tests and benches with a single client address. */
+/**
+ * Settings that disable every rate limit, and widen the limits on requests and connections, for
+ * tests and benches with a single client address.
+ */
 export const withoutLimits = {
   LIMITS_REGISTER_ADDRESS: 'off',
   LIMITS_REGISTER_EMAIL: 'off',
@@ -8,4 +11,7 @@ export const withoutLimits = {
   LIMITS_PROOF_ACCOUNT: 'off',
   LIMITS_TOTP_ACCOUNT: 'off',
   LIMITS_SHARE_KEY_USER: 'off',
+  LIMITS_WRITE_USER: 'off',
+  HTTP_REQUESTS_PER_CLIENT: '1000',
+  HTTP_CONNECTIONS_PER_ADDRESS: '4096',
 } as const;

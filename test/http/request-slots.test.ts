@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer, get, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { z } from 'zod';
+import { until } from '../../app/dev/processes/until.ts';
+import { AppError } from '../../app/errors/app-error.ts';
+import { EventStream } from '../../app/http/responses/event-stream.ts';
+import { StreamedAnswer } from '../../app/http/responses/streamed-answer.ts';
+import { createRequestSlots } from '../../app/http/routing/request-slots.ts';
+
+const kinds = {
+  json: { response: z.string() },
+  download: { response: StreamedAnswer },
+  part: { response: z.string(), streamsBody: true },
+  form: { response: z.string(), streamsForm: z.string() },
+  hash: { response: z.string(), waitsLong: true },
+  feed: { response: EventStream },
+} as const;
+
+type Kind = keyof typeof kinds;
+
+/** Starts a server whose requests each hold a slot until the test ends their responses. */
+async function serve(t: ExecutionContext) {
+  const slots = createRequestSlots({ requestsPerClient: 2, transfersPerUser: 2, transfers: 3 });
+  let closed = 0;
+  const served: { readonly client: string; readonly response: ServerResponse }[] = [];
+  const server = createServer((req, res) => {
+    res.once('close', () => (closed += 1));
+    const [, client = '', kind = ''] = (req.url ?? '').split('/');
+    slots.serve(kinds[kind as Kind], client, { req, res }).then(
+      () => served.push({ client, response: res }),
+      (error: unknown) => res.writeHead(503).end(error instanceof AppError ? error.code : ''),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    served,
+    port,
+    send(client: string, kind: Kind = 'json') {
+      const sent = get({ port, path: `/${client}/${kind}`, agent: false });
+      sent.on('error', () => undefined);
+      return sent;
+    },
+    clients: () => served.map(({ client }) => client).toSorted(),
+    untilClosed: (count: number) =>
+      until(() => closed === count, { what: `${count} ended requests`, timeoutMs: 5_000 }),
+    /** Resolves once `count` requests hold or have held a slot, and no more of them follow. */
+    async untilServed(count: number) {
+      await until(() => served.length >= count, { what: `${count} requests`, timeoutMs: 5_000 });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      t.is(served.length, count);
+    },
+  };
+}
+
+test('requests of one client beyond its slots wait, and those of others do not', async (t) => {
+  const { served, send, clients, untilServed } = await serve(t);
+  for (let n = 0; n < 5; n += 1) send('a');
+  await untilServed(2);
+  send('b');
+  await untilServed(3);
+  t.deepEqual(clients(), ['a', 'a', 'b']);
+  served[0]?.response.end();
+  await untilServed(4);
+});
+
+test('a response that the client does not read holds its slot', async (t) => {
+  const { served, send, untilServed } = await serve(t);
+  const reader = send('a');
+  send('a');
+  send('a');
+  await untilServed(2);
+  reader.once('response', (response) => response.pause());
+  const [mine] = served;
+  mine?.response.end(Buffer.alloc(2 ** 25));
+  await untilServed(2);
+  reader.destroy();
+  await untilServed(3);
+});
+
+test('a client that hangs up while it waits leaves its place to the next one', async (t) => {
+  const { served, send, untilServed, untilClosed } = await serve(t);
+  send('a');
+  send('a');
+  await untilServed(2);
+  const leaving = send('a');
+  await once(leaving, 'socket').then(([socket]) => once(socket, 'connect'));
+  send('a');
+  await untilServed(2);
+  leaving.destroy();
+  await untilClosed(1);
+  served[1]?.response.end();
+  await untilServed(3);
+  served[2]?.response.end();
+  await untilServed(3);
+});
+
+test('requests that wait behind another one of a lost connection return their slots', async (t) => {
+  const { port, send, untilServed, untilClosed } = await serve(t);
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  const head = (client: string) => `GET /${client}/json HTTP/1.1\r\nHost: vault.test\r\n\r\n`;
+  socket.write(head('a') + head('b') + head('b'));
+  await untilServed(3);
+  send('b');
+  await untilServed(3);
+  socket.destroy();
+  await untilClosed(3);
+  await untilServed(4);
+});
+
+test('transfers, forms and waits for a hash leave the slots of other requests free', async (t) => {
+  const { send, untilServed } = await serve(t);
+  send('a', 'download');
+  send('a', 'part');
+  send('a', 'part');
+  await untilServed(2);
+  send('a', 'form');
+  send('a', 'hash');
+  send('a');
+  await untilServed(5);
+});
+
+test('transfers are limited for all users together', async (t) => {
+  const { send, served, untilServed } = await serve(t);
+  for (const client of ['a', 'a', 'b', 'c']) send(client, 'part');
+  await untilServed(3);
+  served[0]?.response.end();
+  await untilServed(4);
+});
+
+test('change feeds take no slot', async (t) => {
+  const { send, untilServed } = await serve(t);
+  for (let n = 0; n < 5; n += 1) send('a', 'feed');
+  await untilServed(5);
+});
