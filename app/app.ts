@@ -50,6 +50,7 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
     idempotencyKeys: services.idempotencyKeys,
     slots,
     countWrite: ({ userId }) => services.limits.consume('write-user', userId),
+    sharedAddress: services.sharedAddress,
   });
   const app = new Koa();
   app.use(requestContext(trust, log));

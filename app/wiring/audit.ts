@@ -16,6 +16,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { fetchLabelledKeys } from '../signing-keys/labelled-keys.ts';
 import { createPublishedKeys } from '../signing-keys/published-keys.ts';
+import type { SharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createKeyRegistry } from '../signing-keys/registry.ts';
 import type { Admission } from '../restore/admission.ts';
 import { sealWhenAdmitted } from '../restore/sealing-gate.ts';
@@ -27,13 +28,14 @@ export type AuditServices = ReturnType<typeof startAudit>;
 
 interface AuditOptions extends Backends {
   readonly admission: Admission;
+  readonly sharedAddress: SharedAddressWatch;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, signer, admission, clock, log } = options;
+  const { db, signer, admission, sharedAddress, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({ db, limit: config.backlogLimit, log });
@@ -64,7 +66,16 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   return {
     act,
     audit,
-    dlq: createDlq({ ...sealing, db, act, audit, clock, sealer, thresholds: config.alerts }),
+    dlq: createDlq({
+      ...sealing,
+      db,
+      act,
+      audit,
+      clock,
+      sealer,
+      sharedAddress,
+      thresholds: config.alerts,
+    }),
     entries: createEntries({ db }),
     keys,
     proofReads: createProofReads({ tallies, proofs, verification }),

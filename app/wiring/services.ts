@@ -1,5 +1,6 @@
 import { systemClock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
+import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createOutbox } from '../outbox/outbox.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
@@ -30,7 +31,8 @@ export async function startServices(config: Config, log: Log) {
 
   const marks = await openMarks(config.restore, backends, clock, log);
   const { admission } = marks;
-  const basis = { ...backends, admission, clock, log };
+  const sharedAddress = createSharedAddressWatch({ log, clock });
+  const basis = { ...backends, admission, sharedAddress, clock, log };
   const { stop: stopAudit, ...records } = startAudit(config.audit, basis);
   const markWriter = startMarkWriter({ ...marks, ...basis, ...records });
   const common = { ...basis, ...records, outbox };
@@ -63,6 +65,7 @@ export async function startServices(config: Config, log: Log) {
     clock,
     issuer: config.auth.issuer,
     schemaVersions: config.sync.schemaVersions,
+    sharedAddress,
     uploadSettings: config.uploads,
     /** Marks this process as not ready for traffic, and closes the change feeds. */
     beginDrain() {

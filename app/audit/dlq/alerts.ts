@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
+import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
 
 /** A condition that an operator should examine. */
 interface DlqAlert {
@@ -9,10 +10,14 @@ interface DlqAlert {
     | 'dead_letter_old'
     | 'backlog_large'
     | 'backlog_old'
-    | 'sealing_paused';
+    | 'sealing_paused'
+    | 'shared_client_address';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
-  /** A number of entries for `dead_letters` and `backlog_large`; seconds for the other codes. */
+  /**
+   * A number of entries for `dead_letters` and `backlog_large`, of users for
+   * `shared_client_address`; seconds for the other codes.
+   */
   readonly value: number;
   readonly threshold: number;
   /** When the condition began. */
@@ -32,13 +37,19 @@ interface AlertsOptions {
   readonly db: Database;
   /** Returns when this process became unable to seal; undefined while it can seal. */
   readonly pausedSince: () => Date | undefined;
+  /** Returns the client address that many users share, as this process has found it. */
+  readonly sharedAddress: () => SharedAddress | undefined;
   readonly thresholds: AlertThresholds;
   readonly clock: Clock;
 }
 
 /** Creates the function that returns the alerts whose conditions hold now. */
-export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptions) {
-  /** Returns the alerts of the whole vault; only `sealing_paused` describes this process alone. */
+export function createAlerts(options: AlertsOptions) {
+  const { db, pausedSince, sharedAddress, thresholds, clock } = options;
+  /**
+   * Returns the alerts of the whole vault; only `sealing_paused` and `shared_client_address`
+   * describe this process alone.
+   */
   return async (): Promise<DlqAlert[]> => {
     const { letters, entries } = await db.asService(async (tx) => ({
       letters: await findWaiting(tx, lettersInOrder, thresholds.deadLetters),
@@ -70,6 +81,7 @@ export function createAlerts({ db, pausedSince, thresholds, clock }: AlertsOptio
         severity: 'critical',
         message: 'This process cannot seal entries; its log states the reason.',
       }),
+      shared(sharedAddress()),
     ];
     return alerts.filter((alert) => alert !== undefined);
   };
@@ -131,6 +143,18 @@ function tooMany(
 ): DlqAlert | undefined {
   if (reachedAt === undefined) return undefined;
   return { ...wording, value: count, threshold, since: reachedAt };
+}
+
+function shared(address: SharedAddress | undefined): DlqAlert | undefined {
+  if (address === undefined) return undefined;
+  return {
+    code: 'shared_client_address',
+    severity: 'warning',
+    message: 'Many users share one client address: add your proxy to HTTP_TRUSTED_PROXIES.',
+    value: address.users,
+    threshold: sharedByUsers,
+    since: address.since,
+  };
 }
 
 function tooLong(age: Age | undefined, threshold: number, wording: Wording): DlqAlert | undefined {

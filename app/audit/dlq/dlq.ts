@@ -2,10 +2,12 @@ import { createAlerts, type AlertThresholds } from './alerts.ts';
 import { createAbandon } from './abandon.ts';
 import { createDlqRetry, type DlqOptions } from './retry.ts';
 import { readDlqStats } from './stats.ts';
+import type { SharedAddressWatch } from '../../http/requests/shared-address.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
 interface Options extends DlqOptions {
   readonly sealer: Sealer;
+  readonly sharedAddress: SharedAddressWatch;
   readonly thresholds: AlertThresholds;
 }
 
@@ -16,11 +18,15 @@ export type Dlq = ReturnType<typeof createDlq>;
  * because of their own content.
  */
 export function createDlq(options: Options) {
-  const { db, sealer } = options;
+  const { db, sealer, sharedAddress } = options;
   return {
     ...createDlqRetry(options),
     stats: () => readDlqStats(db),
-    alerts: createAlerts({ ...options, pausedSince: () => sealer.pausedSince }),
+    alerts: createAlerts({
+      ...options,
+      pausedSince: () => sealer.pausedSince,
+      sharedAddress: sharedAddress.current,
+    }),
     abandon: createAbandon(options),
   };
 }

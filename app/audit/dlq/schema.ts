@@ -54,11 +54,14 @@ export const Alerts = z.strictObject({
         'backlog_large',
         'backlog_old',
         'sealing_paused',
+        'shared_client_address',
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),
       value: z.int().meta({
-        description: 'Number of entries for `dead_letters` and `backlog_large`; otherwise seconds.',
+        description:
+          'Number of entries for `dead_letters` and `backlog_large`, number of users for ' +
+          '`shared_client_address`; otherwise seconds.',
       }),
       threshold: z.int(),
       since: Timestamp,

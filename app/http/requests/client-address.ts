@@ -1,14 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
+interface Client {
+  /**
+   * The client's network address: the rightmost untrusted hop of X-Forwarded-For if the peer of the
+   * socket is a trusted proxy, otherwise that peer.
+   */
+  readonly address: string;
+  /**
+   * Whether X-Forwarded-For has a hop before this address: then the address says that it passed on
+   * the request of another client.
+   */
+  readonly isPassedOn: boolean;
+}
+
 export interface ProxyTrust {
   /** Returns whether an address, as a socket gives it, is a trusted proxy. */
   isProxy(address: string): boolean;
-  /**
-   * Returns the client's network address: the rightmost untrusted hop of X-Forwarded-For if the
-   * peer of the socket is a trusted proxy, otherwise that peer.
-   */
-  clientAddress(request: IncomingMessage): string;
+  /** Returns the client that sent a request. */
+  clientOf(request: IncomingMessage): Client;
   /** Returns whether a trusted proxy states that the client used https. */
   isSecure(request: IncomingMessage): boolean;
 }
@@ -28,15 +38,13 @@ export function createProxyTrust(cidrs: readonly string[]): ProxyTrust {
 
   return {
     isProxy: (address) => isTrusted(plainAddress(address)),
-    clientAddress(request) {
+    clientOf(request) {
       let address = plainAddress(request.socket.remoteAddress ?? '');
-      const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
-      while (isTrusted(address) && hops.length > 0) {
-        const hop = plainAddress((hops.pop() ?? '').trim());
-        if (isIP(hop) === 0) break;
-        address = hop;
-      }
-      return address;
+      const hops = String(request.headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .map((hop) => plainAddress(hop.trim()));
+      while (isTrusted(address) && isIP(hops.at(-1) ?? '') !== 0) address = hops.pop() ?? address;
+      return { address, isPassedOn: (hops.at(-1) ?? '') !== '' };
     },
     isSecure(request) {
       return (

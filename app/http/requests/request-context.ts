@@ -16,11 +16,13 @@ export function requestContext(trust: ProxyTrust, log: Log) {
     const startedAt = performance.now();
     const serverId = randomUUID();
     const sent = ctx.get('X-Request-Id');
+    const { address, isPassedOn } = trust.clientOf(ctx.req);
     const info: RequestInfo = {
       id: acceptedId.test(sent) ? sent : serverId,
       serverId,
       path: pathOf(ctx) ?? ctx.req.url ?? '',
-      clientAddress: trust.clientAddress(ctx.req),
+      clientAddress: address,
+      isPassedOn,
       headers: ctx.req.headers,
       stream: ctx.req,
     };

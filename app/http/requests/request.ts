@@ -12,6 +12,8 @@ export interface RequestInfo {
   readonly path: string;
   /** The client's network address behind the trusted proxies. */
   readonly clientAddress: string;
+  /** Whether that address says that it passed on the request of another client. */
+  readonly isPassedOn: boolean;
   readonly headers: IncomingHttpHeaders;
   /** The raw body, for routes that stream it. */
   readonly stream: IncomingMessage;

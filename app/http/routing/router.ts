@@ -11,6 +11,7 @@ import { networkOf } from '../../limits/network.ts';
 import { limitIdleReader } from '../responses/idle-readers.ts';
 import { requestInfo } from '../requests/request-context.ts';
 import type { RequestInfo } from '../requests/request.ts';
+import type { SharedAddressWatch } from '../requests/shared-address.ts';
 import type { Route } from './route.ts';
 import { leaveAdmission, type RequestSlots } from './request-slots.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
@@ -41,6 +42,7 @@ interface RouterOptions {
   readonly slots: RequestSlots;
   /** Counts a request that may change something. Throws rate_limited. */
   readonly countWrite: (caller: Caller) => Promise<void>;
+  readonly sharedAddress: SharedAddressWatch;
 }
 
 interface Serving extends RouterOptions {
@@ -56,6 +58,7 @@ function serve<S>(route: Route<S>, services: S, serving: Serving) {
     leaveAdmission(ctx);
     const body = await enter(route, caller, ctx, serving);
     const request = requestInfo(ctx);
+    if (isUser(caller)) serving.sharedAddress.note(caller.userId, request);
     ctx.status = route.status;
     const result = await route.handle(services, {
       params: ctx.params,
