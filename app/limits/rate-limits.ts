@@ -11,6 +11,7 @@ import type { Rate } from './rate.ts';
 export const limitNames = [
   'register-address',
   'register-email',
+  'register-email-client',
   'validate-address',
   'challenge-address',
   'proof-address',
@@ -35,6 +36,8 @@ export interface RateLimits {
    * retryAfterSeconds.
    */
   consume(name: LimitName, key: string): Promise<void>;
+  /** Counts one use if one is left. Resolves with whether it was counted. */
+  tryConsume(name: LimitName, key: string): Promise<boolean>;
   /** Subtracts one use from the count of a key. */
   giveBack(name: LimitName, key: string): Promise<void>;
 }
@@ -56,13 +59,22 @@ export function createRateLimits({ redis, rates, log }: RateLimitsOptions): Rate
     }),
   );
 
+  /**
+   * Counts one use if one is left, or if the limit is off. Otherwise resolves with the milliseconds
+   * to wait.
+   */
+  async function count(name: LimitName, key: string): Promise<number | undefined> {
+    return counters.get(name)?.consume(hashKey(name, key));
+  }
+
   return {
     async consume(name, key) {
-      const waitMs = await counters.get(name)?.consume(hashKey(name, key));
+      const waitMs = await count(name, key);
       if (waitMs === undefined) return;
       const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
       throw new AppError('rate_limited', { retryAfterSeconds });
     },
+    tryConsume: async (name, key) => (await count(name, key)) === undefined,
     async giveBack(name, key) {
       await counters.get(name)?.giveBack(hashKey(name, key));
     },

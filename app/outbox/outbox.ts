@@ -16,6 +16,8 @@ export interface OutboxPayloads {
     readonly verifier: string;
     readonly emailHash: string;
     readonly requestId: string;
+    /** Whether its e-mail is sent; if not, the e-mail address was registered too often. */
+    readonly isMailed: boolean;
   };
   /** A closed account, whose remaining data is removed later. */
   readonly 'account.sweep': Owner;

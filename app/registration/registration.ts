@@ -9,6 +9,7 @@ import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
+import { networkOf } from '../limits/network.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
 import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
@@ -27,6 +28,8 @@ type PromisedSignUp = OutboxPayloads['registration'];
 
 /** Milliseconds for which the token of a validation e-mail is valid. */
 const tokenMs = 3_600_000;
+/** The most registrations that an account keeps whose tokens are valid. */
+const maxKept = 10;
 
 interface RegistrationOptions {
   readonly db: Database;
@@ -86,15 +89,28 @@ export function createRegistration(options: RegistrationOptions) {
     await outbox.add(tx, 'email', mail, { userId });
   }
 
+  /**
+   * Counts a sign-up. Resolves with whether its e-mail may be sent. A client address that has used
+   * up its share leaves the rest of the e-mails to others, such as the owner.
+   */
+  async function mayMail(clientAddress: string, email: string): Promise<boolean> {
+    const share = `${networkOf(clientAddress)} ${email}`;
+    if (!(await limits.tryConsume('register-email-client', share))) return false;
+    return limits.tryConsume('register-email', email);
+  }
+
   async function enrol(tx: Tx, signUp: PromisedSignUp, id: string): Promise<void> {
     // Handle each message only once: after the owner has validated the account, a second run would
     // tell the owner that somebody registered the e-mail address again.
     if (!(await takeMessage(tx, id))) return;
+    // Without its e-mail, nobody could ever validate the registration.
+    if (!signUp.isMailed) return;
     const { userId, tenantId, status } = await lockAccountOf(tx, signUp.email);
     if (status === 'ACTIVE') {
       await tellRegistered(tx, signUp.email);
       return;
     }
+    if (!(await hasRoom(tx, userId, clock()))) return;
     await addRegistration(tx, id, signUp, userId);
     await audit.append(tx, {
       action: 'account.registered',
@@ -110,7 +126,9 @@ export function createRegistration(options: RegistrationOptions) {
     /**
      * Accepts a sign-up and stores it in the outbox; `enrol` processes the sign-up after the
      * response. The work, and so its timing, is the same whether or not the e-mail address has an
-     * account. Throws validation_failed, audit_backlog_full or rate_limited.
+     * account, and whether or not its e-mail is left out because the e-mail address was registered
+     * too often. Throws validation_failed, audit_backlog_full, or rate_limited if the client
+     * address registered too often.
      */
     async signUp(
       request: ServiceRequest<undefined>,
@@ -120,8 +138,8 @@ export function createRegistration(options: RegistrationOptions) {
       act.assertWritable();
       const emailHash = hashEmail(keys.get('email-hash'), email);
       await limits.consume('register-address', request.clientAddress);
-      await limits.consume('register-email', email);
-      const promised = { email, salt, verifier, emailHash, requestId: request.requestId };
+      const isMailed = await mayMail(request.clientAddress, email);
+      const promised = { email, salt, verifier, emailHash, requestId: request.requestId, isMailed };
       const promise = async (tx: Tx) => {
         await outbox.add(tx, 'registration', promised);
         return { answer: undefined, events: [] };
@@ -187,6 +205,25 @@ async function lockAccountOf(tx: Tx, email: string): Promise<Owner & { readonly 
     .where('email', '=', email)
     .forUpdate()
     .executeTakeFirstOrThrow();
+}
+
+/**
+ * Removes the registrations of an account whose tokens have expired. Resolves with whether the
+ * account may keep another one: a new registration never replaces one that can be validated, which
+ * may be the owner's. The account's row must be locked.
+ */
+async function hasRoom(tx: Tx, accountId: string, now: Date): Promise<boolean> {
+  await tx
+    .deleteFrom('registrations')
+    .where('account_id', '=', accountId)
+    .where('expires_at', '<=', now)
+    .execute();
+  const { count } = await tx
+    .selectFrom('registrations')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow();
+  return count < maxKept;
 }
 
 /**

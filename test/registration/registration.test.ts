@@ -108,7 +108,7 @@ test('a registration that is delivered again after its validation sends no mail'
   ]);
   await validate(vault, mail?.token ?? '');
   const { email, saltHex: salt, verifierHex: verifier } = account;
-  const promised = { email, salt, verifier, emailHash: '', requestId: '' };
+  const promised = { email, salt, verifier, emailHash: '', requestId: '', isMailed: true };
   await vault.services.registration.enrol(promised, String(registration?.['id']));
   const toSend = `select 1 from outbox where payload::json ->> 'to' = $1`;
   await until(async () => (await sql(toSend, [email])).length === 0, {

@@ -18,7 +18,16 @@ export const limitSettings = {
     }),
     'register-email': setting('LIMITS_REGISTER_EMAIL', limit('3/1h'), {
       form,
-      description: 'Registrations of one e-mail address, each of which sends it an e-mail.',
+      description:
+        'E-mails to one e-mail address about its registrations. Further registrations get the ' +
+        'same response, and their e-mail is left out.',
+    }),
+    'register-email-client': setting('LIMITS_REGISTER_EMAIL_CLIENT', limit('2/1h'), {
+      form,
+      description:
+        'How many of these e-mails one client address may cause. Keep it below ' +
+        '`LIMITS_REGISTER_EMAIL`, so that a stranger who registers an e-mail address again and ' +
+        'again leaves an e-mail to its owner.',
     }),
     'validate-address': setting('LIMITS_VALIDATE_ADDRESS', limit('60/1m'), {
       form,
