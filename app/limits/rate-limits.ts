@@ -16,6 +16,8 @@ export const limitNames = [
   'challenge-address',
   'proof-address',
   'proof-account',
+  'login-account',
+  'refresh-account',
   'totp-account',
   'share-key-user',
   'write-user',

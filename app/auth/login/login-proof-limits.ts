@@ -1,6 +1,7 @@
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
-import type { RateLimits } from '../../limits/rate-limits.ts';
+import { AppError } from '../../errors/app-error.ts';
+import type { LimitName, RateLimits } from '../../limits/rate-limits.ts';
 import { hashClientAddress } from './client-address-hash.ts';
 
 /**
@@ -19,10 +20,28 @@ interface ProofAttempt {
   withdraw(): Promise<void>;
 }
 
-/** The account that a proof is for, which may not exist, and the client address it comes from. */
+/** The account that a proof is for, which may not exist, and where the proof comes from. */
 interface Attempt {
   readonly accountId: string;
   readonly clientAddress: string;
+  /**
+   * The login session of a caller who proves again who they are. It MUST be a session of the
+   * account.
+   */
+  readonly sessionId?: string | undefined;
+}
+
+/** A challenge that a client address asks for. */
+interface AskedChallenge {
+  readonly clientAddress: string;
+  /** Finds the account; called only if the client address has used up its count. */
+  readonly findAccountId: () => Promise<string | undefined>;
+}
+
+/** One use of a limit, which may be given back. */
+interface Count {
+  readonly name: LimitName;
+  readonly key: string;
 }
 
 interface ProofLimitsOptions {
@@ -50,42 +69,66 @@ const maxKnownAddresses = 20;
 export type ProofLimits = ReturnType<typeof createProofLimits>;
 
 /**
- * Creates the limits of failed login proofs, which are counted by client address and by account. A
- * client address from which the account logged in within 30 days has a count of its own: its
- * failures neither add to the account's count nor are refused because of it.
+ * Creates the limits of challenges, which are counted by client address, and of failed login
+ * proofs, which are counted by client address and by account. A client address from which the
+ * account logged in within 30 days, and a login session of the account, has counts of its own:
+ * failures of strangers, and of other accounts at the client address, do not lock it, and its
+ * failures do not lock the account for others.
  */
 export function createProofLimits(options: ProofLimitsOptions) {
   const { limits, db, clock, addressKey } = options;
 
-  /**
-   * Counts an attempt by account, or by account and client address if the client address is known
-   * for the account.
-   */
-  async function countByAccount(accountId: string, addressHash: string) {
+  const hashAddress = (clientAddress: string) => hashClientAddress(addressKey(), clientAddress);
+
+  /** Returns the milliseconds since the account's last login from a client address. */
+  async function loginAgeMs(accountId: string, addressHash: string): Promise<number> {
     const lastLoginAt = await db.asService((tx) => findLogin(tx, accountId, addressHash));
-    const ageMs = clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
-    const isKnown = ageMs <= knownForMs + refreshAfterMs;
-    const accountKey = isKnown ? `${accountId} ${addressHash}` : accountId;
-    await limits.consume('proof-account', accountKey);
-    return { ageMs, accountKey };
+    return clock().getTime() - (lastLoginAt?.getTime() ?? -Infinity);
   }
 
-  async function admit({ accountId, clientAddress }: Attempt): Promise<ProofAttempt> {
-    const addressHash = hashClientAddress(addressKey(), clientAddress);
-    await limits.consume('proof-address', clientAddress);
-    const { ageMs, accountKey } = await orTakeBack(
-      () => countByAccount(accountId, addressHash),
-      () => limits.giveBack('proof-address', clientAddress),
-    );
+  /** Counts an attempt that the limit of the client address, or of the account, may refuse. */
+  async function countStranger({ accountId, clientAddress }: Attempt): Promise<readonly Count[]> {
+    const byAddress: Count = { name: 'proof-address', key: clientAddress };
+    const byAccount: Count = { name: 'proof-account', key: accountId };
+    await limits.consume(byAddress.name, byAddress.key);
+    try {
+      await limits.consume(byAccount.name, byAccount.key);
+    } catch (error) {
+      await limits.giveBack(byAddress.name, byAddress.key);
+      throw error;
+    }
+    return [byAddress, byAccount];
+  }
+
+  /**
+   * Counts an attempt that only a limit of its own may refuse. It uses up the limit of the client
+   * address for strangers too.
+   */
+  async function countKnown(
+    { accountId, clientAddress }: Attempt,
+    place: string,
+  ): Promise<readonly Count[]> {
+    const byPlace: Count = { name: 'proof-account', key: `${accountId} ${place}` };
+    const byAddress: Count = { name: 'proof-address', key: clientAddress };
+    await limits.consume(byPlace.name, byPlace.key);
+    const isCounted = await limits.tryConsume(byAddress.name, byAddress.key);
+    return isCounted ? [byPlace, byAddress] : [byPlace];
+  }
+
+  async function admit(attempt: Attempt): Promise<ProofAttempt> {
+    const { accountId, clientAddress, sessionId } = attempt;
+    const addressHash = hashAddress(clientAddress);
+    const ageMs = await loginAgeMs(accountId, addressHash);
+    const place = sessionId ?? (isKnown(ageMs) ? addressHash : undefined);
+    const counts = await (place === undefined
+      ? countStranger(attempt)
+      : countKnown(attempt, place));
 
     let isCounted = true;
     async function withdraw(): Promise<void> {
       if (!isCounted) return;
       isCounted = false;
-      await Promise.all([
-        limits.giveBack('proof-address', clientAddress),
-        limits.giveBack('proof-account', accountKey),
-      ]);
+      await Promise.all(counts.map(({ name, key }) => limits.giveBack(name, key)));
     }
     return {
       withdraw,
@@ -104,16 +147,29 @@ export function createProofLimits(options: ProofLimitsOptions) {
      * rate_limited.
      */
     admit,
+
+    /**
+     * Counts a challenge. Once the client address has used up its count, an account that knows the
+     * client address goes on with a count of its own. Throws rate_limited.
+     */
+    async admitChallenge({ clientAddress, findAccountId }: AskedChallenge): Promise<void> {
+      try {
+        await limits.consume('challenge-address', clientAddress);
+      } catch (refusal) {
+        if (!(refusal instanceof AppError)) throw refusal;
+        const accountId = await findAccountId();
+        const addressHash = hashAddress(clientAddress);
+        if (accountId === undefined || !isKnown(await loginAgeMs(accountId, addressHash))) {
+          throw refusal;
+        }
+        await limits.consume('challenge-address', `${accountId} ${addressHash}`);
+      }
+    },
   };
 }
 
-async function orTakeBack<T>(work: () => Promise<T>, takeBack: () => Promise<void>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    await takeBack();
-    throw error;
-  }
+function isKnown(loginAgeMs: number): boolean {
+  return loginAgeMs <= knownForMs + refreshAfterMs;
 }
 
 async function findLogin(

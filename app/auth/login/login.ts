@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { recoveryScope } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { RateLimits } from '../../limits/rate-limits.ts';
 import type { LoginSessions } from '../../sessions/login-sessions.ts';
 import type { TokenPair } from '../../sessions/token-pair.ts';
 import type { AccessTokens, TokenSubject } from '../../tokens/access-token.ts';
@@ -24,12 +25,13 @@ interface LoginOptions {
   readonly exchange: SrpExchange;
   readonly tokens: AccessTokens;
   readonly sessions: LoginSessions;
+  readonly limits: RateLimits;
 }
 
 export type Login = ReturnType<typeof createLogin>;
 
 /** Creates the service that logs users in. */
-export function createLogin({ exchange, tokens, sessions }: LoginOptions) {
+export function createLogin({ exchange, tokens, sessions, limits }: LoginOptions) {
   async function issue(subject: TokenSubject) {
     return { accessToken: await tokens.issue(subject), expiresIn: accessTokenSeconds };
   }
@@ -49,6 +51,8 @@ export function createLogin({ exchange, tokens, sessions }: LoginOptions) {
      */
     async verify(request: ServiceRequest<undefined>, proof: LoginProof): Promise<LoggedIn> {
       const { account, serverProof } = await exchange.prove(request, proof);
+      // Only the owner can use up this limit, which bounds the rows and entries of logins.
+      await limits.consume('login-account', account.userId);
       const session = { id: uuidv7(), deviceId: proof.deviceId };
       const subject = { ...account, sessionId: session.id };
       const { accessToken, expiresIn } = await (account.method === 'recovery'

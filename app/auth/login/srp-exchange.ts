@@ -5,7 +5,6 @@ import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { LabelledKeys } from '../../signing-keys/labelled-keys.ts';
-import type { RateLimits } from '../../limits/rate-limits.ts';
 import { pad } from '../../srp/group.ts';
 import { answerProof, createChallenge, parseClientPublic } from '../../srp/srp.ts';
 import { decoyById, decoyFor } from './decoy.ts';
@@ -51,7 +50,6 @@ interface SrpExchangeOptions {
   readonly accounts: Accounts;
   readonly sessions: SrpSessions;
   readonly keys: LabelledKeys;
-  readonly limits: RateLimits;
   readonly proofLimits: ProofLimits;
   readonly failures: LoginFailures;
   /**
@@ -66,7 +64,7 @@ export type SrpExchange = ReturnType<typeof createSrpExchange>;
 
 /** Creates the SRP-6a exchange with accounts, for logins and reauthentications. */
 export function createSrpExchange(options: SrpExchangeOptions) {
-  const { accounts, sessions, keys, limits, proofLimits, failures, clock } = options;
+  const { accounts, sessions, keys, proofLimits, failures, clock } = options;
   const hidesUnknown = options.unknownUser === 'decoy';
 
   async function findByEmail(email: string, method: CredentialMethod): Promise<Credentials> {
@@ -99,7 +97,7 @@ export function createSrpExchange(options: SrpExchangeOptions) {
   }
 
   async function prove(
-    { clientAddress }: ServiceRequest<Caller | undefined>,
+    { clientAddress, caller }: ServiceRequest<Caller | undefined>,
     proof: ClientProof,
   ): Promise<Proven> {
     const clientPublic = parseClientPublic(proof.A);
@@ -107,7 +105,10 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     const session = id === undefined ? undefined : await sessions.take(id);
     if (session === undefined) throw new AppError('srp_session_expired');
     const { accountId } = session;
-    const attempt = await proofLimits.admit({ accountId, clientAddress });
+    // The caller's session counts apart for the caller's own account only: otherwise anyone with an
+    // account could guess the passwords of others without their limit.
+    const sessionId = caller?.userId === accountId ? caller.sessionId : undefined;
+    const attempt = await proofLimits.admit({ accountId, clientAddress, sessionId });
     const { account, serverProof } = await judge(session, proof).catch(async (error: unknown) => {
       await attempt.withdraw();
       throw error;
@@ -130,7 +131,8 @@ export function createSrpExchange(options: SrpExchangeOptions) {
       { email, A, method = 'password' }: ChallengeInput,
     ): Promise<Challenge> {
       const clientPublic = parseClientPublic(A);
-      await limits.consume('challenge-address', clientAddress);
+      const findAccountId = async () => (await accounts.findCredentials(email, method))?.userId;
+      await proofLimits.admitChallenge({ clientAddress, findAccountId });
       const { userId, salt, verifier } = await findByEmail(email, method);
       const session = await createChallenge(clientPublic, BigInt(`0x${verifier}`));
       const expiresAt = new Date(clock().getTime() + srpSessionSeconds * 1000);

@@ -35,18 +35,30 @@ export const limitSettings = {
     }),
     'challenge-address': setting('LIMITS_CHALLENGE_ADDRESS', limit('30/1m'), {
       form,
-      description: 'Logins begun from one client address.',
+      description:
+        'Logins begun from one client address. Each account that logged in from it within 30 ' +
+        'days may begin as many again.',
     }),
     'proof-address': setting('LIMITS_PROOF_ADDRESS', limit('10/15m'), {
       form,
-      description: 'Failed login and reauthentication proofs from one client address.',
+      description:
+        'Failed login and reauthentication proofs from one client address. They do not lock out ' +
+        'an account that logged in from it within 30 days.',
     }),
     'proof-account': setting('LIMITS_PROOF_ACCOUNT', limit('10/15m'), {
       form,
       description:
         'Failed login and reauthentication proofs for one account. A client address from which ' +
-        'the account logged in within 30 days has a count of its own, so that strangers cannot ' +
-        'lock the owner out.',
+        'the account logged in within 30 days, and a login session that reauthenticates, has a ' +
+        'count of its own, so that strangers cannot lock the owner out.',
+    }),
+    'login-account': setting('LIMITS_LOGIN_ACCOUNT', limit('120/1h'), {
+      form,
+      description: 'Successful logins of one account, each of which is recorded.',
+    }),
+    'refresh-account': setting('LIMITS_REFRESH_ACCOUNT', limit('600/1h'), {
+      form,
+      description: 'Refreshes of the tokens of one account, each of which is recorded.',
     }),
     'totp-account': setting('LIMITS_TOTP_ACCOUNT', limit('5/10m'), {
       form,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { startSrpLogin } from '../../../client/srp/login.ts';
@@ -21,6 +21,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
+const challengePath = '/v1/auth/login/challenge';
 const limited = { status: 429, code: 'rate_limited' };
 
 /** Returns a random client address of a documentation network (RFC 3849). */
@@ -38,21 +39,28 @@ function registerFrom(vault: TestVault, clientAddress: string, email = inventAcc
   return postFrom(vault, clientAddress, '/v1/auth/register', json);
 }
 
+/** Begins a login from a client address. Returns the login proof, or `M1` in place of it. */
+async function proofFrom(
+  vault: TestVault,
+  clientAddress: string,
+  { email, authKey }: TestAccount,
+  M1?: string,
+) {
+  const srp = startSrpLogin();
+  const challenge = await postFrom(vault, clientAddress, challengePath, { email, A: srp.A });
+  const { sessionId, salt, B } = challenge.body as Record<'sessionId' | 'salt' | 'B', string>;
+  if (challenge.status !== 200) return { sessionId: randomUUID(), A: srp.A, M1: wrongProof };
+  const proof = M1 ?? srp.prove({ salt: hexToBytes(salt), B, authKey }).M1;
+  return { sessionId, A: srp.A, M1: proof };
+}
+
 async function logInFrom(
   vault: TestVault,
   clientAddress: string,
   account: TestAccount,
   M1?: string,
 ) {
-  const srp = startSrpLogin();
-  const { email, authKey } = account;
-  const challenge = await postFrom(vault, clientAddress, '/v1/auth/login/challenge', {
-    email,
-    A: srp.A,
-  });
-  const { sessionId, salt, B } = challenge.body as Record<'sessionId' | 'salt' | 'B', string>;
-  const proof = M1 ?? srp.prove({ salt: hexToBytes(salt), B, authKey }).M1;
-  const json = { sessionId, A: srp.A, M1: proof };
+  const json = await proofFrom(vault, clientAddress, account, M1);
   return postFrom(vault, clientAddress, '/v1/auth/login/verify', json);
 }
 
@@ -101,6 +109,65 @@ test('10 of 50 wrong proofs are checked, and the owner still logs in from home',
   t.is((await logInFrom(vault, home, account)).status, 200);
   t.is((await logInFrom(vault, attacker, account)).status, 429);
   t.is((await logInFrom(vault, inventClientAddress(), account)).status, 429);
+});
+
+test('a neighbour behind the same NAT keeps nobody from a login who knows the place', async (t) => {
+  const { vault } = t.context;
+  const [owner, newcomer] = [await createAccountFrom(vault), await createAccountFrom(vault)];
+  const office = inventClientAddress();
+  t.is((await logInFrom(vault, office, owner)).status, 200);
+  const hostile = await createAccountFrom(vault);
+  for (let round = 0; round < 20; round += 1) {
+    await logInFrom(vault, office, hostile, wrongProof);
+    const json = { email: hostile.email, A: startSrpLogin().A };
+    for (let i = 0; i < 3; i += 1) await postFrom(vault, office, challengePath, json);
+  }
+  const json = { email: newcomer.email, A: startSrpLogin().A };
+  assertError(t, await postFrom(vault, office, challengePath, json), limited);
+  const strange = { ...json, email: inventAccount().email };
+  assertError(t, await postFrom(vault, office, challengePath, strange), limited);
+  const answer = await logInFrom(vault, office, owner);
+  t.is(answer.status, 200, answer.text);
+});
+
+test('a session reauthenticates at a new place while its account is attacked', async (t) => {
+  const { vault } = t.context;
+  const account = await createAccountFrom(vault);
+  const login = await logInFrom(vault, inventClientAddress(), account);
+  const { accessToken } = login.body as { accessToken: string };
+  for (let i = 0; i < 11; i += 1) {
+    await logInFrom(vault, inventClientAddress(), account, wrongProof);
+  }
+  const place = inventClientAddress();
+  assertError(t, await logInFrom(vault, place, account), limited);
+  const reauthenticate = async (M1?: string) => {
+    const json = await proofFrom(vault, place, account, M1);
+    const headers = { 'x-forwarded-for': place };
+    return send('POST', `${vault.baseUrl}/v1/auth/reauth`, { json, token: accessToken, headers });
+  };
+  const answer = await reauthenticate();
+  t.is(answer.status, 200, answer.text);
+  for (let i = 0; i < 10; i += 1) t.is((await reauthenticate(wrongProof)).status, 401);
+  assertError(t, await reauthenticate(), limited);
+});
+
+test('a session of another account does not help to guess a password', async (t) => {
+  const { vault } = t.context;
+  const [victim, guesser] = [await createAccountFrom(vault), await createAccountFrom(vault)];
+  const statuses = [];
+  for (let session = 0; session < 2; session += 1) {
+    const login = await logInFrom(vault, inventClientAddress(), guesser);
+    const { accessToken } = login.body as { accessToken: string };
+    for (let i = 0; i < 8; i += 1) {
+      const place = inventClientAddress();
+      const json = await proofFrom(vault, place, victim, wrongProof);
+      const headers = { 'x-forwarded-for': place };
+      const url = `${vault.baseUrl}/v1/auth/reauth`;
+      statuses.push((await send('POST', url, { json, token: accessToken, headers })).status);
+    }
+  }
+  t.is(statuses.filter((status) => status === 401).length, 10);
+  t.is(statuses.filter((status) => status === 429).length, 6);
 });
 
 test('a forged X-Forwarded-For does not change the client address', async (t) => {

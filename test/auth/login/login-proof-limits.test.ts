@@ -56,7 +56,7 @@ async function logIn(
 async function wrongProofs(
   proofLimits: ProofLimits,
   times: number,
-  attempt: () => { accountId: string; clientAddress: string },
+  attempt: () => Parameters<ProofLimits['admit']>[0],
 ): Promise<number> {
   const attempts = Array.from({ length: times }, () => refusal(proofLimits.admit(attempt())));
   return (await Promise.all(attempts)).filter((refused) => refused === undefined).length;
@@ -173,6 +173,70 @@ test('a client address is known to one account only', async (t) => {
   await logIn(proofLimits, randomUUID(), clientAddress);
   await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
   t.false(await isAdmitted(proofLimits, accountId, clientAddress));
+});
+
+test('an account at a client address that it knows is not locked by its neighbours', async (t) => {
+  const { proofLimits } = setUp(t);
+  const accountId = randomUUID();
+  const home = someClientAddress();
+  await logIn(proofLimits, accountId, home);
+  t.is(
+    await wrongProofs(proofLimits, 50, () => ({ accountId: randomUUID(), clientAddress: home })),
+    10,
+  );
+  t.false(await isAdmitted(proofLimits, randomUUID(), home));
+  for (let time = 0; time < 15; time += 1) await logIn(proofLimits, accountId, home);
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, clientAddress: home })), 10);
+  t.false(await isAdmitted(proofLimits, randomUUID(), home), 'a right proof lifts no lock');
+});
+
+test('wrong proofs of two accounts that know their client address lock neither', async (t) => {
+  const { proofLimits } = setUp(t);
+  const [one, other] = [randomUUID(), randomUUID()];
+  const home = someClientAddress();
+  for (const accountId of [one, other]) await logIn(proofLimits, accountId, home);
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId: one, clientAddress: home })), 10);
+  t.true(await isAdmitted(proofLimits, other, home));
+  t.false(await isAdmitted(proofLimits, one, home));
+});
+
+test('a login session reauthenticates anywhere, whatever strangers get wrong', async (t) => {
+  const { proofLimits } = setUp(t);
+  const [accountId, sessionId] = [randomUUID(), randomUUID()];
+  const clientAddress = someClientAddress();
+  await wrongProofs(proofLimits, 10, () => ({ accountId, clientAddress: someClientAddress() }));
+  await wrongProofs(proofLimits, 10, () => ({ accountId: randomUUID(), clientAddress }));
+  t.false(await isAdmitted(proofLimits, accountId, someClientAddress()));
+  t.is(await wrongProofs(proofLimits, 50, () => ({ accountId, clientAddress, sessionId })), 10);
+  const elsewhere = { accountId, clientAddress: someClientAddress(), sessionId };
+  t.is(await wrongProofs(proofLimits, 1, () => elsewhere), 0, 'its own limit is used up');
+});
+
+/** Returns how many of `times` challenges are admitted; `accountId` is the account, if any. */
+async function challenges(
+  proofLimits: ProofLimits,
+  times: number,
+  clientAddress: string,
+  accountId?: string,
+): Promise<number> {
+  let admitted = 0;
+  for (let time = 0; time < times; time += 1) {
+    const findAccountId = async () => accountId;
+    const refused = await refusal(proofLimits.admitChallenge({ clientAddress, findAccountId }));
+    if (refused === undefined) admitted += 1;
+  }
+  return admitted;
+}
+
+test('challenges of neighbours refuse none of an account that knows the address', async (t) => {
+  const { proofLimits } = setUp(t);
+  const accountId = randomUUID();
+  const home = someClientAddress();
+  await logIn(proofLimits, accountId, home);
+  t.is(await challenges(proofLimits, 50, home), 10);
+  t.is(await challenges(proofLimits, 1, home, randomUUID()), 0);
+  t.is(await challenges(proofLimits, 50, home, accountId), 10, 'it has a limit of its own');
+  t.is(await challenges(proofLimits, 1, someClientAddress(), accountId), 1);
 });
 
 test('correct and withdrawn proofs do not count; only correct ones are remembered', async (t) => {

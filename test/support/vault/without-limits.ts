@@ -10,6 +10,8 @@ export const withoutLimits = {
   LIMITS_CHALLENGE_ADDRESS: 'off',
   LIMITS_PROOF_ADDRESS: 'off',
   LIMITS_PROOF_ACCOUNT: 'off',
+  LIMITS_LOGIN_ACCOUNT: 'off',
+  LIMITS_REFRESH_ACCOUNT: 'off',
   LIMITS_TOTP_ACCOUNT: 'off',
   LIMITS_SHARE_KEY_USER: 'off',
   LIMITS_WRITE_USER: 'off',
