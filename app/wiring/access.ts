@@ -8,7 +8,7 @@ import { createLogin } from '../auth/login/login.ts';
 import { createLoginFailures } from '../auth/login/login-failures.ts';
 import { createLoginSessions } from '../sessions/login-sessions.ts';
 import { createOwnKeys } from '../tokens/own-keys.ts';
-import { createPasswordVerifier } from '../auth/reauth/password-verifier.ts';
+import { createPasswordTurns } from '../auth/reauth/password-turns.ts';
 import { createProofLimits } from '../auth/login/login-proof-limits.ts';
 import { createReauth } from '../auth/reauth/reauth.ts';
 import { createReauthTokens } from '../tokens/reauth-token.ts';
@@ -79,7 +79,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     ...config.auth,
     accounts,
     exchange,
-    passwords: createPasswordVerifier(),
+    passwordTurns: createPasswordTurns(),
     proofLimits,
     failures,
     reauthTokens,

@@ -1,6 +1,5 @@
 import { argon2, createHash, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '../../errors/app-error.ts';
 import { generator } from '../../srp/group.ts';
 import { exponentKey, powerBytes } from '../../srp/modular-power.ts';
 import { srpParams } from '../login/srp-params.ts';
@@ -19,35 +18,23 @@ const argon2id = {
   parallelism: kdf.parallelism,
   tagLength: kdf.outputBytes,
 };
-const maxConcurrent = 2;
-
-export type PasswordVerifier = ReturnType<typeof createPasswordVerifier>;
 
 /**
- * Creates the service that derives a verifier from a password as the clients of the vault's own
- * accounts do (docs/formats.md, "Keys from a password" and "SRP-6a"). It zeroes every buffer that
- * is derived from the password; the string itself cannot be erased.
+ * Resolves with whether the verifier was made from this password and salt, in the way in which the
+ * clients of the vault's own accounts make it (docs/formats.md, "Keys from a password" and
+ * "SRP-6a"). Takes 64 MiB and a thread. Zeroes every buffer that is derived from the password; the
+ * string itself cannot be erased.
  */
-export function createPasswordVerifier() {
-  let running = 0;
-  return {
-    /**
-     * Resolves with whether the verifier was made from this password and salt. Throws reauth_busy
-     * while this process is already checking two passwords: each check takes 64 MiB and a thread.
-     */
-    async matches(password: string, { salt, verifier }: Checked): Promise<boolean> {
-      if (running >= maxConcurrent) throw new AppError('reauth_busy', { retryAfterSeconds: 1 });
-      running += 1;
-      try {
-        const made = await makeVerifier(password, Buffer.from(salt, 'hex'));
-        const isEqual = timingSafeEqual(made, Buffer.from(verifier, 'hex'));
-        made.fill(0);
-        return isEqual;
-      } finally {
-        running -= 1;
-      }
-    },
-  };
+export async function matchesVerifier(
+  password: string,
+  { salt, verifier }: Checked,
+): Promise<boolean> {
+  const made = await makeVerifier(password, Buffer.from(salt, 'hex'));
+  try {
+    return timingSafeEqual(made, Buffer.from(verifier, 'hex'));
+  } finally {
+    made.fill(0);
+  }
 }
 
 /** Returns v = g^x mod N with x = SHA3-256(salt ‖ K_auth): 384 bytes big-endian. */

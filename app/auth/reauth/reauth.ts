@@ -7,7 +7,8 @@ import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
 import type { ProofLimits } from '../login/login-proof-limits.ts';
 import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';
-import type { PasswordVerifier } from './password-verifier.ts';
+import type { PasswordTurns } from './password-turns.ts';
+import { matchesVerifier } from './password-verifier.ts';
 import type { Reauthenticated, ReauthRequest } from './schema.ts';
 
 interface ReauthOptions {
@@ -16,7 +17,7 @@ interface ReauthOptions {
   readonly reauthPassword: 'allow' | 'refuse';
   readonly accounts: Accounts;
   readonly exchange: SrpExchange;
-  readonly passwords: PasswordVerifier;
+  readonly passwordTurns: PasswordTurns;
   readonly proofLimits: ProofLimits;
   readonly failures: LoginFailures;
   readonly reauthTokens: ReauthTokens;
@@ -27,19 +28,20 @@ export type Reauth = ReturnType<typeof createReauth>;
 
 /** Creates the service that lets callers prove again who they are, for sensitive actions. */
 export function createReauth(options: ReauthOptions) {
-  const { issuer, accounts, exchange, passwords, proofLimits, failures, reauthTokens, act } =
+  const { issuer, accounts, exchange, passwordTurns, proofLimits, failures, reauthTokens, act } =
     options;
 
   async function checkPassword(
     { caller, clientAddress }: ServiceRequest,
     password: string,
   ): Promise<void> {
-    if (options.reauthPassword === 'refuse') throw new AppError('reauth_password_refused');
     const account = await accounts.findActiveById(caller.userId);
     if (account === undefined) throw new AppError('invalid_credentials');
-    const attempt = await proofLimits.admit({ accountId: account.userId, clientAddress });
+    const { userId: accountId } = account;
+    const { sessionId } = caller;
+    const attempt = await proofLimits.admit({ accountId, clientAddress, sessionId });
     try {
-      if (await passwords.matches(password, account)) {
+      if (await matchesVerifier(password, account)) {
         await attempt.succeeded();
         return;
       }
@@ -49,6 +51,12 @@ export function createReauth(options: ReauthOptions) {
       throw error;
     }
     throw new AppError('invalid_credentials');
+  }
+
+  async function checkPasswordInTurn(request: ServiceRequest, password: string): Promise<void> {
+    if (options.reauthPassword === 'refuse') throw new AppError('reauth_password_refused');
+    const { userId } = request.caller;
+    await passwordTurns.take(userId, () => checkPassword(request, password));
   }
 
   async function checkProof(request: ServiceRequest, proof: ClientProof): Promise<void> {
@@ -66,7 +74,9 @@ export function createReauth(options: ReauthOptions) {
     if (caller.issuer !== issuer || sessionId === undefined) throw new AppError('access_denied');
     act.assertWritable();
     const isPassword = 'password' in evidence;
-    await (isPassword ? checkPassword(request, evidence.password) : checkProof(request, evidence));
+    await (isPassword
+      ? checkPasswordInTurn(request, evidence.password)
+      : checkProof(request, evidence));
     const issued = await reauthTokens.issue(caller);
     const event = {
       action: 'auth.reauthenticated',
@@ -80,9 +90,9 @@ export function createReauth(options: ReauthOptions) {
     /**
      * Issues a reauthentication token to a caller who proves again who they are. Throws
      * access_denied for users of other issuers, who have no verifier here. With a password, throws
-     * invalid_credentials, reauth_password_refused or reauth_busy. With a login proof, throws as
-     * `SrpExchange.prove` does, and invalid_credentials for the proof of another account. With
-     * either, throws rate_limited, SignerUnavailable or audit_backlog_full.
+     * invalid_credentials, reauth_password_refused, or as `PasswordTurns.take` does. With a login
+     * proof, throws as `SrpExchange.prove` does, and invalid_credentials for the proof of another
+     * account. With either, throws rate_limited, SignerUnavailable or audit_backlog_full.
      */
     reauthenticate,
   };
