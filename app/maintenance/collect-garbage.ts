@@ -1,5 +1,5 @@
 import { countOldAddresses, removeOldAddresses } from '../auth/login/known-client-addresses.ts';
-import { countExpired, removeExpired } from '../sessions/login-sessions.ts';
+import { countExpired, removeExpired } from '../sessions/kept-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';

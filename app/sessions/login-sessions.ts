@@ -13,6 +13,7 @@ import { recoveryTokenSeconds } from '../tokens/token-rules.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import { byOwner } from '../audit-trail/event.ts';
 import { lockActive, touch } from './active-device.ts';
+import { endSurplus } from './kept-sessions.ts';
 import { issueRefreshToken, refreshTokenExpiry } from './refresh-token-rows.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionView } from './schema.ts';
@@ -50,7 +51,8 @@ export type LoginSessions = ReturnType<typeof createLoginSessions>;
 export function createLoginSessions({ db, act, revocations, clock }: LoginSessionsOptions) {
   return {
     /**
-     * Opens a login session, even while the audit backlog is full. Resolves with its first refresh
+     * Opens a login session, even while the audit backlog is full. If the user then has over 100
+     * open, ends the one that was used longest ago. Resolves with the session's first refresh
      * token, or undefined for a recovery login. Throws invalid_proof if the account was closed, or
      * its credentials, rights or tenant changed after the proof, and device_unknown or
      * device_blacklisted.
@@ -61,7 +63,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
       session: NewSession,
     ): Promise<string | undefined> =>
       // Only the service login can write refresh tokens.
-      act.asService(request, (tx) => openSession(tx, account, session, clock), {
+      act.asService(request, (tx) => openSession(tx, account, session, { revocations, clock }), {
         evenWithFullBacklog: true,
       }),
 
@@ -96,7 +98,7 @@ async function openSession(
   tx: Tx,
   account: ActiveAccount,
   { id, deviceId }: NewSession,
-  clock: Clock,
+  { revocations, clock }: Pick<LoginSessionsOptions, 'revocations' | 'clock'>,
 ): Promise<Acted<string | undefined>> {
   if (!(await lockUnchanged(tx, account))) throw new AppError('invalid_proof');
   const now = clock();
@@ -126,7 +128,8 @@ async function openSession(
       ...(deviceId === undefined ? {} : { deviceId }),
     },
   } as const;
-  return { answer: refreshToken, events: [event] };
+  const ended = await endSurplus(tx, revocations, account, id);
+  return { answer: refreshToken, events: [event, ...ended] };
 }
 
 /** Locks a login session for the rest of `tx`. Resolves with undefined if it does not exist. */
@@ -228,36 +231,6 @@ function endOpenSessions(tx: Tx, userId: string) {
     .where('user_id', '=', userId)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`);
-}
-
-/**
- * Milliseconds for which expired sessions are kept, so that the reuse of their refresh tokens is
- * detected.
- */
-const keptMs = 30 * 86_400_000;
-
-/**
- * Removes login sessions and refresh tokens that expired over 30 days ago. The reuse of a removed
- * token is still refused, but no longer detected. Resolves with the number of removed sessions.
- */
-export async function removeExpired(tx: Tx, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - keptMs);
-  const { numDeletedRows } = await tx
-    .deleteFrom('login_sessions')
-    .where('expires_at', '<', before)
-    .executeTakeFirst();
-  await tx.deleteFrom('refresh_tokens').where('expires_at', '<', before).execute();
-  return Number(numDeletedRows);
-}
-
-/** Counts the sessions that `removeExpired` would remove. */
-export async function countExpired(tx: Tx, now: Date): Promise<number> {
-  const { count } = await tx
-    .selectFrom('login_sessions')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('expires_at', '<', new Date(now.getTime() - keptMs))
-    .executeTakeFirstOrThrow();
-  return count;
 }
 
 /**

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { removeExpired } from '../../app/sessions/login-sessions.ts';
+import { removeExpired } from '../../app/sessions/kept-sessions.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { untilWaiting } from '../support/accounts/paused-statement.ts';
 import { createAccount, openSession } from '../support/accounts/test-account.ts';

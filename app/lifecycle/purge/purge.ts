@@ -1,6 +1,6 @@
 import { nobody } from '../../audit-trail/event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
-import { removeExpired } from '../../sessions/login-sessions.ts';
+import { removeExpired } from '../../sessions/kept-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';

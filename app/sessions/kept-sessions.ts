@@ -1,0 +1,96 @@
+import { sql, type ExpressionBuilder } from 'kysely';
+import type { Owner, Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
+import type { Schema } from '../db/schema.ts';
+import { byOwner, type RequestEvent } from '../audit-trail/event.ts';
+import type { Revocations } from './revocations.ts';
+
+const dayMs = 86_400_000;
+/**
+ * Milliseconds for which expired sessions are kept, so that the reuse of their refresh tokens is
+ * detected.
+ */
+const keptMs = 30 * dayMs;
+/** The most login sessions of a user that are open. */
+const maxOpen = 100;
+
+/**
+ * Ends the open login sessions of a user that were used longest ago, beyond the 100 that may be
+ * open. `newSessionId` is the session that has just been opened, which stays. Resolves with the
+ * events to record.
+ */
+export async function endSurplus(
+  tx: Tx,
+  revocations: Revocations,
+  owner: Owner,
+  newSessionId: string,
+): Promise<RequestEvent[]> {
+  const events: RequestEvent[] = [];
+  for (const id of await lockSurplus(tx, owner.userId, newSessionId)) {
+    await revocations.revoke(tx, id);
+    events.push({
+      action: 'auth.session_revoked',
+      ...byOwner(owner),
+      resource: { type: 'session', id },
+      data: { bySession: newSessionId },
+    });
+  }
+  return events;
+}
+
+/** Locks the surplus sessions in id order, so that concurrent calls cannot deadlock. */
+async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promise<string[]> {
+  takesLock(tx, 'login session');
+  const rows = await tx
+    .selectFrom('login_sessions')
+    .select('id')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('login_sessions')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('id', '<>', newSessionId)
+        .where('revoked_at', 'is', null)
+        .where('expires_at', '>', sql<Date>`now()`)
+        .orderBy('last_used_at', 'desc')
+        .offset(maxOpen - 1),
+    )
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the condition for sessions that expired 30 days ago or were ended a day ago. */
+function isOver({ eb, or }: ExpressionBuilder<Schema, 'login_sessions'>, now: Date) {
+  return or([
+    eb('expires_at', '<', new Date(now.getTime() - keptMs)),
+    eb('revoked_at', '<', new Date(now.getTime() - dayMs)),
+  ]);
+}
+
+/**
+ * Removes login sessions and refresh tokens that expired over 30 days ago, and those of sessions
+ * that were ended over a day ago, whose tokens are refused in any case. The reuse of a removed
+ * token is still refused, but no longer detected. Resolves with the number of removed sessions.
+ */
+export async function removeExpired(tx: Tx, now: Date): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('login_sessions')
+    .where((eb) => isOver(eb, now))
+    .executeTakeFirst();
+  const before = new Date(now.getTime() - keptMs);
+  await tx.deleteFrom('refresh_tokens').where('expires_at', '<', before).execute();
+  return Number(numDeletedRows);
+}
+
+/** Counts the sessions that `removeExpired` would remove. */
+export async function countExpired(tx: Tx, now: Date): Promise<number> {
+  const { count } = await tx
+    .selectFrom('login_sessions')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where((eb) => isOver(eb, now))
+    .executeTakeFirstOrThrow();
+  return count;
+}
