@@ -33,7 +33,7 @@ export const sessionRoutes = [
     status: 200,
     response: TokenPair,
     noStore: true,
-    errors: ['invalid_refresh_token', 'signer_unavailable'],
+    errors: ['invalid_refresh_token', 'rate_limited', 'signer_unavailable'],
     audit: { actions: ['auth.refreshed', 'auth.refresh_reused'] },
     handler: ({ tokenRefresh }, { request, body }) =>
       tokenRefresh.refresh(request, body.refreshToken),

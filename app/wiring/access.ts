@@ -104,7 +104,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     reauthTokens,
     registration,
     revocations,
-    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, act, clock }),
+    tokenRefresh: createTokenRefresh({ accounts, tokens, revocations, limits, act, clock }),
     tokens,
     async stop() {
       stopping.abort();

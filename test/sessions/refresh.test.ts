@@ -6,7 +6,14 @@ import { assertError } from '../support/http/error-body.ts';
 import { postJson } from '../support/http/send.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
-import { entriesOf, logOut, refresh, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
+import {
+  entriesOf,
+  logOut,
+  refresh,
+  replay,
+  sessionIdOf,
+  tryToken,
+} from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
 let account: TestAccount;
@@ -77,9 +84,19 @@ test('a refresh extends the session', async (t) => {
   t.deepEqual(row, { life: 30 * 86_400, now: true });
 });
 
+/** Lets the time pass in which a used refresh token may come again. */
+async function outlastRepetition(refreshToken: string): Promise<void> {
+  await sql(
+    `update refresh_tokens set used_at = used_at - interval '10.001 seconds'
+     where token_hash = $1 and used_at is not null`,
+    [hashOf(refreshToken)],
+  );
+}
+
 test('a used refresh token is refused and revokes its session with the new pair', async (t) => {
   const first = await openSession(vault, account);
   const second = (await refresh(vault, first.refreshToken)).body as Pair;
+  await outlastRepetition(first.refreshToken);
   assertError(t, await refresh(vault, first.refreshToken), refused);
   assertError(t, await refresh(vault, second.refreshToken), refused);
   assertError(t, await tryToken(vault, second.accessToken), invalidToken);
@@ -89,6 +106,7 @@ test('a used refresh token is refused and revokes its session with the new pair'
 test('replays of a used refresh token end and record the session once', async (t) => {
   const { accessToken, refreshToken } = await openSession(vault, account);
   await refresh(vault, refreshToken);
+  await outlastRepetition(refreshToken);
   for (let round = 0; round < 3; round += 1) await refresh(vault, refreshToken);
   const entries = await entriesOf(vault, sessionIdOf(accessToken));
   t.deepEqual(
@@ -102,28 +120,9 @@ test('replays of a used refresh token end and record the session once', async (t
   t.deepEqual(entries.at(-1)?.actor, { type: 'anonymous', id: null });
 });
 
-test('one of 20 parallel uses succeeds, and then the session is revoked', async (t) => {
-  const { accessToken, refreshToken } = await openSession(vault, account);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(vault, refreshToken)));
-  const [winner, ...others] = answers.filter(({ status }) => status === 200);
-  t.deepEqual(others, []);
-  for (const answer of answers.filter((answer) => answer !== winner)) {
-    assertError(t, answer, refused);
-  }
-  const pair = winner?.body as Pair;
-  assertError(t, await refresh(vault, pair.refreshToken), refused);
-  assertError(t, await tryToken(vault, pair.accessToken), invalidToken);
-  const entries = await entriesOf(vault, sessionIdOf(accessToken));
-  t.deepEqual(
-    entries.map(({ action }) => action),
-    ['auth.login', 'auth.refreshed', 'auth.refresh_reused'],
-  );
-});
-
 test('the end of one session leaves the others open', async (t) => {
   const [one, other] = [await openSession(vault, account), await openSession(vault, account)];
-  await refresh(vault, one.refreshToken);
-  await refresh(vault, one.refreshToken);
+  assertError(t, await replay(vault, one.refreshToken), refused);
   t.is((await tryToken(vault, other.accessToken)).status, 200);
   t.is((await refresh(vault, other.refreshToken)).status, 200);
 });

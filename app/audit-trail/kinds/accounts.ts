@@ -80,7 +80,12 @@ export const accountEvents = {
     actor: theUser,
     data: z.strictObject({ method: z.enum(['password', 'srp']) }),
   },
-  'auth.refreshed': { resource: 'session', actor: theUser, data: nothing },
+  'auth.refreshed': {
+    resource: 'session',
+    actor: theUser,
+    data: z.strictObject({ isRepeated: z.boolean().optional() }),
+    note: '`isRepeated` if the refresh token came again, because its response was lost',
+  },
   'auth.session_revoked': {
     resource: 'session',
     actor: theUser,

@@ -50,7 +50,10 @@ export const RefreshToken = defineEntity({
       p.manyToOne(LoginSession).mapToPk().deleteRule('cascade').updateRule('no action'),
     createdAt: createdAt(),
     expiresAt: timestamp(),
+    /** When the token was used, or replaced by another successor of its predecessor. */
     usedAt: timestamp().nullable(),
+    /** The hash of the token that the last use of this one returned. */
+    successorHash: p.text().nullable(),
   },
 });
 

@@ -4,6 +4,7 @@ import { eventKinds } from '../../../app/audit-trail/event.ts';
 import type { EventKind } from '../../../app/audit-trail/kinds/kind.ts';
 import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
 import { close, createMember, sweepNow, type Member } from '../../support/accounts/closing.ts';
+import { refresh, replay } from '../../support/accounts/sessions.ts';
 import { beginLogin, openSession as logInAgain } from '../../support/accounts/test-account.ts';
 import {
   addVersion,
@@ -49,10 +50,8 @@ async function useSessions({ context: { vault } }: Context, member: Member, secr
   const { account } = member;
   const login = await logInAgain(vault, account);
   secrets.set('access token', login.accessToken).set('refresh token', login.refreshToken);
-  const refresh = () =>
-    postJson(`${vault.baseUrl}/v1/auth/refresh`, { refreshToken: login.refreshToken });
-  await refresh();
-  await refresh();
+  await refresh(vault, login.refreshToken);
+  await replay(vault, login.refreshToken);
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   secrets.set('A', A).set('M1', M1);
   await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1: '0'.repeat(64) });

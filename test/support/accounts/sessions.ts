@@ -11,6 +11,16 @@ export function refresh({ baseUrl }: Reachable, refreshToken: string): Promise<J
   return postJson(`${baseUrl}/v1/auth/refresh`, { refreshToken });
 }
 
+/**
+ * Replays a refresh token whose successor was used, as a thief or the owner does after a theft,
+ * which ends the session. Returns the response to the replay.
+ */
+export async function replay(vault: Reachable, refreshToken: string): Promise<JsonAnswer> {
+  const { body } = await refresh(vault, refreshToken);
+  await refresh(vault, (body as { readonly refreshToken: string }).refreshToken);
+  return refresh(vault, refreshToken);
+}
+
 export function logOut({ baseUrl }: Reachable, token: string): Promise<JsonAnswer> {
   return send('POST', `${baseUrl}/v1/auth/logout`, { token });
 }

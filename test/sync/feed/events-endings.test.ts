@@ -5,7 +5,7 @@ import { issuersFile } from '../../support/issuers/issuers-file.ts';
 import { startKeyServer } from '../../support/issuers/key-server.ts';
 import { createSigningKey } from '../../support/issuers/signing-key.ts';
 import { testIssuer } from '../../support/issuers/test-issuer.ts';
-import { logOut, refresh, revoke, sessionIdOf } from '../../support/accounts/sessions.ts';
+import { logOut, replay, revoke, sessionIdOf } from '../../support/accounts/sessions.ts';
 import { trustKey, type TrustedKey } from '../../support/accounts/trusted-key.ts';
 import {
   ask,
@@ -88,8 +88,7 @@ test('a feed ends with its login session, however that ends', async (t) => {
     ({ owner }) => logOut(vault, owner.token),
     ({ owner }) => revoke(vault, sessionIdOf(owner.token), owner.token),
     async ({ owner }) => {
-      await refresh(vault, owner.refreshToken);
-      await refresh(vault, owner.refreshToken);
+      await replay(vault, owner.refreshToken);
     },
     async ({ owner }) => {
       const headers = await reauthHeader(vault, owner);
