@@ -70,7 +70,7 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
 
   async function login(loginOptions: LoginOptions): Promise<VaultSession> {
     const { pair, passwordKey } = await accounts.login(loginOptions);
-    const tokens = createSessionTokens({ http, pair, now });
+    const tokens = createSessionTokens({ http, pair, retry, now });
     return createSession({
       http: createSessionHttp({ http, tokens }),
       retry,

@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import { ClientError } from '../errors/client-error.ts';
-import { parseAnswer, type Http } from '../http/http.ts';
-import { isPassing } from '../http/retry.ts';
-import { hasCode } from '../errors/vault-error.ts';
+import { parseAnswer, type Http, type HttpAnswer } from '../http/http.ts';
+import type { HttpRequest } from '../http/request.ts';
+import { isPassing, retryDelaySeconds, type RetryPolicy } from '../http/retry.ts';
+import { hasCode, VaultError } from '../errors/vault-error.ts';
 
 /**
  * Seconds before its expiry at which an access token is renewed, so that it does not expire during
  * a request.
  */
 const renewalSeconds = 60;
+
+/**
+ * A refresh whose response was lost can be repeated for ten seconds after the vault has processed
+ * it. So the first attempts wait for a response only this long, and follow each other closely.
+ */
+const hastyTimeoutSeconds = 4;
+const hastyAttempts = 3;
 
 /** The response to a login and to a refresh. */
 export const TokenPair = z.object({
@@ -39,10 +47,12 @@ interface SessionTokensOptions {
   /** Sends requests without an access token. */
   readonly http: Http;
   readonly pair: TokenPair;
+  readonly retry: RetryPolicy;
   readonly now: () => Date;
 }
 
-export function createSessionTokens({ http, pair, now }: SessionTokensOptions): SessionTokens {
+export function createSessionTokens(options: SessionTokensOptions): SessionTokens {
+  const { http, pair, retry, now } = options;
   let held: (TokenPair & { readonly expiresAt: number }) | undefined = withEnd(pair);
   let renewing: Promise<string> | undefined;
 
@@ -56,15 +66,31 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
   }
 
   /**
-   * Refreshes the tokens. Retrying does no harm: if a response was lost, the session is lost
-   * already, since each refresh token may be used once.
+   * Sends a refresh, and repeats it if its response may have been lost; with `isPatient`, whenever
+   * the retry policy does. Late repetitions do no harm: if a response was lost for longer than the
+   * vault waits, the session is lost already.
    */
-  async function refresh(repeatable: boolean): Promise<string> {
+  async function send(request: HttpRequest, isPatient: boolean): Promise<HttpAnswer> {
+    for (let failures = 1; ; failures += 1) {
+      const isHasty = failures <= hastyAttempts;
+      try {
+        return await http.send(
+          isHasty ? { ...request, timeoutSeconds: hastyTimeoutSeconds } : request,
+        );
+      } catch (error) {
+        const isRepeated = isPatient || (failures < hastyAttempts && isLost(error));
+        const delaySeconds = isRepeated ? retryDelaySeconds(retry, failures, error) : undefined;
+        if (delaySeconds === undefined) throw error;
+        await retry.sleep(delaySeconds, undefined);
+      }
+    }
+  }
+
+  async function refresh(isPatient: boolean): Promise<string> {
     const { refreshToken } = holdTokens();
-    const path = '/v1/auth/refresh';
-    const request = { method: 'POST', path, json: { refreshToken }, repeatable } as const;
+    const request = { method: 'POST', path: '/v1/auth/refresh', json: { refreshToken } } as const;
     try {
-      const renewed = parseAnswer(TokenPair, (await http.send(request)).body);
+      const renewed = parseAnswer(TokenPair, (await send(request, isPatient)).body);
       // Throws if the session was ended in the meantime.
       holdTokens();
       held = withEnd(renewed);
@@ -77,8 +103,8 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
   }
 
   /** Lets concurrent callers share one refresh, since each refresh token may be used once. */
-  function refreshOnce(repeatable: boolean): Promise<string> {
-    renewing ??= refresh(repeatable).finally(() => {
+  function refreshOnce(isPatient: boolean): Promise<string> {
+    renewing ??= refresh(isPatient).finally(() => {
       renewing = undefined;
     });
     return renewing;
@@ -105,4 +131,12 @@ export function createSessionTokens({ http, pair, now }: SessionTokensOptions): 
       held = undefined;
     },
   };
+}
+
+/**
+ * Returns whether the vault may have processed a request although this error came in place of its
+ * response: no response at all, or one of a proxy.
+ */
+function isLost(error: unknown): boolean {
+  return !(error instanceof VaultError) || error.status === 502 || error.status === 504;
 }

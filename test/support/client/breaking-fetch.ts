@@ -14,6 +14,8 @@ export interface BreakingLine {
   breakAt(nth: number, loss: Loss): void;
   /** Loses the first response to each different request that matches the pattern, from now on. */
   loseFirstAnswers(pattern: RegExp): void;
+  /** Loses every response to a request that matches the pattern, from now on. */
+  loseAnswers(pattern: RegExp): void;
   /** Stops losing requests and responses. */
   mend(): void;
 }
@@ -40,6 +42,7 @@ export function createBreakingLine(): BreakingLine {
         return isFirst && pattern.test(what) ? 'answer' : undefined;
       });
     },
+    loseAnswers: (pattern) => loseBy((what) => (pattern.test(what) ? 'answer' : undefined)),
     async fetch(input, init) {
       const what = `${init?.method ?? 'GET'} ${pathOf(input)}`;
       sent.push(what);
