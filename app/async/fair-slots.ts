@@ -8,12 +8,13 @@ interface FairSlotsOptions {
   readonly inAll?: number;
   /** Maximum number of takers of one key that wait; unlimited by default. */
   readonly waitingPerKey?: number;
+  /** Maximum number of takers of all keys together that wait; unlimited by default. */
+  readonly waiting?: number;
   /** Milliseconds after which a taker waits no longer; unlimited by default. */
   readonly waitMs?: number;
-  /**
-   * The error for a taker that waited for other keys only, since `inAll` slots were taken; busy by
-   * default.
-   */
+  /** The error if the key's own takers have all of its slots and places; busy by default. */
+  readonly tooMany?: ErrorCode;
+  /** The error if other keys have all slots and places; busy by default. */
   readonly noneFree?: ErrorCode;
 }
 
@@ -40,11 +41,12 @@ export type FairSlots = ReturnType<typeof createFairSlots>;
  */
 export function createFairSlots(options: FairSlotsOptions) {
   const { perKey, inAll = Infinity, waitingPerKey = Infinity, waitMs } = options;
-  const { noneFree = 'busy' } = options;
+  const { waiting = Infinity, tooMany = 'busy', noneFree = 'busy' } = options;
   const lines = new Map<string, Line>();
   /** The keys with waiters that may take a slot as soon as one is free, in order of their turns. */
   const ready = new Set<string>();
   let taken = 0;
+  let waitingNow = 0;
 
   function lineOf(key: string): Line {
     const line = lines.get(key) ?? { taken: 0, waiting: new Set() };
@@ -84,7 +86,9 @@ export function createFairSlots(options: FairSlotsOptions) {
   }
 
   async function wait(key: string, line: Line, signal: AbortSignal | undefined): Promise<Release> {
-    if (line.waiting.size >= waitingPerKey) throw refusal('busy');
+    if (line.waiting.size >= waitingPerKey) throw refusal(tooMany);
+    if (waitingNow >= waiting) throw refusal(noneFree);
+    waitingNow += 1;
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     const waiter = { grant: () => (line.waiting.delete(waiter), resolve(occupy(key, line))) };
     line.waiting.add(waiter);
@@ -95,19 +99,20 @@ export function createFairSlots(options: FairSlotsOptions) {
       reject(reason);
     };
     const onAbort = () => giveUp(signal?.reason);
-    const onTimeout = () => giveUp(refusal(line.taken < perKey ? noneFree : 'busy'));
+    const onTimeout = () => giveUp(refusal(line.taken < perKey ? noneFree : tooMany));
     const timer = waitMs === undefined ? undefined : setTimeout(onTimeout, waitMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     return promise.finally(() => {
+      waitingNow -= 1;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     });
   }
 
   /**
-   * Takes a slot, as soon as one is free, until the returned function is called. Throws busy if too
-   * many takers of this key wait already, busy or `noneFree` if no slot became free in time, and
-   * the reason of `signal` if it aborts meanwhile.
+   * Takes a slot, as soon as one is free, until the returned function is called. Throws `tooMany`
+   * or `noneFree` if too many takers wait already or no slot became free in time, and the reason of
+   * `signal` if it aborts meanwhile.
    */
   async function acquire(key: string, signal?: AbortSignal): Promise<Release> {
     signal?.throwIfAborted();

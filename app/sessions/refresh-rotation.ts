@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
-import { createKeyedTurns } from '../async/turns.ts';
+import { createFairSlots } from '../async/fair-slots.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -60,7 +60,7 @@ export type TokenRefresh = ReturnType<typeof createTokenRefresh>;
 export function createTokenRefresh(options: TokenRefreshOptions) {
   const { accounts, tokens, revocations, limits, act, clock } = options;
   // Concurrent uses of one token wait here and not at its row, where each holds a connection.
-  const turns = createKeyedTurns(1);
+  const turns = createFairSlots({ perKey: 1 });
 
   /**
    * Locks the login session that a refresh token may refresh, and resolves with the session.

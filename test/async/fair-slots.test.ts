@@ -56,6 +56,24 @@ test('too many waiting takers of a key are refused at once, and no others', asyn
   t.deepEqual(order, ['a1', 'b1']);
 });
 
+test('too many waiting takers in all are refused with the error of full slots', async (t) => {
+  const slots = createFairSlots({
+    perKey: 1,
+    inAll: 1,
+    waitingPerKey: 1,
+    waiting: 2,
+    tooMany: 'rate_limited',
+    noneFree: 'reauth_busy',
+  });
+  const release = await slots.acquire('a');
+  const waiters = [slots.acquire('a'), slots.acquire('b')];
+  await t.throwsAsync(slots.acquire('a'), { name: 'AppError', code: 'rate_limited' });
+  await t.throwsAsync(slots.acquire('c'), { name: 'AppError', code: 'reauth_busy' });
+  release();
+  for (const waiter of waiters) (await waiter)();
+  (await slots.acquire('c'))();
+});
+
 test('a taker waits only so long, and its place is free then', async (t) => {
   const slots = createFairSlots({ perKey: 1, waitingPerKey: 1, waitMs: 20 });
   const release = await slots.acquire('a');

@@ -1,33 +1,19 @@
-import { createFairTurns, QueueFull } from '../../async/fair-turns.ts';
-import { AppError } from '../../errors/app-error.ts';
-
-/** Each check of a password takes 64 MiB and a thread. */
-const limits = { atOnce: 2, placesPerKey: 3, places: 40 };
+import { createFairSlots } from '../../async/fair-slots.ts';
 
 export type PasswordTurns = ReturnType<typeof createPasswordTurns>;
 
 /**
- * Creates the queue in which passwords are checked: two at a time in this process, and one at a
- * time of each user.
+ * Creates the queue in which passwords are checked, each of which takes 64 MiB and a thread: two at
+ * a time in this process, and one at a time of each user. `take` throws rate_limited at once if
+ * three checks of this user run or wait, and reauth_busy if 40 of all users do.
  */
 export function createPasswordTurns() {
-  const turns = createFairTurns(limits);
-  return {
-    /**
-     * Runs the check of a user's password when the user's turn comes. Throws rate_limited at once
-     * if three checks of this user run or wait, and reauth_busy if 40 of all users do.
-     */
-    async take<T>(userId: string, check: () => Promise<T>): Promise<T> {
-      try {
-        return await turns.take(userId, check);
-      } catch (error) {
-        throw error instanceof QueueFull ? toRefusal(error) : error;
-      }
-    },
-  };
-}
-
-function toRefusal({ scope }: QueueFull): AppError {
-  const code = scope === 'key' ? 'rate_limited' : 'reauth_busy';
-  return new AppError(code, { retryAfterSeconds: scope === 'key' ? 1 : 5 });
+  return createFairSlots({
+    perKey: 1,
+    inAll: 2,
+    waitingPerKey: 2,
+    waiting: 38,
+    tooMany: 'rate_limited',
+    noneFree: 'reauth_busy',
+  });
 }
