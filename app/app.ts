@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import { SignerUnavailable } from '../signer/protocol/signer-error.ts';
 import type { Config } from './config/config.ts';
-import { developer } from './devices/developer.ts';
+import { developerAt } from './devices/developer.ts';
 import { AppError } from './errors/app-error.ts';
 import { cors } from './http/responses/cors.ts';
 import { securityHeaders } from './http/responses/security-headers.ts';
@@ -42,7 +42,9 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
     authenticate: (token: string) => services.authenticate(token),
     verifyReauth: services.reauthTokens.verify,
     ...(takesKeys ? { admitInternal: services.internalKeys.admit } : {}),
-    ...(config.keys.allowAnonymousInDevelopment ? { developer } : {}),
+    ...(config.keys.allowAnonymousInDevelopment
+      ? { developer: () => developerAt(services.clock()) }
+      : {}),
   };
   const slots = createRequestSlots(config.http);
   const router = createRouter(routes, services, {

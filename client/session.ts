@@ -7,10 +7,12 @@ import { certifyDocument } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { CreateFileHash } from './files/hash.ts';
+import type { FreshProof } from './http/fresh-proof.ts';
 import type { Http } from './http/http.ts';
 import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
+import { createReplacedKeys, type ReplacedKeys } from './keys/replaced-keys.ts';
 import type { AuditProof } from './proofs/proof-format.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
@@ -83,9 +85,12 @@ export interface VaultSession extends Sharing {
   /**
    * Wraps the sharing key under the present master key. Call this if a rekey was interrupted before
    * this last step; until then, all data stays readable. `enableSharing` also wraps the key.
-   * Idempotent.
+   * Idempotent. Throws VaultError 401 reauth_required if there is something to do, unless `proof`
+   * is given or the login was within five minutes.
    */
-  finishRekey(): Promise<void>;
+  finishRekey(proof?: FreshProof): Promise<void>;
+  /** The user's envelopes and sharing keys that were replaced in the last 30 days. */
+  readonly replacedKeys: ReplacedKeys;
   /**
    * Closes the account permanently: all keys and everything that is not sealed are deleted. Throws
    * what `reauthenticate` throws.
@@ -144,7 +149,8 @@ export function createSession({
     recovery: createRecovery(account),
     changePassword: (change) => changePassword(account, change),
     draftRekey: (options) => draftRekey({ ...account, devices, sharingKeys }, options),
-    finishRekey: () => sharingKeys.rewrap(),
+    finishRekey: (proof) => sharingKeys.rewrap(proof),
+    replacedKeys: createReplacedKeys({ http }),
     async closeAccount(password) {
       await closeAccount({ http, retry, tokens }, { email, password });
       held.forget();

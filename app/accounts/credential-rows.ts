@@ -26,6 +26,33 @@ export async function lockAccount(tx: Tx, { userId, tenantId }: Owner): Promise<
   if (account === undefined) throw new AppError('invalid_token');
 }
 
+/** Finds the credential of an account for one login method. Only the service login can see it. */
+export function findCredential(
+  tx: Tx,
+  { userId }: Owner,
+  method: CredentialMethod,
+): Promise<Credential | undefined> {
+  return tx
+    .selectFrom('credentials')
+    .select(['salt', 'verifier'])
+    .where('account_id', '=', userId)
+    .where('method', '=', method)
+    .executeTakeFirst();
+}
+
+/** Removes the credential of an account for one login method. */
+export async function removeCredential(
+  tx: Tx,
+  { userId }: Owner,
+  method: CredentialMethod,
+): Promise<void> {
+  await tx
+    .deleteFrom('credentials')
+    .where('account_id', '=', userId)
+    .where('method', '=', method)
+    .execute();
+}
+
 /**
  * Stores the credential of an account for one login method, and replaces the previous credential
  * for this method.

@@ -13,6 +13,7 @@ const lockOrder = [
   'device count',
   'device',
   'envelope',
+  'replaced key',
   'login session',
   'document',
   'share',

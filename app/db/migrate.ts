@@ -13,6 +13,7 @@ import { Migration0008SyncEpochs } from './migrations/0008-sync-epochs.ts';
 import { Migration0009DeviceVersions } from './migrations/0009-device-versions.ts';
 import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
+import { Migration0014ReplacedKeys } from './migrations/0014-replaced-keys.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
 import { entities } from './schema.ts';
 
@@ -32,6 +33,7 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0009DeviceVersions,
   Migration0010OutboxKinds,
   Migration0011SyncRequests,
+  Migration0014ReplacedKeys,
   Migration0020RefreshSuccessors,
 ];
 

@@ -11,7 +11,7 @@ import {
 import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
 import { Device, SessionDevice } from './tables/devices.ts';
 import { Document, DocumentKeyword, DocumentVersion } from './tables/documents.ts';
-import { KeyEnvelope } from './tables/envelopes.ts';
+import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { SigningKey } from './tables/keys.ts';
 import { OutboxMessage } from './tables/outbox.ts';
@@ -43,6 +43,7 @@ export const entities = [
   PurgeRun,
   RefreshToken,
   Registration,
+  ReplacedKey,
   SessionDevice,
   ShareRecipient,
   SharingKey,

@@ -4,7 +4,7 @@ import type { Caller } from '../http/requests/caller.ts';
  * The caller of a request without a token on the routes of keys, if the configuration allows
  * requests without a token in development.
  */
-export const developer: Caller = {
+export const developer = {
   userId: '00000000-0000-8000-8000-000000000001',
   tenantId: 'development',
   plan: 'standard',
@@ -14,4 +14,9 @@ export const developer: Caller = {
   issuer: 'urn:probatio:development',
   // The latest time that a Date can represent, since no token exists that could expire.
   expiresAt: new Date(8.64e15),
-};
+} satisfies Caller;
+
+/** Returns the developer as the caller of a request; each request counts as a fresh login. */
+export function developerAt(now: Date): Caller {
+  return { ...developer, authenticatedAt: now };
+}

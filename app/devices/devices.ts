@@ -8,10 +8,12 @@ import { cutPage } from '../http/responses/page.ts';
 import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { lockActive } from '../sessions/active-device.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
 import { endSessionsOfDevice } from '../sessions/login-sessions.ts';
 import type { Revocations } from '../sessions/revocations.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
+import { isLastWay } from './last-way.ts';
 import type { DeviceView } from './schema.ts';
 import type { SessionBinding } from '../sessions/session-binding.ts';
 import { removeDeviceEnvelope } from '../envelopes/rows.ts';
@@ -26,6 +28,8 @@ interface Change {
 interface Revocation {
   readonly deviceId: string;
   readonly reason: string | undefined;
+  /** The proof that the removal of the last way to the master key requires. */
+  readonly proof: FreshProof;
 }
 
 interface ListPage {
@@ -59,7 +63,8 @@ export function createDevices(options: DevicesOptions) {
     { caller }: ServiceRequest,
     revocation: Revocation,
   ): Promise<Acted<void>> {
-    const { deviceId } = revocation;
+    const { deviceId, proof } = revocation;
+    if (await isLastWay(tx, caller, deviceId)) await proof.assertGiven(tx);
     const isOwn = (await binding.find(tx, caller)) === deviceId && !binding.isForeign(caller);
     if (!(await blacklist(tx, caller, revocation, clock()))) {
       return { answer: undefined, events: [] };
@@ -122,16 +127,11 @@ export function createDevices(options: DevicesOptions) {
      * Revokes a device permanently, even while the audit backlog is full. Removes the device's
      * envelope, and ends its login sessions in every process within 5 s. Sessions of other issuers
      * stay bound to the device, and are refused because the device is revoked. Idempotent. Throws
-     * not_found.
+     * not_found, and as `FreshProof.assertGiven` does if the envelope is the last way to the master
+     * key.
      */
-    revoke: (
-      request: ServiceRequest,
-      deviceId: string,
-      reason: string | undefined,
-    ): Promise<void> =>
-      act(request, (tx) => revoke(tx, request, { deviceId, reason }), {
-        evenWithFullBacklog: true,
-      }),
+    revoke: (request: ServiceRequest, revocation: Revocation): Promise<void> =>
+      act(request, (tx) => revoke(tx, request, revocation), { evenWithFullBacklog: true }),
   };
 }
 
@@ -142,7 +142,7 @@ export function createDevices(options: DevicesOptions) {
 async function blacklist(
   tx: Tx,
   { userId, tenantId }: Owner,
-  { deviceId, reason }: Revocation,
+  { deviceId, reason }: Omit<Revocation, 'proof'>,
   now: Date,
 ): Promise<boolean> {
   takesLock(tx, 'device');

@@ -15,6 +15,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { loadActive, touch } from '../sessions/active-device.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import { maxDevices, type DeviceEnvelope, type DeviceEnvelopeView } from './schema.ts';
@@ -27,6 +28,8 @@ interface NewDevice {
   readonly deviceId: string;
   readonly encryptedInfo?: string | undefined;
   readonly form: KeyForm;
+  /** Decides whether the envelope will count as another way to the master key. */
+  readonly proof: FreshProof;
 }
 
 interface DeviceEnvelopesOptions {
@@ -46,7 +49,7 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
   async function register(
     tx: Tx,
     caller: Caller,
-    { deviceId, encryptedInfo }: DeviceContent,
+    { deviceId, encryptedInfo, proof }: Omit<NewDevice, 'form'>,
     encryptedEnvelope: string,
   ): Promise<Acted<Stored>> {
     // A session of another issuer outlives the revocation of its device, but must not register
@@ -58,7 +61,8 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
     await shareMasterEnvelope(tx, caller);
     await insertDevice(tx, caller, { deviceId, encryptedInfo }, clock());
     const name = { kind: 'DEVICE', deviceId } as const;
-    const row = await insertEnvelope(tx, caller, name, { encryptedEnvelope });
+    const isProven = await proof.isGiven(tx);
+    const row = await insertEnvelope(tx, caller, name, { encryptedEnvelope, isProven });
     await binding.bind(tx, caller, deviceId);
     const registered: RequestEvent = {
       action: 'device.registered',
@@ -78,12 +82,8 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
      * session's device is revoked, envelope_exists, quota_exceeded, or invalid_token if the session
      * ended meanwhile.
      */
-    async create(
-      request: ServiceRequest,
-      { deviceId, encryptedInfo, form }: NewDevice,
-    ): Promise<Stored> {
+    async create(request: ServiceRequest, { form, ...device }: NewDevice): Promise<Stored> {
       const encryptedEnvelope = toEnvelope(form);
-      const device = { deviceId, encryptedInfo };
       return act(request, (tx) => register(tx, request.caller, device, encryptedEnvelope));
     },
 
@@ -105,11 +105,6 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
   };
 }
 
-interface DeviceContent {
-  readonly deviceId: string;
-  readonly encryptedInfo: string | undefined;
-}
-
 /**
  * Adds a device. Throws envelope_exists if the device is already registered, device_blacklisted if
  * the device is revoked, or quota_exceeded.
@@ -117,7 +112,7 @@ interface DeviceContent {
 async function insertDevice(
   tx: Tx,
   { userId, tenantId }: Caller,
-  { deviceId, encryptedInfo }: DeviceContent,
+  { deviceId, encryptedInfo }: Pick<NewDevice, 'deviceId' | 'encryptedInfo'>,
   now: Date,
 ): Promise<void> {
   // Serialise the registrations of one user, so that each registration counts all earlier devices.

@@ -1,6 +1,7 @@
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
+import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Devices } from './devices.ts';
 import type { DeviceEnvelopes } from './envelopes.ts';
 import {
@@ -21,6 +22,7 @@ const access = { scopes: ['keys:manage'], orDeveloper: true } as const;
 interface DeviceServices {
   readonly deviceEnvelopes: DeviceEnvelopes;
   readonly devices: Devices;
+  readonly freshProofs: FreshProofs;
 }
 
 const route = routeFor<DeviceServices>();
@@ -46,8 +48,10 @@ export const deviceRoutes = [
       'audit_backlog_full',
     ],
     audit: { actions: ['device.registered', 'envelope.created'] },
-    handler: ({ deviceEnvelopes }, { request, body, reply }) =>
-      withETag(reply, deviceEnvelopes.create(request, body)),
+    handler: async ({ deviceEnvelopes, freshProofs }, { request, http, body, reply }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      return withETag(reply, deviceEnvelopes.create(request, { ...body, proof }));
+    },
   }),
   route({
     method: 'get',
@@ -112,7 +116,7 @@ export const deviceRoutes = [
     path: '/v1/crypto/keys/devices/:deviceId',
     tag,
     summary: 'Revokes a device for ever: removes its envelope and ends its sessions',
-    access,
+    access: { ...access, freshProof: 'if its envelope is the last way to the master key' },
     params: DeviceId,
     body: DeviceRevocation,
     isBodyOptional: true,
@@ -120,7 +124,9 @@ export const deviceRoutes = [
     response: undefined,
     errors: ['not_found'],
     audit: { actions: ['device.revoked', 'envelope.removed'] },
-    handler: ({ devices }, { request, params, body }) =>
-      devices.revoke(request, params.deviceId, body.reason),
+    handler: async ({ devices, freshProofs }, { request, http, params, body }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      return devices.revoke(request, { ...params, reason: body.reason, proof });
+    },
   }),
 ];

@@ -1,13 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
-import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import {
   loadDocument,
@@ -87,18 +88,17 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),
 
     /**
-     * Deletes a document with all its versions and their files. Throws not_found, or
-     * document_sealed if a version is sealed and the caller is not an administrator.
+     * Deletes a document with all its versions and their files: the caller's own, or for
+     * administrators any in their reach. Throws not_found. If a version is sealed, throws
+     * document_sealed unless the caller is an administrator, and for administrators as
+     * `FreshProof.assertGiven` does.
      */
-    remove(request: ServiceRequest, id: string): Promise<void> {
-      const work = (tx: Tx) => removeDocument(tx, { uploads, outbox }, request.caller, id);
-      return isAdmin(request.caller) ? act.asService(request, work) : act(request, work);
+    remove(request: ServiceRequest, id: string, proof: FreshProof): Promise<void> {
+      const reach = reachOf(request.caller, 'administration');
+      const work = (tx: Tx) => removeDocument(tx, { uploads, outbox }, { id, reach, proof });
+      return reach === undefined ? act(request, work) : act.asService(request, work);
     },
   };
-}
-
-function isAdmin({ roles }: Caller): boolean {
-  return roles.includes('probatio_admin');
 }
 
 async function insertDocument(
@@ -121,13 +121,19 @@ function created(row: VersionRow): RequestEvent {
   };
 }
 
+interface Removal {
+  readonly id: string;
+  /** The documents of other users that the caller may delete; undefined if there are none. */
+  readonly reach: Reach | undefined;
+  readonly proof: FreshProof;
+}
+
 async function removeDocument(
   tx: Tx,
   { uploads, outbox }: Pick<DocumentsOptions, 'uploads' | 'outbox'>,
-  caller: Caller,
-  id: string,
+  { id, reach, proof }: Removal,
 ): Promise<Acted<void>> {
-  const row = await lockDocument(tx, id);
+  const row = await lockDocument(tx, id, reach);
   const versions = await tx
     .selectFrom('document_versions')
     .selectAll()
@@ -135,7 +141,10 @@ async function removeDocument(
     .orderBy('version')
     .execute();
   const sealed = versions.filter(({ status }) => status === 'SEALED');
-  if (!isAdmin(caller) && sealed.length > 0) throw new AppError('document_sealed', { status: 403 });
+  if (sealed.length > 0) {
+    if (reach === undefined) throw new AppError('document_sealed', { status: 403 });
+    await proof.assertGiven(tx);
+  }
   await tx.deleteFrom('documents').where('id', '=', id).execute();
   for (const version of versions) await uploads.forget(tx, version.storage_key);
   await outbox.addAll(

@@ -1,6 +1,7 @@
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { etagOf } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
+import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Documents } from './documents.ts';
 import { mayRead, mayWrite } from './records/access.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from './records/schema.ts';
 
 const tag = 'Documents';
-const route = routeFor<{ readonly documents: Documents }>();
+const route = routeFor<{ readonly documents: Documents; readonly freshProofs: FreshProofs }>();
 
 export const documentRoutes = [
   route({
@@ -93,14 +94,17 @@ export const documentRoutes = [
     path: '/v1/documents/:id',
     aliases: ['/api/v1/documents/:id'],
     tag,
-    summary: 'Deletes a document that has no sealed version',
-    access: mayWrite,
+    summary: 'Deletes a document; only administrators delete one that has a sealed version',
+    access: { ...mayWrite, freshProof: 'for a sealed version' },
     params: DocumentId,
     status: 204,
     response: undefined,
     errors: ['not_found', 'audit_backlog_full'],
     forbids: ['document_sealed'],
     audit: { actions: ['document.deleted'] },
-    handler: ({ documents }, { request, params }) => documents.remove(request, params.id),
+    handler: async ({ documents, freshProofs }, { request, http, params }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      return documents.remove(request, params.id, proof);
+    },
   }),
 ];

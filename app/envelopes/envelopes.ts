@@ -1,18 +1,16 @@
 import type { z } from 'zod';
-import { lockAccount, storeCredential, type Credential } from '../accounts/credential-rows.ts';
-import { fingerprint } from '../accounts/fingerprint.ts';
+import { lockAccount, type Credential } from '../accounts/credential-rows.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
-import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import { assertFreshLogin } from '../sessions/fresh-login.ts';
-import { endRecoverySessions } from '../sessions/login-sessions.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
-import type { RequestEvent } from '../audit-trail/event.ts';
 import type { KeyForm, ToEnvelope } from './key-form.ts';
+import { keepEnvelope } from './replaced.ts';
+import { changeRecovery } from './recovery-credential.ts';
 import { envelopeEvent } from './recording.ts';
 import {
   insertEnvelope,
@@ -25,6 +23,7 @@ import {
 import type { EnvelopeView, StoredEnvelope } from './schema.ts';
 
 type Stored = z.input<typeof StoredEnvelope>;
+type Work = (tx: Tx) => Promise<Acted<Stored>>;
 type View = z.input<typeof EnvelopeView>;
 
 /**
@@ -38,11 +37,7 @@ interface EnvelopeChange {
    * A new credential for recovery logins. Storing it ends the sessions of earlier recovery logins.
    */
   readonly credential?: Credential | undefined;
-}
-
-interface NewEnvelope extends EnvelopeChange {
-  /** Whether the request carries a valid reauthentication token. */
-  readonly isProven?: boolean;
+  readonly proof: FreshProof;
 }
 
 interface EnvelopesOptions {
@@ -64,44 +59,43 @@ export type Envelopes = ReturnType<typeof createEnvelopes>;
 export function createEnvelopes(options: EnvelopesOptions) {
   const { issuer, unknownUser, db, act, toEnvelope, clock } = options;
 
-  /**
-   * Runs `work`, which stores an envelope, and stores `credential`, if given, in the same
-   * transaction.
-   */
-  async function store(
+  /** Runs `work`, which stores an envelope, and stores `credential` in the same transaction. */
+  async function storeBoth(
     request: ServiceRequest,
-    credential: Credential | undefined,
-    work: (tx: Tx) => Promise<Acted<Stored>>,
+    credential: Credential,
+    work: Work,
   ): Promise<Stored> {
-    if (credential === undefined) return act(request, work);
     act.assertWritable();
     const { caller } = request;
     if (caller.issuer !== issuer) throw new AppError('access_denied');
     assertSaltLength(credential.salt, unknownUser, 'recoverySalt');
-    // Only the service login can write credentials.
-    const storeBoth = async (tx: Tx) => {
-      await lockAccount(tx, caller);
-      const { answer, events } = await work(tx);
-      const changed = await changeRecovery(tx, caller, credential, clock());
-      return { answer, events: [changed, ...events] };
-    };
-    return act.asService(request, storeBoth, backlogChecked);
+    return act.asService(
+      request,
+      async (tx) => {
+        await lockAccount(tx, caller);
+        const { answer, events } = await work(tx);
+        const changed = await changeRecovery(tx, caller, credential, clock());
+        return { answer, events: [changed, ...events] };
+      },
+      backlogChecked,
+    );
   }
 
   return {
     /**
-     * Adds an envelope. Throws envelope_exists, and reauth_required if a credential is sent without
-     * a fresh login or a valid reauthentication token (`isProven`).
+     * Adds an envelope. Throws envelope_exists, and as `FreshProof.assertGiven` does for a
+     * credential without a fresh proof.
      */
-    async create(request: ServiceRequest, change: NewEnvelope): Promise<Stored> {
-      const { kind, form, credential, isProven = false } = change;
-      const { caller } = request;
+    async create(request: ServiceRequest, change: EnvelopeChange): Promise<Stored> {
+      const { kind, form, credential, proof } = change;
       const encryptedEnvelope = toEnvelope(form);
-      return store(request, credential, async (tx) => {
-        if (credential !== undefined && !isProven) await assertFreshLogin(tx, caller, clock());
-        const row = await insertEnvelope(tx, caller, { kind }, { encryptedEnvelope });
+      const work: Work = async (tx) => {
+        if (credential !== undefined) await proof.assertGiven(tx);
+        const content = { encryptedEnvelope, isProven: await proof.isGiven(tx) };
+        const row = await insertEnvelope(tx, request.caller, { kind }, content);
         return acted('envelope.created', row);
-      });
+      };
+      return credential === undefined ? act(request, work) : storeBoth(request, credential, work);
     },
 
     /** Returns an envelope together with the keyring of the master envelope. Throws not_found. */
@@ -118,46 +112,36 @@ export function createEnvelopes(options: EnvelopesOptions) {
       }),
 
     /**
-     * Replaces an envelope by its next version, if its present version matches `ifMatch`. Throws
-     * not_found, precondition_required or precondition_failed.
+     * Replaces an envelope by its next version, if its present version matches `ifMatch`, and keeps
+     * the former version for 30 days. Throws as `FreshProof` does without a fresh proof, which for
+     * a credential must be a reauthentication token; not_found, precondition_required,
+     * precondition_failed or quota_exceeded.
      */
     async replace(
       request: ServiceRequest,
-      { kind, form, credential }: EnvelopeChange,
+      { kind, form, credential, proof }: EnvelopeChange,
       ifMatch: IfMatch | undefined,
     ): Promise<Stored> {
+      const { caller } = request;
       const encryptedEnvelope = toEnvelope(form);
-      return store(request, credential, async (tx) => {
-        const present = await lockEnvelope(tx, request.caller, { kind });
+      if (credential !== undefined) proof.assertReauthenticated();
+      const work: Work = async (tx) => {
+        await proof.assertGiven(tx);
+        const present = await lockEnvelope(tx, caller, { kind });
         if (present === undefined) throw new AppError('not_found');
         assertIfMatch(ifMatch, present.version);
-        const row = await replaceEnvelope(tx, present, { encryptedEnvelope }, clock());
+        const now = clock();
+        await keepEnvelope(tx, caller, present, now);
+        const row = await replaceEnvelope(tx, present, { encryptedEnvelope }, now);
         return acted('envelope.replaced', row);
-      });
+      };
+      if (credential !== undefined) return storeBoth(request, credential, work);
+      // Only the service login can read the credential that is kept with a recovery envelope.
+      return kind === 'RECOVERY' ? act.asService(request, work) : act(request, work);
     },
   };
 }
 
 function acted(action: 'envelope.created' | 'envelope.replaced', row: EnvelopeRow): Acted<Stored> {
   return { answer: toStored(row), events: [envelopeEvent(action, row)] };
-}
-
-/** Stores a credential for recovery logins, and ends the sessions of earlier recovery logins. */
-async function changeRecovery(
-  tx: Tx,
-  caller: Caller,
-  credential: Credential,
-  now: Date,
-): Promise<RequestEvent> {
-  await storeCredential(tx, caller, 'recovery', credential, now);
-  const sessions = await endRecoverySessions(tx, caller.userId);
-  return {
-    action: 'credentials.changed',
-    resource: { type: 'account', id: caller.userId },
-    data: {
-      method: 'recovery',
-      credentialFingerprint: fingerprint(credential.salt, credential.verifier),
-      sessions,
-    },
-  };
 }

@@ -1,9 +1,7 @@
-import type { z } from 'zod';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
-import type { RequestInfo, ServiceRequest } from '../http/requests/request.ts';
 import { routeFor } from '../http/routing/route.ts';
-import type { ReauthTokens } from '../tokens/reauth-token.ts';
+import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Envelopes } from './envelopes.ts';
 import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
 
@@ -18,48 +16,20 @@ const keyErrors = [
   'audit_backlog_full',
 ] as const satisfies readonly ErrorCode[];
 const createErrors = [...keyErrors, 'envelope_exists'] as const;
-const reauthErrors = ['reauth_required', 'reauth_expired', 'reauth_invalid'] as const;
 const replaceErrors = [
   ...keyErrors,
   'not_found',
   'invalid_request',
   'precondition_required',
   'precondition_failed',
+  'quota_exceeded',
 ] as const satisfies readonly ErrorCode[];
 
 const recoveryNote = '`credentials.changed` only where the request brings a recovery verifier';
 
 interface EnvelopeServices {
   readonly envelopes: Envelopes;
-  readonly reauthTokens: ReauthTokens;
-}
-
-interface RecoveryInput {
-  readonly request: ServiceRequest;
-  readonly http: RequestInfo;
-  readonly body: z.output<typeof RecoveryKeyForm>;
-}
-
-/**
- * Throws as `ReauthTokens.verify` does for a change of credentials without a valid reauthentication
- * token: a stolen access token alone must not suffice to set credentials.
- */
-async function assertProven(
-  { reauthTokens }: EnvelopeServices,
-  { request, http, body }: RecoveryInput,
-): Promise<void> {
-  if (body.credential === undefined) return;
-  await reauthTokens.verify(http.headers['x-reauth-token']?.toString(), request.caller);
-}
-
-/**
- * Resolves with whether the request has the header X-Reauth-Token. Throws as `assertProven` does if
- * the token is not valid for the credential in the request.
- */
-async function isProven(services: EnvelopeServices, input: RecoveryInput): Promise<boolean> {
-  if (input.http.headers['x-reauth-token'] === undefined) return false;
-  await assertProven(services, input);
-  return true;
+  readonly freshProofs: FreshProofs;
 }
 
 const route = routeFor<EnvelopeServices>();
@@ -78,8 +48,9 @@ export const envelopeRoutes = [
     noStore: true,
     errors: createErrors,
     audit: { actions: ['envelope.created'] },
-    handler: async ({ envelopes }, { request, body, reply }) => {
-      const change = { kind: 'MASTER', form: body } as const;
+    handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      const change = { kind: 'MASTER', form: body, proof } as const;
       return withETag(reply, envelopes.create(request, change));
     },
   }),
@@ -101,8 +72,8 @@ export const envelopeRoutes = [
     method: 'put',
     path: masterPath,
     tag,
-    summary: 'Replaces the envelope of the same master key; If-Match',
-    access,
+    summary: 'Replaces the envelope of the same master key; keeps the former for 30 days; If-Match',
+    access: { ...access, freshProof: 'always' },
     body: MasterKeyForm,
     status: 200,
     response: StoredEnvelope,
@@ -110,9 +81,10 @@ export const envelopeRoutes = [
     noStore: true,
     errors: replaceErrors,
     audit: { actions: ['envelope.replaced'] },
-    handler: async ({ envelopes }, { request, http, body, reply }) => {
+    handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
       const ifMatch = parseIfMatch(http.headers['if-match']);
-      const change = { kind: 'MASTER', form: body } as const;
+      const proof = await freshProofs.read(request.caller, http.headers);
+      const change = { kind: 'MASTER', form: body, proof } as const;
       return withETag(reply, envelopes.replace(request, change, ifMatch));
     },
   }),
@@ -120,22 +92,19 @@ export const envelopeRoutes = [
     method: 'post',
     path: recoveryPath,
     tag,
-    summary:
-      'Stores the master key wrapped under the recovery words; ' +
-      'a recovery verifier needs X-Reauth-Token or a fresh login',
-    access,
+    summary: 'Stores the master key wrapped under the recovery words',
+    access: { ...access, freshProof: 'for a recovery verifier' },
     body: RecoveryKeyForm,
     status: 201,
     response: StoredEnvelope,
     hasETag: true,
     noStore: true,
-    errors: [...createErrors, ...reauthErrors],
+    errors: createErrors,
     audit: { actions: ['envelope.created', 'credentials.changed'], note: recoveryNote },
-    handler: async (services, input) => {
-      const { request, body, reply } = input;
-      const proven = await isProven(services, input);
-      const change = { kind: 'RECOVERY', ...body, isProven: proven } as const;
-      return withETag(reply, services.envelopes.create(request, change));
+    handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
+      const proof = await freshProofs.read(request.caller, http.headers);
+      const change = { kind: 'RECOVERY', ...body, proof } as const;
+      return withETag(reply, envelopes.create(request, change));
     },
   }),
   route({
@@ -156,21 +125,22 @@ export const envelopeRoutes = [
     method: 'put',
     path: recoveryPath,
     tag,
-    summary: 'Replaces the recovery envelope; If-Match; a recovery verifier needs X-Reauth-Token',
-    access,
+    summary:
+      'Replaces the recovery envelope; keeps the former for 30 days; ' +
+      'a recovery verifier needs X-Reauth-Token; If-Match',
+    access: { ...access, freshProof: 'always' },
     body: RecoveryKeyForm,
     status: 200,
     response: StoredEnvelope,
     hasETag: true,
     noStore: true,
-    errors: [...replaceErrors, ...reauthErrors],
+    errors: replaceErrors,
     audit: { actions: ['envelope.replaced', 'credentials.changed'], note: recoveryNote },
-    handler: async (services, input) => {
-      const { request, http, body, reply } = input;
+    handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
       const ifMatch = parseIfMatch(http.headers['if-match']);
-      await assertProven(services, input);
-      const change = { kind: 'RECOVERY', ...body } as const;
-      return withETag(reply, services.envelopes.replace(request, change, ifMatch));
+      const proof = await freshProofs.read(request.caller, http.headers);
+      const change = { kind: 'RECOVERY', ...body, proof } as const;
+      return withETag(reply, envelopes.replace(request, change, ifMatch));
     },
   }),
 ];

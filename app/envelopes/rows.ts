@@ -69,6 +69,7 @@ export async function insertEnvelope(
         device_id: name.kind === 'DEVICE' ? name.deviceId : null,
         encrypted_envelope: content.encryptedEnvelope,
         keyring: content.keyring ?? null,
+        proven: content.isProven,
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -79,11 +80,14 @@ export async function insertEnvelope(
   }
 }
 
-/** Replaces a locked envelope by its next version. */
+/**
+ * Replaces a locked envelope by its next version. The caller must have a fresh proof of the user's
+ * identity.
+ */
 export function replaceEnvelope(
   tx: Tx,
   { id, version }: EnvelopeRow,
-  { encryptedEnvelope, keyring }: EnvelopeContent,
+  { encryptedEnvelope, keyring }: Omit<EnvelopeContent, 'isProven'>,
   now: Date,
 ): Promise<EnvelopeRow> {
   return tx
@@ -92,6 +96,7 @@ export function replaceEnvelope(
       encrypted_envelope: encryptedEnvelope,
       version: version + 1,
       replaced_at: now,
+      proven: true,
       ...(keyring === undefined ? {} : { keyring }),
     })
     .where('id', '=', id)
@@ -107,6 +112,8 @@ interface EnvelopeContent {
    * stays unchanged.
    */
   readonly keyring?: string | undefined;
+  /** Whether the envelope comes with a fresh proof of the user's identity. */
+  readonly isProven: boolean;
 }
 
 const algorithm = 'AES-256-KW' as const;
@@ -114,6 +121,16 @@ const algorithm = 'AES-256-KW' as const;
 /** Returns an envelope as the API shows it after a change. */
 export function toStored({ id, encrypted_envelope: encryptedEnvelope, version }: EnvelopeRow) {
   return { id, encryptedEnvelope, algorithm, version };
+}
+
+/** Lists the envelopes of a user, each a way to the master key. */
+export function listWays(tx: Tx, { userId, tenantId }: Owner) {
+  return tx
+    .selectFrom('key_envelopes')
+    .select(['kind', 'device_id as deviceId', 'proven as isProven'])
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .execute();
 }
 
 /**

@@ -36,6 +36,7 @@ export const fates = {
   devices: keys,
   session_devices: keys,
   key_envelopes: keys,
+  replaced_keys: keys,
   sync_counters: data,
   sync_objects: data,
   sync_history: data,

@@ -3,6 +3,7 @@ import { countExpired, removeExpired } from '../sessions/kept-sessions.ts';
 import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
+import { countOldReplaced, removeOldReplaced } from '../replaced-keys/rows/replaced-keys.ts';
 import { countOldRequests, removeOldRequests } from '../sync/objects/expired-requests.ts';
 import type { Garbage } from '../uploads/cleanup/garbage.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
@@ -15,6 +16,7 @@ const nothing = {
   removedAddresses: 0,
   removedLoginSessions: 0,
   removedSessionDevices: 0,
+  removedReplacedKeys: 0,
 };
 
 type Collected = typeof nothing;
@@ -45,6 +47,9 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
     yield* whileFull(batchSize, async (tx) => ({
       removedSessionDevices: await removeOldBindings(tx, clock(), batchSize),
     }));
+    yield* whileFull(batchSize, async (tx) => ({
+      removedReplacedKeys: await removeOldReplaced(tx, clock(), batchSize),
+    }));
     yield async (tx) => ({ removedLoginSessions: await removeExpired(tx, clock()) });
   }
 
@@ -55,6 +60,7 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedAddresses: await countOldAddresses(tx, clock()),
       removedLoginSessions: await countExpired(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),
+      removedReplacedKeys: await countOldReplaced(tx, clock()),
     });
   }
 

@@ -12,7 +12,7 @@ export function createRetryDeadLetters(
     nothing,
     async *batches(request, { dryRun }) {
       if (dryRun) {
-        const { pending } = await dlq.stats();
+        const { pending } = await dlq.stats(request);
         yield async () => ({ retriedEntries: pending });
         return;
       }

@@ -50,4 +50,7 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedSessionDevices: z.int().meta({
     description: 'Devices that were bound to sessions of other issuers over 400 days ago.',
   }),
+  removedReplacedKeys: z
+    .int()
+    .meta({ description: 'Envelopes and sharing keys that were replaced over 30 days ago.' }),
 });

@@ -1,5 +1,6 @@
 import { etagOf, parseIfMatch } from '../http/responses/precondition.ts';
 import { routeFor } from '../http/routing/route.ts';
+import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { SharingKeys } from './keys.ts';
 import { SharingKeyChange, SharingKeyView } from './schema.ts';
 
@@ -7,15 +8,22 @@ const tag = 'Sharing';
 const access = { scopes: ['keys:manage'] };
 const path = '/v1/crypto/keys/sharing';
 
-const route = routeFor<{ readonly sharingKeys: SharingKeys }>();
+interface SharingKeyServices {
+  readonly sharingKeys: SharingKeys;
+  readonly freshProofs: FreshProofs;
+}
+
+const route = routeFor<SharingKeyServices>();
 
 export const sharingKeyRoutes = [
   route({
     method: 'put',
     path,
     tag,
-    summary: 'Stores the key pair with which the caller receives shares; If-Match replaces it',
-    access,
+    summary:
+      'Stores the key pair with which the caller receives shares; If-Match replaces it and keeps ' +
+      'the former for 30 days',
+    access: { ...access, freshProof: 'to replace a key pair' },
     body: SharingKeyChange,
     status: 200,
     response: SharingKeyView,
@@ -25,12 +33,14 @@ export const sharingKeyRoutes = [
       'invalid_request',
       'precondition_required',
       'precondition_failed',
+      'quota_exceeded',
       'audit_backlog_full',
     ],
     audit: { actions: ['sharing_key.changed'] },
-    handler: async ({ sharingKeys }, { request, body, http, reply }) => {
+    handler: async ({ sharingKeys, freshProofs }, { request, body, http, reply }) => {
       const ifMatch = parseIfMatch(http.headers['if-match']);
-      const key = await sharingKeys.put(request, body, ifMatch);
+      const proof = await freshProofs.read(request.caller, http.headers);
+      const key = await sharingKeys.put(request, body, { ifMatch, proof });
       reply.set('ETag', etagOf(key.version));
       return key;
     },

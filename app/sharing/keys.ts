@@ -1,17 +1,29 @@
 import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
-import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Act } from '../audit-trail/act.ts';
+import type { FreshProof } from '../sessions/fresh-proof.ts';
+import {
+  lockSharingKey,
+  replaceSharingKey,
+  selectSharingKey,
+  type SharingKeyRow,
+} from './key-rows.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { SharingKeyChange, SharingKeyView } from './schema.ts';
 
 type Change = z.output<typeof SharingKeyChange>;
 type View = z.input<typeof SharingKeyView>;
+
+/** The conditions under which a key pair is replaced. */
+interface Conditions {
+  readonly ifMatch: IfMatch | undefined;
+  readonly proof: FreshProof;
+}
 
 interface SharingKeysOptions {
   readonly db: Database;
@@ -44,43 +56,31 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
       .executeTakeFirst();
   }
 
-  function replace(tx: Tx, { userId }: Caller, change: Change, version: number) {
-    return tx
-      .updateTable('sharing_keys')
-      .set({
-        public_key: change.publicKey,
-        wrapped_private_key: change.wrappedPrivateKey,
-        version,
-        updated_at: clock(),
-      })
-      .where('user_id', '=', userId)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-  }
-
-  async function store(tx: Tx, caller: Caller, change: Change, ifMatch: IfMatch | undefined) {
-    takesLock(tx, 'sharing key');
-    const present = await find(tx, caller).forUpdate().executeTakeFirst();
+  async function store(tx: Tx, caller: Caller, change: Change, { ifMatch, proof }: Conditions) {
+    const present = await lockSharingKey(tx, caller);
     if (present === undefined) {
       if (ifMatch !== undefined) throw new AppError('precondition_failed');
       const inserted = await insert(tx, caller, change);
       if (inserted === undefined) throw new AppError('precondition_required');
       return inserted;
     }
+    await proof.assertGiven(tx);
     assertIfMatch(ifMatch, present.version);
-    return replace(tx, caller, change, present.version + 1);
+    return replaceSharingKey(tx, present, change, clock());
   }
 
   return {
     /**
      * Stores the caller's first key pair, or replaces the present key pair if its version matches
-     * `ifMatch`. To read documents that were shared under an earlier public key, clients need the
-     * matching earlier private key. Throws precondition_required or precondition_failed.
+     * `ifMatch`, and keeps the former for 30 days. To read documents that were shared under an
+     * earlier public key, clients need the matching earlier private key. Throws
+     * precondition_required, precondition_failed or quota_exceeded, and for a replacement as
+     * `FreshProof.assertGiven` does.
      */
-    put: (request: ServiceRequest, change: Change, ifMatch: IfMatch | undefined): Promise<View> =>
+    put: (request: ServiceRequest, change: Change, conditions: Conditions): Promise<View> =>
       act(request, async (tx) => {
         const { caller } = request;
-        const row = await store(tx, caller, change, ifMatch);
+        const row = await store(tx, caller, change, conditions);
         const changed = {
           action: 'sharing_key.changed',
           resource: { type: 'sharing_key', id: caller.userId },
@@ -92,25 +92,14 @@ export function createSharingKeys({ db, act, clock }: SharingKeysOptions) {
     /** Returns the caller's key pair. Throws not_found. */
     get: ({ caller }: ServiceRequest): Promise<View> =>
       db.asUser(caller, async (tx) => {
-        const row = await find(tx, caller).executeTakeFirst();
+        const row = await selectSharingKey(tx, caller).executeTakeFirst();
         if (row === undefined) throw new AppError('not_found');
         return toView(row);
       }),
   };
 }
 
-function find(tx: Tx, { userId }: Caller) {
-  return tx.selectFrom('sharing_keys').selectAll().where('user_id', '=', userId);
-}
-
-interface Row {
-  readonly public_key: string;
-  readonly wrapped_private_key: string;
-  readonly version: number;
-  readonly created_at: Date;
-}
-
-function toView(row: Row): View {
+function toView(row: SharingKeyRow): View {
   return {
     publicKey: row.public_key,
     wrappedPrivateKey: row.wrapped_private_key,

@@ -23,7 +23,10 @@ const Claims = z.object({
 const maxVerified = 10_000;
 
 /** The user and the rights that an access token is issued for. */
-export type TokenSubject = Omit<Caller, 'issuer' | 'sessionId' | 'expiresAt'> & {
+export type TokenSubject = Omit<
+  Caller,
+  'issuer' | 'sessionId' | 'expiresAt' | 'authenticatedAt'
+> & {
   readonly sessionId: string;
 };
 

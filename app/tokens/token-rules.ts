@@ -23,6 +23,15 @@ export function expiryOf({ exp }: JWTPayload): Date {
   return expiresAt;
 }
 
+/**
+ * Returns whether a proof of identity is fresh: under five minutes old. A time in the future is
+ * tolerated only as far as clocks may differ.
+ */
+export function isFresh(provenAt: Date, now: Date): boolean {
+  const ageSeconds = (now.getTime() - provenAt.getTime()) / 1000;
+  return ageSeconds < reauthTokenSeconds && ageSeconds >= -clockSkewSeconds;
+}
+
 /** Returns the API's error for an error of jose, and any other error unchanged. */
 export function toTokenError(error: unknown): unknown {
   if (!(error instanceof errors.JOSEError)) return error;

@@ -12,6 +12,7 @@ import { createPasswordTurns } from '../auth/reauth/password-turns.ts';
 import { createProofLimits } from '../auth/login/login-proof-limits.ts';
 import { createReauth } from '../auth/reauth/reauth.ts';
 import { createReauthTokens } from '../tokens/reauth-token.ts';
+import { createFreshProofs } from '../sessions/fresh-proof.ts';
 import { startRevocations } from '../sessions/revocations.ts';
 import { createSrpExchange } from '../auth/login/srp-exchange.ts';
 import { createSrpSessions } from '../auth/login/srp-sessions.ts';
@@ -95,6 +96,7 @@ export function startAccess(config: Config, options: AccessOptions) {
     authenticate: createAuthenticate({ ...config.auth, tokens, revocations, issuers }),
     credentials: createCredentials({ ...config.auth, accounts, act, revocations, clock }),
     exchange,
+    freshProofs: createFreshProofs({ ...config.auth, reauthTokens, clock }),
     internalKeys: createInternalKeys({ ...config.internalKeys, log }),
     issuers,
     limits,

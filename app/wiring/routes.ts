@@ -20,6 +20,7 @@ import { keyRoutes } from '../signing-keys/routes.ts';
 import { closureRoutes } from '../lifecycle/closure/routes.ts';
 import { purgeRoutes } from '../lifecycle/purge/routes.ts';
 import { maintenanceRoutes } from '../maintenance/routes.ts';
+import { replacedKeyRoutes } from '../replaced-keys/routes.ts';
 import { registrationRoutes } from '../registration/routes.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
 import { sharingKeyRoutes } from '../sharing/key-routes.ts';
@@ -53,6 +54,7 @@ const routes: readonly Route<Services>[] = [
   ...envelopeRoutes,
   ...deviceRoutes,
   ...sharingKeyRoutes,
+  ...replacedKeyRoutes,
   // Before syncRoutes, which would take `events` in `/v1/sync/events` for an id.
   ...feedRoutes,
   ...syncRoutes,

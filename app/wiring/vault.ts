@@ -15,6 +15,7 @@ import { createKeyForms } from '../envelopes/key-form.ts';
 import { createEnvelopes } from '../envelopes/envelopes.ts';
 import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import { createReplacedKeys } from '../replaced-keys/replaced-keys.ts';
 import { createSharingKeys } from '../sharing/keys.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
@@ -76,6 +77,7 @@ export function createVault(config: Config, options: VaultOptions) {
     idempotencyKeys: createIdempotencyKeys({ db }),
     parts,
     recipients,
+    replacedKeys: createReplacedKeys({ issuer, db, act, clock }),
     sharing,
     sharingKeys: createSharingKeys({ db, act, clock }),
     synchronization: createSynchronization({

@@ -3,6 +3,7 @@ import { encodeBase64 } from '../bytes/base64.ts';
 import { wipe, type Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { wrapKey } from '../crypto/aes-kw.ts';
+import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import { deviceEnvelopeRoute } from '../keys/device-envelope.ts';
@@ -50,6 +51,12 @@ export interface Device extends Omit<DeviceItem, 'encryptedInfo'> {
   readonly isCurrent: boolean;
 }
 
+export interface RevokeOptions {
+  /** The reason, which the vault can read. */
+  readonly reason?: string;
+  readonly proof?: FreshProof;
+}
+
 export interface Devices {
   /**
    * Registers a device, and binds the login session to it unless the session is already bound to a
@@ -73,9 +80,11 @@ export interface Devices {
   /**
    * Revokes a device permanently: deletes its envelope and ends its login sessions, including this
    * session if it is bound to the device. Throws VaultError 404 not_found, and session_ended if
-   * this session's own device may have been revoked by a request whose response was lost.
+   * this session's own device may have been revoked by a request whose response was lost. Throws
+   * VaultError 401 reauth_required if no other envelope opens the master key, unless `proof` is
+   * given or the login was within five minutes.
    */
-  revoke(deviceId: string, reason?: string): Promise<void>;
+  revoke(deviceId: string, options?: RevokeOptions): Promise<void>;
   /**
    * Compares the vault's list of devices, the signed audit entries about devices and the devices
    * that the user recognises; see `checkDeviceLog` for what an empty result means.
@@ -181,9 +190,10 @@ export function createDevices({
       await http.send({ method: 'PUT', path, headers, json: { encryptedInfo } });
     },
 
-    async revoke(deviceId, reason) {
+    async revoke(deviceId, { reason, proof } = {}) {
       const json = reason === undefined ? undefined : { reason };
-      await http.send({ method: 'DELETE', path: devicePath(deviceId), json });
+      const headers = proofHeaders(proof);
+      await http.send({ method: 'DELETE', path: devicePath(deviceId), headers, json });
     },
 
     async check(options) {

@@ -90,14 +90,15 @@ async function rekey(
   const rekeyed = await wrapAnew(masterKey, keyring, { words, kept: present.kept });
   const credential = await createCredential(passwordMethod, newPassword, masterKey);
   wipe(masterKey, keyring.masterKey, ...keyring.earlierKeys);
-  for (const { deviceId } of present.revoked) await devices.revoke(deviceId);
+  const proof = { reauthToken };
+  for (const { deviceId } of present.revoked) await devices.revoke(deviceId, { proof });
   try {
     await replaceCredentials(dependencies, { credential, reauthToken }, rekeyed);
   } catch (cause) {
     if (!hasCode(cause, 'rekey_incomplete')) throw cause;
     throw new ClientError('devices_changed', { cause });
   }
-  await sharingKeys.rewrap();
+  await sharingKeys.rewrap(proof);
 }
 
 async function planDevices(

@@ -8,6 +8,7 @@ import { ClientError } from '../errors/client-error.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { createKeyPair, type KeyPair } from '../crypto/hpke.ts';
+import { proofHeaders, type FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import { hasCode } from '../errors/vault-error.ts';
@@ -36,15 +37,17 @@ export function fingerprintOf(publicKey: Bytes): string {
 export interface SharingKeys {
   /**
    * Creates the key pair and stores it in the vault. If there already is a key pair, opens it and
-   * wraps it under the present master key. Throws what `open` throws, except not_found.
+   * wraps it as `rewrap` does. Throws what `open` throws, except not_found, and what `rewrap`
+   * throws.
    */
-  createOrOpen(): Promise<KeyPair>;
+  createOrOpen(proof?: FreshProof): Promise<KeyPair>;
   /**
    * Wraps the private key under the present master key after a rekey. Does nothing if it is already
    * wrapped under that key or if there is no key pair. Until this is done, the earlier master key
-   * opens the private key.
+   * opens the private key. Throws VaultError 401 reauth_required if there is something to do,
+   * unless `proof` is given or the login was within five minutes.
    */
-  rewrap(): Promise<void>;
+  rewrap(proof?: FreshProof): Promise<void>;
   /**
    * Opens the key pair. Throws VaultError 404 not_found if there is none, and ClientError
    * invalid_envelope if the private key cannot be decrypted or does not belong to the public key
@@ -85,14 +88,15 @@ export function createSharingKeys({
     return openStored(await openMasterKeys(), stored);
   }
 
-  async function openRewrapped(): Promise<KeyPair> {
+  async function openRewrapped(proof: FreshProof | undefined): Promise<KeyPair> {
     const stored = await load();
     const keys = await openMasterKeys();
     const pair = await openStored(keys, stored);
     const wrapped = encodeBase64(await wrapPrivateKey(keys.masterKey, pair.privateKey));
     if (wrapped === stored.wrappedPrivateKey) return pair;
     try {
-      await put(pair, keys.masterKey, { 'if-match': `"${stored.version}"` });
+      const headers = { 'if-match': `"${stored.version}"`, ...proofHeaders(proof) };
+      await put(pair, keys.masterKey, headers);
     } catch (error) {
       // Another client was faster, or an earlier attempt succeeded and its response was lost.
       if (!hasCode(error, 'precondition_failed')) throw error;
@@ -110,17 +114,17 @@ export function createSharingKeys({
   return {
     open,
 
-    async rewrap() {
+    async rewrap(proof) {
       try {
-        await openRewrapped();
+        await openRewrapped(proof);
       } catch (error) {
         if (!hasCode(error, 'not_found')) throw error;
       }
     },
 
-    async createOrOpen() {
+    async createOrOpen(proof) {
       try {
-        return await openRewrapped();
+        return await openRewrapped(proof);
       } catch (error) {
         if (!hasCode(error, 'not_found')) throw error;
       }

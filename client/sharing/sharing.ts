@@ -6,6 +6,7 @@ import type { Documents } from '../documents/documents.ts';
 import { documentPath } from '../documents/fields.ts';
 import type { Metadata } from '../documents/metadata.ts';
 import { openDocument } from '../documents/open-document.ts';
+import type { FreshProof } from '../http/fresh-proof.ts';
 import type { Http } from '../http/http.ts';
 import { listPages } from '../http/pages.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
@@ -50,9 +51,10 @@ export interface Sharing {
   /**
    * Creates the user's sharing key if there is none, so that other users can share documents with
    * this user. Resolves with the fingerprint of the key, 32 hex digits, which the user tells the
-   * other users over another channel than the vault. Throws invalid_envelope.
+   * other users over another channel than the vault. Throws invalid_envelope. After an interrupted
+   * rekey, also throws what `VaultSession.finishRekey` throws.
    */
-  enableSharing(): Promise<{ readonly fingerprint: string }>;
+  enableSharing(proof?: FreshProof): Promise<{ readonly fingerprint: string }>;
   /**
    * Shares a document with the user of an e-mail address. Only the fingerprint shows whether that
    * user exists and whether the vault returned the key of that user: compare the fingerprint.
@@ -140,8 +142,8 @@ export function createSharing({
   return {
     shareDocument,
 
-    async enableSharing() {
-      const { publicKey } = await keys.createOrOpen();
+    async enableSharing(proof) {
+      const { publicKey } = await keys.createOrOpen(proof);
       return { fingerprint: fingerprintOf(publicKey) };
     },
 

@@ -35,6 +35,7 @@ export const floors: readonly Floor[] = [
   {
     name: 'features',
     folders: [
+      'app/replaced-keys',
       'app/sharing',
       'app/documents/form-upload',
       'app/documents',
@@ -62,6 +63,7 @@ export const floors: readonly Floor[] = [
       'app/auth/login',
       'app/devices',
       'app/envelopes',
+      'app/replaced-keys/rows',
       'app/registration',
     ],
   },

@@ -31,6 +31,7 @@ export const tableOwners: TableOwners = {
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],
   registrations: ['app/registration', 'app/lifecycle'],
+  replaced_keys: ['app/replaced-keys'],
   session_devices: ['app/devices', 'app/sessions'],
   share_recipients: ['app/sharing'],
   sharing_keys: ['app/sharing'],

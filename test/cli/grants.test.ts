@@ -19,6 +19,21 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.vault.stop());
 
+test('the command line grants and revokes platform roles', async (t) => {
+  const { vault, cli } = t.context;
+  const account = await createAccount(vault);
+  const session = await openSession(vault, account);
+  const roles = ['platform_auditor', 'platform_operator', 'platform_admin'];
+  const options = roles.flatMap((role) => ['--role', role]);
+  t.is((await cli('grant', account, ...options)).code, 0);
+  const next = (await refresh(vault, session.refreshToken)).body as {
+    readonly accessToken: string;
+  };
+  t.deepEqual(claimsOf(next.accessToken).authz.roles, ['user', ...roles]);
+  t.is((await cli('revoke', account, ...options)).code, 0);
+  t.deepEqual((await accountRow(t.context, account)).roles, ['user']);
+});
+
 test('granted rights are in the next tokens of the account and in a signed entry', async (t) => {
   const { vault, cli } = t.context;
   const account = await createAccount(vault);

@@ -3,6 +3,7 @@ import test from 'ava';
 import { nextCursor } from '../../client/http/pages.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { manyAtOnce } from '../support/http/many-at-once.ts';
+import { proofHeader } from '../support/accounts/reauth-account.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
@@ -264,7 +265,8 @@ test('devices belong to a user in a tenant, and need the scope for keys', async 
   t.is((await elsewhere.send('DELETE', remove)).status, 404);
   t.is(await guardCode(vault, elsewhere.token, deviceId), 'device_unknown');
   t.is(await createDevice(vault, elsewhere.token, deviceId), deviceId);
-  t.is((await elsewhere.send('DELETE', remove)).status, 204);
+  const headers = await proofHeader(vault, elsewhere.caller);
+  t.is((await elsewhere.send('DELETE', remove, { headers })).status, 204);
   t.is((await api.send('GET', path)).status, 200, 'another tenant has its own device of this id');
   const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['sync:read'] });
   const denied = { status: 403, code: 'access_denied' };

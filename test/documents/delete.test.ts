@@ -16,6 +16,7 @@ import {
   storeDocument,
   storeVersion,
 } from '../support/documents/documents.ts';
+import { proofHeader } from '../support/accounts/reauth-account.ts';
 import { expireDocument } from '../support/documents/rows.ts';
 
 const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
@@ -101,7 +102,8 @@ test('an owner cannot delete a sealed document, but an admin can', async (t) => 
   t.is((await api.send('GET', `/v1/documents/${id}`)).body.status, 'SEALED');
 
   const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
-  t.is((await removeDocument(admin, id)).status, 204);
+  const removed = await removeDocument(admin, id, await proofHeader(vault, admin.caller));
+  t.is(removed.status, 204);
   await untilGone(vault, fileKey);
   const proof = await api.send('GET', `/v1/audit/proof/${String(proofId)}`);
   t.is(proof.status, 200);
@@ -115,6 +117,34 @@ test('an owner cannot delete a sealed document, but an admin can', async (t) => 
     seq: 3,
     data: { status: 'SEALED' },
   });
+});
+
+test('only an admin of its tenant deletes a sealed document, with a fresh proof', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  await certify(api, id);
+  const roles = ['user', 'probatio_admin'];
+  const stranger = await createApi(vault, { tenantId: 'acme', roles });
+  const admin = await createApi(vault, { roles });
+  const refused = async (by: typeof admin, headers?: Record<string, string>) => {
+    const { status, body } = await removeDocument(by, id, headers);
+    return `${status} ${String(body.code)}`;
+  };
+  t.is(await refused(stranger, await proofHeader(vault, stranger.caller)), '404 not_found');
+  t.is(await refused(admin), '401 reauth_required');
+  t.is(await refused(admin, { 'X-Reauth-Token': 'jam' }), '401 reauth_invalid');
+  const another = await proofHeader(vault, stranger.caller);
+  t.is(await refused(admin, another), '401 reauth_invalid', 'the proof of another user');
+  t.is((await api.send('GET', `/v1/documents/${id}`)).body.status, 'SEALED');
+
+  const { id: pending } = await storeDocument(t, api);
+  t.is((await removeDocument(stranger, pending)).status, 404);
+  t.is((await removeDocument(admin, pending)).status, 204, 'no proof for what is not sealed');
+  const platform = await createApi(vault, { tenantId: 'acme', roles: ['user', 'platform_admin'] });
+  t.is(await refused(platform), '401 reauth_required');
+  const proof = await proofHeader(vault, platform.caller);
+  t.is((await removeDocument(platform, id, proof)).status, 204);
 });
 
 test('an expired document may be deleted', async (t) => {
@@ -165,7 +195,8 @@ test('one sealed version keeps the owner from deleting the document', async (t) 
   );
   const admin = await createApi(vault, { roles: ['user', 'probatio_admin'] });
   t.is((await getDocument(admin, id)).status, 404, 'the right to delete does not include reading');
-  t.is((await removeDocument(admin, id)).status, 204);
+  const removed = await removeDocument(admin, id, await proofHeader(vault, admin.caller));
+  t.is(removed.status, 204);
   for (const key of [fileKey, second.fileKey, third.fileKey]) await untilGone(vault, key);
   for (const table of ['document_shares', 'document_versions']) {
     const rows = await sql(`select 1 from ${table} where document_id = $1`, [id]);

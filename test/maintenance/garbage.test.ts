@@ -200,6 +200,12 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
        now() - days * interval '1 day'
      from generate_series(1, 1100) n, unnest(array[399, 400]) days`,
   );
+  await sql(
+    `insert into replaced_keys (id, user_id, tenant_id, kind, version, wrapped_key, replaced_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', 'MASTER', 1, '',
+       now() - days * interval '1 day'
+     from generate_series(1, 1100) n, unnest(array[29, 30]) days`,
+  );
   const found = {
     ...nothing,
     removedIdempotencyKeys: 1100,
@@ -207,6 +213,7 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
     removedAddresses: 2,
     removedLoginSessions: 2,
     removedSessionDevices: 1100,
+    removedReplacedKeys: 1100,
   };
   t.deepEqual(await counts('collect-garbage', '?dryRun=true'), found);
   t.deepEqual(await counts('collect-garbage'), found);
@@ -215,9 +222,10 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
     `select (select count(*)::int from idempotency_keys) as keys,
        (select count(*)::int from known_addresses) as addresses,
        (select count(*)::int from login_sessions) as sessions,
-       (select count(*)::int from session_devices) as bindings`,
+       (select count(*)::int from session_devices) as bindings,
+       (select count(*)::int from replaced_keys) as replaced`,
   );
-  t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2, bindings: 1100 });
+  t.deepEqual(left, { keys: 1100, addresses: 4, sessions: 2, bindings: 1100, replaced: 1100 });
 });
 
 test.serial('while the store is down files wait, but rows are removed', async (t) => {

@@ -11,6 +11,7 @@ export const nothing = {
   removedAddresses: 0,
   removedLoginSessions: 0,
   removedSessionDevices: 0,
+  removedReplacedKeys: 0,
 };
 
 /** Stores an upload with one part that no row refers to; as an object if `completed`. */

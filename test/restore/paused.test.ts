@@ -1,6 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
+import { serviceRequest } from '../support/http/service-request.ts';
 import { createDrillVault, untilAllSealed, type RunningVault } from './drill-vault.ts';
 import { makeBackups, type Backups } from './drill.ts';
 
@@ -14,7 +15,8 @@ test.after.always((t) => t.context.remove());
 const settings = { AUDIT_ALERT_PAUSE_SECONDS: '1' };
 
 async function isPaused({ services }: RunningVault): Promise<boolean> {
-  return (await services.dlq.alerts()).some(({ code }) => code === 'sealing_paused');
+  const request = serviceRequest({ internalKey: 'test' });
+  return (await services.dlq.alerts(request)).some(({ code }) => code === 'sealing_paused');
 }
 
 function untilPaused(vault: RunningVault, expected: boolean): Promise<unknown> {

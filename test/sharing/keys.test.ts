@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import { proofHeader } from '../support/accounts/reauth-account.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
@@ -36,11 +37,14 @@ test('a key pair is replaced only by a request with its version', async (t) => {
   const [first, second] = [newSharingKey(), newSharingKey()];
   t.is((await putKey(api, first, { 'If-Match': '"1"' })).status, 412);
   await putKey(api, first);
-  t.is((await putKey(api, second)).body.code, 'precondition_required');
-  t.is((await putKey(api, second, { 'If-Match': '"2"' })).body.code, 'precondition_failed');
+  const proof = await proofHeader(t.context.vault, api.caller);
+  t.is((await putKey(api, second, proof)).body.code, 'precondition_required');
+  const stale = { ...proof, 'If-Match': '"2"' };
+  t.is((await putKey(api, second, stale)).body.code, 'precondition_failed');
   t.is((await putKey(api, second, { 'If-Match': 'one' })).body.code, 'invalid_request');
+  t.is((await putKey(api, second, { 'If-Match': '"1"' })).body.code, 'reauth_required');
   t.like((await getKey(api)).body, { ...first, version: 1 });
-  const replaced = await putKey(api, second, { 'If-Match': '"1"' });
+  const replaced = await putKey(api, second, { ...proof, 'If-Match': '"1"' });
   t.is(replaced.status, 200);
   t.is(replaced.headers.get('etag'), '"2"');
   t.like((await getKey(api)).body, { ...second, version: 2 });
@@ -51,8 +55,10 @@ test('one of ten concurrent clients stores the first key pair, and one replaces 
   const api = await createApi(vault);
   const putTen = (headers = {}) =>
     Promise.all(Array.from({ length: 10 }, () => putKey(api, newSharingKey(), headers)));
-  t.deepEqual(countStatuses(await putTen()), { 200: 1, 428: 9 });
-  t.deepEqual(countStatuses(await putTen({ 'If-Match': '"1"' })), { 200: 1, 412: 9 });
+  const proof = await proofHeader(vault, api.caller);
+  t.deepEqual(countStatuses(await putTen(proof)), { 200: 1, 428: 9 });
+  const present = { ...proof, 'If-Match': '"1"' };
+  t.deepEqual(countStatuses(await putTen(present)), { 200: 1, 412: 9 });
   t.is((await entriesOf(vault, api.caller.userId)).length, 2);
 });
 

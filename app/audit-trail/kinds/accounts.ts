@@ -104,4 +104,10 @@ export const accountEvents = {
     }),
     note: '`sessions` is the number of other login sessions that were revoked',
   },
+  'credentials.removed': {
+    resource: 'account',
+    actor: theUser,
+    data: z.strictObject({ method: Text, sessions: Count }),
+    note: 'the recovery envelope was restored to a state without a recovery login',
+  },
 } as const satisfies Record<string, EventKind>;

@@ -12,6 +12,10 @@ export const keyEvents = {
   'envelope.created': envelope,
   'envelope.replaced': envelope,
   'envelope.removed': envelope,
+  'envelope.restored': {
+    ...envelope,
+    note: 'a version that had been replaced is in force again; `version` is its new version',
+  },
   'device.registered': {
     resource: 'device',
     actor: theUser,
@@ -31,5 +35,11 @@ export const keyEvents = {
     resource: 'sharing_key',
     actor: theUser,
     data: z.strictObject({ fingerprint: Text, version: Count }),
+  },
+  'sharing_key.restored': {
+    resource: 'sharing_key',
+    actor: theUser,
+    data: z.strictObject({ fingerprint: Text, version: Count }),
+    note: 'a key pair that had been replaced is in force again',
   },
 } as const satisfies Record<string, EventKind>;

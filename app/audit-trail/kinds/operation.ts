@@ -13,6 +13,7 @@ const maintenanceCounts = {
   removedAddresses: Count.optional(),
   removedLoginSessions: Count.optional(),
   removedSessionDevices: Count.optional(),
+  removedReplacedKeys: Count.optional(),
   retriedEntries: Count.optional(),
   recoveredEntries: Count.optional(),
 };

@@ -36,7 +36,8 @@ export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>)
     },
   ): Promise<AbandonedEntry> =>
     act.asService(request, async (tx) => {
-      const letter = await lockLetter(tx, entryId);
+      const operator = operatorOf(request, by);
+      const letter = await lockLetter(tx, entryId, operator.reach);
       assertWaiting(letter);
       const at = clock();
       const tombstoneId = uuidv7();
@@ -57,7 +58,6 @@ export function createAbandon({ act, clock }: Pick<DlqOptions, 'act' | 'clock'>)
         .where('entry_id', '=', entryId)
         .execute();
       const textHash = hash('sha3-256', await readText(tx, entryId));
-      const operator = operatorOf(request, by);
       const tombstone = tombstoneOf({ entryId, tombstoneId, textHash, letter, reason, operator });
       return { answer: { id: entryId, reason, by, at }, events: [tombstone] };
     });

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
+import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
@@ -47,13 +48,13 @@ interface AlertsOptions {
 export function createAlerts(options: AlertsOptions) {
   const { db, pausedSince, sharedAddress, thresholds, clock } = options;
   /**
-   * Returns the alerts of the whole vault; only `sealing_paused` and `shared_client_address`
-   * describe this process alone.
+   * Returns the alerts about letters and entries in reach; only `sealing_paused` and
+   * `shared_client_address` describe this process alone.
    */
-  return async (): Promise<DlqAlert[]> => {
+  return async (reach: Reach): Promise<DlqAlert[]> => {
     const { letters, entries } = await db.asService(async (tx) => ({
-      letters: await findWaiting(tx, lettersInOrder, thresholds.deadLetters),
-      entries: await findWaiting(tx, unsealedInOrder, thresholds.backlog),
+      letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
+      entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
     }));
     const alerts: (DlqAlert | undefined)[] = [
       tooMany(letters, thresholds.deadLetters, {
@@ -102,15 +103,22 @@ interface Waiting {
   readonly reachedAt: Date | undefined;
 }
 
-const lettersInOrder = sql`
-  select created_at from audit_dead_letters where status = 'PENDING' order by created_at`;
+function lettersInOrder(reach: Reach) {
+  return sql`
+    select l.created_at from audit_dead_letters l join audit_entries e on e.id = l.entry_id
+    where l.status = 'PENDING' and ${isInReach(reach, 'e.tenant_id')} order by l.created_at`;
+}
+
 /** Orders by id, which has an index: ids are nearly in the order of their creation times. */
-const unsealedInOrder = sql`
-  select created_at from audit_entries where state = 'PENDING' order by id`;
+function unsealedInOrder(reach: Reach) {
+  return sql`
+    select created_at from audit_entries
+    where state = 'PENDING' and ${isInReach(reach)} order by id`;
+}
 
 async function findWaiting(
   tx: Tx,
-  inOrder: typeof lettersInOrder,
+  inOrder: RawBuilder<unknown>,
   threshold: number,
 ): Promise<Waiting> {
   const { rows } = await sql<{

@@ -1,8 +1,11 @@
 import { createAlerts, type AlertThresholds } from './alerts.ts';
 import { createAbandon } from './abandon.ts';
+import { lettersInReach } from './operator.ts';
 import { createDlqRetry, type DlqOptions } from './retry.ts';
 import { readDlqStats } from './stats.ts';
 import type { SharedAddressWatch } from '../../http/requests/shared-address.ts';
+import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
+import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
 interface Options extends DlqOptions {
@@ -10,6 +13,8 @@ interface Options extends DlqOptions {
   readonly sharedAddress: SharedAddressWatch;
   readonly thresholds: AlertThresholds;
 }
+
+type OperatorRequest = ServiceRequest<Caller | InternalCaller>;
 
 export type Dlq = ReturnType<typeof createDlq>;
 
@@ -19,14 +24,17 @@ export type Dlq = ReturnType<typeof createDlq>;
  */
 export function createDlq(options: Options) {
   const { db, sealer, sharedAddress } = options;
+  const alerts = createAlerts({
+    ...options,
+    pausedSince: () => sealer.pausedSince,
+    sharedAddress: sharedAddress.current,
+  });
   return {
     ...createDlqRetry(options),
-    stats: () => readDlqStats(db),
-    alerts: createAlerts({
-      ...options,
-      pausedSince: () => sealer.pausedSince,
-      sharedAddress: sharedAddress.current,
-    }),
+    /** Counts the dead letters that the caller may see. */
+    stats: ({ caller }: OperatorRequest) => readDlqStats(db, lettersInReach(caller)),
+    /** Returns the alerts about the letters and entries that the caller may see. */
+    alerts: ({ caller }: OperatorRequest) => alerts(lettersInReach(caller)),
     abandon: createAbandon(options),
   };
 }

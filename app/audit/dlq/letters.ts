@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -25,12 +26,26 @@ export interface DeadEntry extends ClaimedEntry {
 
 const isLeased = sql<boolean>`claim_id is not null and claimed_until > now()`;
 
+/** Selects dead letters, in the queue or not, whose entries belong to owners in reach. */
+export function selectLetters(tx: Tx, reach: Reach) {
+  const letters = tx.selectFrom('audit_dead_letters');
+  if (reach === 'all tenants') return letters;
+  return letters.where(({ exists, selectFrom }) =>
+    exists(
+      selectFrom('audit_entries')
+        .select('id')
+        .whereRef('id', '=', 'audit_dead_letters.entry_id')
+        .where(isInReach(reach)),
+    ),
+  );
+}
+
 /**
  * Locks the row of an entry until the transaction ends, and returns the entry's dead letter. Every
  * change of a dead letter must lock the entry first. Throws not_found for an entry that was never
- * in the queue.
+ * in the queue or is out of reach.
  */
-export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
+export async function lockLetter(tx: Tx, entryId: string, reach: Reach): Promise<DeadLetter> {
   const find = () =>
     tx
       .selectFrom('audit_dead_letters')
@@ -39,13 +54,16 @@ export async function lockLetter(tx: Tx, entryId: string): Promise<DeadLetter> {
       .executeTakeFirst();
   if ((await find()) === undefined) throw new AppError('not_found');
   takesLock(tx, 'dead letter');
-  const { user_id, tenant_id, resource_type, resource_id, ...entry } = await tx
+  const locked = await tx
     .selectFrom('audit_entries')
     .select(['user_id', 'tenant_id', 'resource_type', 'resource_id', 'seq'])
     .select(sql<boolean>`coalesce(${isLeased}, false)`.as('isLeased'))
     .where('id', '=', entryId)
+    .where(isInReach(reach))
     .forUpdate()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (locked === undefined) throw new AppError('not_found');
+  const { user_id, tenant_id, resource_type, resource_id, ...entry } = locked;
   const letter = await find();
   if (letter === undefined) throw new AppError('not_found');
   return {
@@ -65,6 +83,13 @@ export function assertWaiting(letter: DeadLetter): void {
   if (letter.isLeased) throw new AppError('retry_in_progress', { retryAfterSeconds: leaseSeconds });
 }
 
+/** Says which letters to lease: at most `limit` letters in reach, from `among` if it is given. */
+export interface LetterChoice {
+  readonly reach: Reach;
+  readonly limit: number;
+  readonly among?: readonly string[];
+}
+
 /**
  * Leases up to `limit` letters in the queue, only from the entry ids `among` if these are given.
  * Letters with the fewest attempts are leased first, then the oldest; letters that are leased
@@ -73,12 +98,13 @@ export function assertWaiting(letter: DeadLetter): void {
 export async function claimLetters(
   tx: Tx,
   claimId: string,
-  { limit, among }: { readonly limit: number; readonly among?: readonly string[] },
+  { reach, limit, among }: LetterChoice,
 ): Promise<DeadEntry[]> {
   const isAmong = among === undefined ? sql`true` : sql`l.entry_id = any(${among}::uuid[])`;
   const { rows } = await sql<{ readonly id: string }>`
     select e.id from audit_dead_letters l join audit_entries e on e.id = l.entry_id
     where l.status = 'PENDING' and e.state = 'DEAD' and (${isLeased}) is not true and ${isAmong}
+      and ${isInReach(reach, 'e.tenant_id')}
     order by l.attempts, l.created_at, l.entry_id limit ${limit}
     for update of e skip locked`.execute(tx);
   const ids = rows.map(({ id }) => id);
@@ -160,9 +186,9 @@ export async function listWaiting(tx: Tx): Promise<string[]> {
   return letters.map(({ entry_id: entryId }) => entryId);
 }
 
-export async function countWaiting(tx: Tx): Promise<number> {
-  const { count } = await tx
-    .selectFrom('audit_dead_letters')
+/** Counts the letters in the queue that are in reach. */
+export async function countWaiting(tx: Tx, reach: Reach): Promise<number> {
+  const { count } = await selectLetters(tx, reach)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('status', '=', 'PENDING')
     .executeTakeFirstOrThrow();

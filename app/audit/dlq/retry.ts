@@ -14,6 +14,7 @@ import {
   lockLetter,
   recoverLetters,
   type DeadEntry,
+  type LetterChoice,
 } from './letters.ts';
 import { operatorOf, type Operator } from './operator.ts';
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
@@ -38,7 +39,7 @@ interface RetriedBatch {
   readonly processed: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** How many entries are still in the queue. */
+  /** How many entries that the operator may retry are still in the queue. */
   readonly remaining: number;
 }
 
@@ -128,7 +129,7 @@ export function createDlqRetry(options: DlqOptions) {
     audit.assertWritable();
     const claimId = randomUUID();
     const letter = await db.asService(async (tx) => {
-      const found = await lockLetter(tx, entryId);
+      const found = await lockLetter(tx, entryId, operator.reach);
       if (found.status === 'RECOVERED') return found;
       assertWaiting(found);
       return { ...found, entries: await lease(tx, claimId, [entryId]) };
@@ -139,27 +140,29 @@ export function createDlqRetry(options: DlqOptions) {
   }
 
   async function retryBatch(
-    which: Parameters<typeof claimLetters>[2],
+    which: Omit<LetterChoice, 'reach'>,
     operator: Operator,
   ): Promise<RetriedBatch> {
     audit.assertWritable();
     const claimId = randomUUID();
-    const entries = await db.asService((tx) => claimLetters(tx, claimId, which));
+    const { reach } = operator;
+    const entries = await db.asService((tx) => claimLetters(tx, claimId, { ...which, reach }));
     const outcomes = await sealAgain(claimId, entries, operator);
     const succeeded = outcomes.filter(({ status }) => status === 'RECOVERED').length;
     return {
       processed: outcomes.length,
       succeeded,
       failed: outcomes.length - succeeded,
-      remaining: await db.asService(countWaiting),
+      remaining: await db.asService((tx) => countWaiting(tx, reach)),
     };
   }
 
   return {
     /**
      * Signs one dead entry again. Returns RECOVERED at once for an entry that was recovered before.
-     * Throws not_found, entry_not_dead, retry_in_progress, audit_backlog_full, signer_unavailable
-     * if the signer refuses the entry, or SignerUnavailable if the signer cannot be used.
+     * Entries out of the operator's reach do not exist for them, here and below. Throws not_found,
+     * entry_not_dead, retry_in_progress, audit_backlog_full, signer_unavailable if the signer
+     * refuses the entry, or SignerUnavailable if the signer cannot be used.
      */
     retry: (
       request: ServiceRequest<Caller | InternalCaller>,

@@ -1,3 +1,4 @@
+import { rolesFor } from '../../accounts/reach.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Dlq } from './dlq.ts';
 import {
@@ -15,7 +16,7 @@ import {
 
 const common = {
   tag: 'Dead letters',
-  access: { roles: ['operator', 'probatio_admin'], orInternal: true },
+  access: { roles: rolesFor('operation'), orInternal: true },
   status: 200,
 } as const;
 
@@ -29,7 +30,7 @@ export const dlqRoutes = [
     summary: 'Returns how many entries could not be sealed, and why',
     response: Stats,
     errors: [],
-    handler: ({ dlq }) => dlq.stats(),
+    handler: ({ dlq }, { request }) => dlq.stats(request),
   }),
   route({
     ...common,
@@ -38,7 +39,7 @@ export const dlqRoutes = [
     summary: 'Lists the alerts whose thresholds are reached now',
     response: Alerts,
     errors: [],
-    handler: async ({ dlq }) => ({ alerts: await dlq.alerts() }),
+    handler: async ({ dlq }, { request }) => ({ alerts: await dlq.alerts(request) }),
   }),
   route({
     ...common,

@@ -1,4 +1,6 @@
+import type { Reach } from '../../accounts/reach.ts';
 import type { Database } from '../../db/database.ts';
+import { selectLetters } from './letters.ts';
 
 interface DlqStats {
   /** How many entries were ever in the queue. */
@@ -12,11 +14,10 @@ interface DlqStats {
   readonly byReason: Readonly<Record<string, number>>;
 }
 
-/** Counts the dead letters by status, and the pending ones by reason. */
-export async function readDlqStats(db: Database): Promise<DlqStats> {
+/** Counts the dead letters in reach by status, and the pending ones by reason. */
+export async function readDlqStats(db: Database, reach: Reach): Promise<DlqStats> {
   const groups = await db.asService((tx) =>
-    tx
-      .selectFrom('audit_dead_letters')
+    selectLetters(tx, reach)
       .select(['status', 'reason'])
       .select(({ fn }) => [
         fn.countAll<number>().as('count'),

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Tx } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { EntryQuery } from './schema.ts';
-import { readsAll } from './readers.ts';
+import { selectReadable } from './readers.ts';
 
 type Query = z.output<typeof EntryQuery>;
 
@@ -15,13 +15,7 @@ export const maxLookedThrough = 10_000;
  */
 export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'> = {}) {
   const { resourceType, resourceId, from, to, cursor } = query;
-  let found = tx.selectFrom('audit_entries').orderBy('id', 'desc');
-  if (!readsAll(caller)) {
-    // This range repeats the condition of row-level security, so that the planner expects few rows
-    // and does not scan the entries of all users.
-    const { userId } = caller;
-    found = found.where('user_id', '>=', userId).where('user_id', '<=', userId);
-  }
+  let found = selectReadable(tx, caller).orderBy('id', 'desc');
   if (resourceId !== undefined) {
     found = found.where('resource_id', '=', resourceId);
     if (resourceType !== undefined) found = found.where('resource_type', '=', resourceType);

@@ -1,12 +1,12 @@
 import { sql, type Selectable } from 'kysely';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { selectInReach, selectMatches } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
-import { asReader } from '../entries/readers.ts';
+import { asReader, selectReadable } from '../entries/readers.ts';
 
 /** The reason why an entry has no proof, as an error code. */
 export interface Absence {
@@ -66,7 +66,8 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
      */
     async find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
       const rows = await asReader(db, caller, (tx) =>
-        selectRows(tx)
+        selectReadable(tx, caller)
+          .select(['id', 'canonical', 'state', 'hash', 'signature', 'key_id'])
           .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
           .execute(),
       );
@@ -90,12 +91,6 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
       return rows.map((row) => toStored(row.id, row, keys));
     },
   };
-}
-
-function selectRows(tx: Tx) {
-  return tx
-    .selectFrom('audit_entries')
-    .select(['id', 'canonical', 'state', 'hash', 'signature', 'key_id']);
 }
 
 function toStored(

@@ -10,6 +10,7 @@ import {
   type EnvelopeName,
 } from '../../envelopes/rows.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { forgetReplaced } from '../../replaced-keys/rows/replaced-keys.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { CredentialsChange } from './schema.ts';
 import { lockActiveDevices } from '../../sessions/active-device.ts';
@@ -45,9 +46,10 @@ interface Wrapped {
 
 /**
  * Stores the envelopes of a change and, if the change has a rekey, the credential for recovery
- * logins. `tx` must be a transaction of the service login that has locked the account's row.
- * Resolves with the audit events of the envelopes. Throws rekey_incomplete unless the rekey names
- * exactly the user's active devices.
+ * logins. Nothing that the change replaces can be restored, and no earlier envelope of the same
+ * kind. `tx` must be a transaction of the service login that has locked the account's row. Resolves
+ * with the audit events of the envelopes. Throws rekey_incomplete unless the rekey names exactly
+ * the user's active devices.
  */
 export async function storeEnvelopes(
   tx: Tx,
@@ -60,7 +62,7 @@ export async function storeEnvelopes(
     const content = { encryptedEnvelope, keyring };
     const present = await lockEnvelope(tx, owner, name);
     const row = await (present === undefined
-      ? insertEnvelope(tx, owner, name, content)
+      ? insertEnvelope(tx, owner, name, { ...content, isProven: true })
       : replaceEnvelope(tx, present, content, now));
     const action = present === undefined ? 'envelope.created' : 'envelope.replaced';
     events.push(envelopeEvent(action, row));
@@ -75,6 +77,7 @@ export async function storeEnvelopes(
     await store({ kind: 'RECOVERY' }, recovery.encryptedEnvelope);
     await storeCredential(tx, owner, 'recovery', credentialOf(rekey), now);
   }
+  await forgetReplaced(tx, owner, rekey === undefined ? ['MASTER'] : ['MASTER', 'RECOVERY']);
   return events;
 }
 

@@ -1,4 +1,5 @@
 import { Role, Scope } from '../../accounts/rights.ts';
+import { nobody } from '../../audit-trail/event.ts';
 import { parseOptions, UsageError, type Command } from '../command.ts';
 import { parseRights, rightsOptions, withGrants } from '../rights.ts';
 
@@ -11,7 +12,8 @@ export const grant: Command = {
 Grants an active account more rights, or another tenant or plan. Writes an audit entry.
 
   --email E    e-mail address of the account
-  --role R     ${Role.options.join(', ')}
+  --role R     ${Role.options.join(', ')};
+               the platform roles act in every tenant, the others in that of the account
   --scope S    ${Scope.options.join(', ')}
   --tenant T   moves the account to this tenant; refused while it owns anything or is logged in
   --plan P     one of the configured plans
@@ -31,6 +33,9 @@ async function grantRights(args: readonly string[]): Promise<string> {
   const { email, ...rights } = parseRights(values);
   if (tenant !== undefined && !tenantName.test(tenant)) {
     throw new UsageError('--tenant must be 1 to 128 letters, digits, . _ : or -');
+  }
+  if (tenant === nobody.tenantId) {
+    throw new UsageError(`--tenant ${tenant} is reserved: no account can belong to it`);
   }
   if (plan !== undefined && !planName.test(plan)) {
     throw new UsageError('--plan must be 1 to 64 letters, digits, . _ or -');

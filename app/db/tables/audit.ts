@@ -31,6 +31,7 @@ export const AuditEntry = defineEntity({
         "create index audit_entries_unsealed on audit_entries (id) where state = 'PENDING'",
     },
     { name: 'audit_entries_owner', properties: ['userId', 'id'] },
+    { name: 'audit_entries_tenant', properties: ['tenantId', 'id'] },
   ],
   checks: [
     {

@@ -43,7 +43,52 @@ export const KeyEnvelope = defineEntity({
      * envelope has a keyring, once the master key was changed.
      */
     keyring: p.text().nullable(),
+    /**
+     * Whether the envelope was stored with a fresh proof of identity. Only such an envelope counts
+     * as another way to the master key when a device is revoked.
+     */
+    proven: p.boolean().default(false),
     createdAt: createdAt(),
     replacedAt: timestamp().nullable(),
+  },
+});
+
+export type ReplacedKind = 'MASTER' | 'RECOVERY' | 'SHARING';
+
+/**
+ * An envelope or sharing key that its user replaced, kept for 30 days, so that somebody who stole
+ * an access token cannot destroy a user's keys by replacing them.
+ */
+export const ReplacedKey = defineEntity({
+  name: 'ReplacedKey',
+  tableName: 'replaced_keys',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('replaced_keys'),
+  indexes: [
+    { name: 'replaced_keys_owner', properties: ['userId', 'tenantId', 'id'] },
+    { name: 'replaced_keys_age', properties: ['replacedAt'] },
+  ],
+  checks: [
+    { name: 'replaced_keys_kind', expression: "kind in ('MASTER', 'RECOVERY', 'SHARING')" },
+    { name: 'replaced_keys_pair', expression: "(kind = 'SHARING') = (public_key is not null)" },
+    {
+      name: 'replaced_keys_credential',
+      expression: "(salt is null) = (verifier is null) and (salt is null or kind = 'RECOVERY')",
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    ...owner(),
+    kind: p.text().$type<ReplacedKind>(),
+    /** The version that the key had. */
+    version: p.integer(),
+    /** The master key or the private sharing key, wrapped by the client, in base64. */
+    wrappedKey: p.text(),
+    /** The public sharing key, in base64. */
+    publicKey: p.text().nullable(),
+    /** The SRP salt and verifier of the recovery words at that time, in hex. */
+    salt: p.text().nullable(),
+    verifier: p.text().nullable(),
+    replacedAt: timestamp(),
   },
 });

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
+import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import { takesLock } from '../../db/lock-order.ts';
@@ -43,17 +44,17 @@ export async function loadDocument(tx: Tx, id: string): Promise<DocumentRow> {
 /**
  * Locks a document's row for the rest of `tx`, and returns the document with its current version.
  * Throws not_found.
+ * @param reach the documents that an administrator may lock in a transaction of the service login;
+ * without it, `tx` must be a transaction of the app login, which shows only the caller's own.
  */
-export async function lockDocument(tx: Tx, id: string): Promise<DocumentRow> {
+export async function lockDocument(tx: Tx, id: string, reach?: Reach): Promise<DocumentRow> {
   takesLock(tx, 'document');
   // Lock first, then read: a single statement with a join could return the version that was current
   // before it waited for the lock.
-  const locked = await tx
-    .selectFrom('documents')
-    .select('id')
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
+  const query = tx.selectFrom('documents').select('id').where('id', '=', id).forUpdate();
+  const locked = await (
+    reach === undefined ? query : query.where(isInReach(reach))
+  ).executeTakeFirst();
   // Recipients of a shared document can see the document's row but not lock it: they get not_found.
   if (locked === undefined) throw new AppError('not_found');
   return loadDocument(tx, id);

@@ -92,9 +92,10 @@ function security(access: Access): Record<string, string[]>[] {
   if (access === 'public') return [];
   if (access === 'internal') return [{ internalKey: [] }];
   const bearer = { bearer: [...(access.scopes ?? [])] };
-  const token = access.reauth === true ? { ...bearer, reauth: [] } : bearer;
+  const reauthenticated = { ...bearer, reauth: [] };
   return [
-    token,
+    access.reauth === true ? reauthenticated : bearer,
+    ...(access.freshProof === undefined ? [] : [reauthenticated]),
     ...(access.orRecovery === true ? [{ bearer: [recoveryScope] }] : []),
     ...(access.orInternal === true ? [{ internalKey: [] }] : []),
   ];
@@ -140,7 +141,7 @@ function accessCodes(access: Access): ErrorCode[] {
   return [
     ...tokenCodes,
     ...(access.withoutTenant === undefined ? [] : [access.withoutTenant]),
-    ...(access.reauth === true ? reauthCodes : []),
+    ...(access.reauth === true || access.freshProof !== undefined ? reauthCodes : []),
     ...(access.orInternal === true ? (['invalid_api_key'] as const) : []),
   ];
 }

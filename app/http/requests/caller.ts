@@ -14,6 +14,11 @@ export interface Caller {
   readonly issuer: string;
   /** When the token expires. */
   readonly expiresAt: Date;
+  /**
+   * When the user last proved to another issuer who they are: the token's `auth_time`. The vault's
+   * own tokens have none; their login session says when it began.
+   */
+  readonly authenticatedAt?: Date | undefined;
 }
 
 /** A caller whose token may name no tenant. Only tokens of other issuers may lack the tenant. */
@@ -31,6 +36,11 @@ export interface TokenAccess {
   readonly scopes?: readonly string[];
   /** Also requires a fresh X-Reauth-Token. */
   readonly reauth?: true;
+  /**
+   * States, for the documentation, when the service also requires a fresh proof of identity
+   * (app/sessions/fresh-proof.ts), such as `always`.
+   */
+  readonly freshProof?: string;
   /** Alternatively accepts an internal API key, on listeners that accept one. */
   readonly orInternal?: true;
   /** Alternatively accepts the token of a recovery login, without X-Reauth-Token. */

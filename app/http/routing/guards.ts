@@ -31,7 +31,7 @@ export interface Guards {
    * The caller of requests without a token on routes with `orDeveloper`. If absent, these routes
    * require a token too.
    */
-  readonly developer?: Caller;
+  readonly developer?: () => Caller;
 }
 
 /** Returns the caller of a request; undefined on public routes. Throws if access is denied. */
@@ -47,7 +47,7 @@ export async function admit(
   if (takesKey && admitInternal !== undefined) return admitInternal(key);
   if (access === 'internal') throw new AppError('not_found');
   const isAnonymous = access.orDeveloper === true && headers.authorization === undefined;
-  if (isAnonymous && guards.developer !== undefined) return guards.developer;
+  if (isAnonymous && guards.developer !== undefined) return guards.developer();
   return admitToken(headers, access, guards);
 }
 

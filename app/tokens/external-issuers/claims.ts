@@ -23,6 +23,12 @@ export function textAt(payload: JWTPayload, path: ClaimPath): string | undefined
   return Text.safeParse(claimAt(payload, path)).data;
 }
 
+/** Returns the time of a claim in seconds since 1970, such as `auth_time`; undefined otherwise. */
+export function timeAt(payload: JWTPayload, path: ClaimPath): Date | undefined {
+  const time = new Date(Number(z.number().safeParse(claimAt(payload, path)).data) * 1000);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
 /**
  * Returns the names in a claim, which is an array of names, or a string of names separated by
  * spaces such as `scope`.

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isPlatformRole } from '../../accounts/rights.ts';
+import { nobody } from '../../audit-trail/event.ts';
 import { readJsonFile } from '../../json/json-file.ts';
 import { ClaimPath } from './claims.ts';
 
@@ -7,6 +9,12 @@ const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 const Name = z.string().min(1).max(255);
 const Names = z.array(Name);
+/** Another issuer must not decide who acts in every tenant. */
+const Roles = z.array(
+  Name.refine((role) => !isPlatformRole(role), 'only the command line grants a platform role'),
+);
+/** The tenant of what belongs to no user has no users, so that no tenant's auditor reads it. */
+const Tenant = Name.refine((name) => name !== nobody.tenantId, 'is a reserved tenant');
 const Seconds = z.int().positive().max(86_400);
 const HttpUrl = z
   .url({ protocol: /^https?$/ })
@@ -57,15 +65,16 @@ const IssuerConfig = z
         tenant: ClaimPath.prefault('tenant_id'),
         plan: ClaimPath.prefault('plan'),
         session: ClaimPath.prefault('sid'),
+        authTime: ClaimPath.prefault('auth_time'),
       })
       .prefault({}),
     /**
      * The roles, scopes and tenants that tokens of this issuer may grant. Other claimed values are
-     * ignored.
+     * ignored. Platform roles are refused.
      */
-    grants: z.strictObject({ roles: Names, scopes: Names, tenants: Names }),
+    grants: z.strictObject({ roles: Roles, scopes: Names, tenants: z.array(Tenant) }),
     /** The tenant of all users of this issuer. If set, the tenant claim is ignored. */
-    tenant: Name.optional(),
+    tenant: Tenant.optional(),
     /** The plan of all users of this issuer. If set, the plan claim is ignored. */
     plan: Name.optional(),
     keyCache: KeyCache.prefault({}),

@@ -4,7 +4,7 @@ import { newAccount } from '../../accounts/new-account.ts';
 import type { Clock } from '../../async/clock.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Identified } from '../../http/requests/caller.ts';
-import { namesAt, textAt } from './claims.ts';
+import { namesAt, textAt, timeAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
 import { clockSkewSeconds, expiryOf, toTokenError } from '../token-rules.ts';
@@ -92,6 +92,7 @@ function toExternalToken(payload: JWTPayload, config: IssuerConfig): ExternalTok
     scopes: granted(grants.scopes, namesAt(payload, claims.scopes)),
     sessionId: textAt(payload, claims.session),
     expiresAt: expiryOf(payload),
+    authenticatedAt: timeAt(payload, claims.authTime),
   };
 }
 

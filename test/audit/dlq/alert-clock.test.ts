@@ -19,13 +19,14 @@ test('the age in an alert is right although the clock of the process is minutes 
   const agesAt = async (minutesOff: number) => {
     const clock = () => new Date(Date.now() + minutesOff * 60_000);
     const { db } = open;
-    const alerts = await createAlerts({
+    const list = createAlerts({
       db,
       pausedSince: () => undefined,
       sharedAddress: () => undefined,
       thresholds,
       clock,
-    })();
+    });
+    const alerts = await list('all tenants');
     return alerts.map(({ code, value }) => ({ code, minutes: Math.floor(value / 60) }));
   };
 

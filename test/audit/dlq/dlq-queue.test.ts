@@ -3,6 +3,7 @@ import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { eraseTraces, findUnsealed } from '../../../app/audit/entries/erasure.ts';
 import { send } from '../../support/http/send.ts';
+import { createApi } from '../../support/documents/uploads.ts';
 import { startDlqVault } from './dead-letters.ts';
 import { appendEntries } from '../../support/audit/entries.ts';
 import { createOwnSigner } from '../../support/audit/killable-signer.ts';
@@ -73,6 +74,26 @@ test('the maintenance task retries every queued entry once, whatever its attempt
     retriedEntries: 3,
     recoveredEntries: 1,
   });
+});
+
+test('an operator works on the letters of one tenant, a platform operator on all', async (t) => {
+  const dlq = await startDlqVault(t);
+  const dead = await dlq.kill(2, 'not_an_entry');
+  const ask = async (roles: string[], method: string, path: string) => {
+    const api = await createApi(dlq.vault, { tenantId: 'acme', roles });
+    return (await api.send(method, `/v1/audit/proof/dlq/${path}`)).body;
+  };
+  t.like(await ask(['operator'], 'GET', 'stats'), { total: 0, pending: 0, oldestAt: null });
+  t.deepEqual(await ask(['operator'], 'GET', 'alerts'), { alerts: [] });
+  const nothing = { processed: 0, succeeded: 0, failed: 0, remaining: 0 };
+  t.deepEqual(await ask(['operator'], 'POST', 'retry'), nothing);
+  for (const { id } of dead) t.like(await dlq.stateOf(id), { status: 'PENDING', attempts: 5 });
+
+  t.like(await ask(['platform_operator'], 'GET', 'stats'), { total: 2, pending: 2 });
+  const { alerts } = await ask(['platform_operator'], 'GET', 'alerts');
+  t.like(alerts, [{ code: 'dead_letters', value: 2 }]);
+  const retried = { processed: 2, succeeded: 0, failed: 2, remaining: 2 };
+  t.deepEqual(await ask(['platform_operator'], 'POST', 'retry'), retried);
 });
 
 test('an empty queue has nothing to retry and raises no alert', async (t) => {

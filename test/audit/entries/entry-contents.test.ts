@@ -5,7 +5,13 @@ import type { EventKind } from '../../../app/audit-trail/kinds/kind.ts';
 import { recordTallies } from '../../../app/audit/tallies/recorder.ts';
 import { close, createMember, sweepNow, type Member } from '../../support/accounts/closing.ts';
 import { refresh, replay } from '../../support/accounts/sessions.ts';
-import { beginLogin, openSession as logInAgain } from '../../support/accounts/test-account.ts';
+import { proofHeader } from '../../support/accounts/reauth-account.ts';
+import { recoveryFields } from '../../support/accounts/recovery-account.ts';
+import {
+  beginLogin,
+  inventAccount,
+  openSession as logInAgain,
+} from '../../support/accounts/test-account.ts';
 import {
   addVersion,
   certify,
@@ -88,6 +94,24 @@ async function useDocuments(t: Context, { api }: Member, secrets: Secrets) {
   await removeDocument(api, (await storeDocument(t, api)).id);
 }
 
+/** Replaces the recovery words and the sharing key, and restores both. */
+async function restoreKeys({ context: { vault } }: Context, { api }: Member, secrets: Secrets) {
+  const keys = '/v1/crypto/keys';
+  const headers = { ...(await proofHeader(vault, api.caller)), 'If-Match': '*' };
+  const words = inventAccount();
+  secrets.set('words salt', words.saltHex).set('words verifier', words.verifierHex);
+  const encryptedEnvelope = randomBytes(40).toString('base64');
+  secrets.set('recovery envelope', encryptedEnvelope);
+  await api.send('POST', `${keys}/recovery-envelope`, { json: { encryptedEnvelope } });
+  const json = { encryptedEnvelope, ...recoveryFields(words) };
+  await api.send('PUT', `${keys}/recovery-envelope`, { json, headers });
+  await putKey(api, newSharingKey(), headers);
+  const { body } = await api.send('GET', `${keys}/replaced`);
+  for (const { id } of body as unknown as { readonly id: string }[]) {
+    await api.send('POST', `${keys}/replaced/${id}/restore`, { headers });
+  }
+}
+
 test('no entry contains an e-mail address or a secret; its fields are documented', async (t) => {
   const { vault, sql } = t.context;
   const secrets: Secrets = new Map();
@@ -96,6 +120,7 @@ test('no entry contains an e-mail address or a secret; its fields are documented
   secrets.set('email', email).set('salt', saltHex).set('verifier', verifierHex);
   await useSessions(t, member, secrets);
   await useDocuments(t, member, secrets);
+  await restoreKeys(t, member, secrets);
   t.is((await close(vault, member)).status, 204);
   await upload(t, member.api, bytesOf(10));
   await sweepNow(vault);

@@ -119,7 +119,7 @@ test('a device is added once although responses are lost', async (t) => {
 
 test('a revoked device opens nothing and cannot be added again', async (t) => {
   const device = await addDevice('Old phone');
-  await session.devices.revoke(device.deviceId, 'lost');
+  await session.devices.revoke(device.deviceId, { reason: 'lost' });
   await session.devices.revoke(device.deviceId);
   const opening = session.envelopes.openMasterKeysWithDevice(device);
   await t.throwsAsync(opening, { code: 'device_blacklisted' });

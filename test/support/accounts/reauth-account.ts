@@ -12,6 +12,7 @@ import {
   type TestAccount,
 } from './test-account.ts';
 import { postJson, type JsonAnswer } from '../http/send.ts';
+import { createSql } from '../vault/sql.ts';
 import type { TestVault } from '../vault/vault.ts';
 
 /** A logged-in user with a known password, which other test accounts do not have. */
@@ -61,4 +62,18 @@ export async function reauthToken(
   const answer = await reauth(vault, token, await freshProof(vault, account));
   if (answer.status !== 200) throw new Error(`the reauthentication got ${answer.status}`);
   return (answer.body as { readonly reauthToken: string }).reauthToken;
+}
+
+/** Returns the header of a reauthentication token, without the cost of a login proof. */
+export async function proofHeader(
+  { services }: TestVault,
+  caller: { readonly userId: string },
+): Promise<{ 'X-Reauth-Token': string }> {
+  return { 'X-Reauth-Token': (await services.reauthTokens.issue(caller)).reauthToken };
+}
+
+/** Moves the start of a user's login sessions five minutes into the past: none is a proof then. */
+export async function makeLoginsOld(vault: TestVault, userId: string): Promise<void> {
+  const aged = "update login_sessions set created_at = created_at - interval '5 minutes'";
+  await createSql(vault)(`${aged} where user_id = $1`, [userId]);
 }

@@ -40,8 +40,11 @@ export async function etagOf(api: Api, id: string): Promise<string> {
   return (await getDocument(api, id)).headers.get('etag') ?? '';
 }
 
-export const removeDocument = (api: Api, id: string): Promise<Answer> =>
-  api.send('DELETE', `/v1/documents/${id}`);
+export const removeDocument = (
+  api: Api,
+  id: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> => api.send('DELETE', `/v1/documents/${id}`, { headers });
 
 export const addVersion = (
   api: Api,

@@ -25,6 +25,7 @@ test('the required fields suffice', async (t) => {
         tenant: ['tenant_id'],
         plan: ['plan'],
         session: ['sid'],
+        authTime: ['auth_time'],
       },
       keyCache: { maxAgeSeconds: 3600, refreshSeconds: 300, coolDownSeconds: 30 },
     },
@@ -35,6 +36,21 @@ test('the issuer is kept verbatim, since tokens repeat it', async (t) => {
   const issuer = 'https://Login.example/';
   const { issuers } = readIssuers(await issuersFile(t, [{ ...minimal, issuer }]), ownIssuer);
   t.is(issuers[0]?.issuer, issuer);
+});
+
+test('an issuer may grant neither a platform role nor the tenant of nobody', async (t) => {
+  const roles = ['user', 'platform_admin', 'auditor', 'platform_operator', 'platform_auditor'];
+  const grants = { ...minimal.grants, roles, tenants: ['default', 'system'] };
+  const file = await issuersFile(t, [{ ...minimal, grants, tenant: 'system' }]);
+  const { issuers, problems } = readIssuers(file, ownIssuer);
+  t.deepEqual(issuers, []);
+  t.deepEqual(problems, [
+    '0.grants.roles.1: only the command line grants a platform role',
+    '0.grants.roles.3: only the command line grants a platform role',
+    '0.grants.roles.4: only the command line grants a platform role',
+    '0.grants.tenants.1: is a reserved tenant',
+    '0.tenant: is a reserved tenant',
+  ]);
 });
 
 test('an empty list means no other issuers', async (t) => {

@@ -45,7 +45,18 @@ test('a token gets the roles and scopes that its issuer may grant, and no others
     scopes: ['documents:read'],
     sessionId: 'session-1',
     expiresAt: new Date('2100-01-01'),
+    authenticatedAt: undefined,
   });
+});
+
+test('a token says when its user last proved who they are', async (t) => {
+  const { present } = await startVerifier(t, { claims: { authTime: 'login.at' } });
+  const at = new Date('2026-01-02T03:04:05Z');
+  const login = { at: at.getTime() / 1000 };
+  t.deepEqual((await present({ login })).authenticatedAt, at);
+  for (const other of [{ at: String(login.at) }, { at: 1e300 }, { at: null }, {}]) {
+    t.is((await present({ login: other, auth_time: 1 })).authenticatedAt, undefined);
+  }
 });
 
 test('a token with a subject only grants nothing', async (t) => {

@@ -1,0 +1,211 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Role, Scope } from '../../../app/accounts/rights.ts';
+import { anyEnvelope } from '../../support/accounts/owner.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
+import { newSharingKey } from '../../support/documents/people.ts';
+import { proofHeader } from '../../support/accounts/reauth-account.ts';
+import { bytesOf, fileOf } from '../../support/documents/files.ts';
+import type { TestVault } from '../../support/vault/vault.ts';
+
+export const tenants = ['default', 'acme'] as const;
+export type Tenant = (typeof tenants)[number];
+
+/** A user who owns one of each resource that a route can name. */
+export interface Owner {
+  readonly tenant: Tenant;
+  readonly api: Api;
+  readonly ids: Readonly<Record<Resource, string>>;
+  /** Texts of which a response that shows something of this owner holds at least one. */
+  readonly marks: readonly string[];
+}
+
+export type Resource =
+  | 'pending'
+  | 'sealed'
+  | 'proof'
+  | 'share'
+  | 'upload'
+  | 'completed'
+  | 'file'
+  | 'device'
+  | 'spareDevice'
+  | 'object'
+  | 'replaced'
+  | 'session'
+  | 'dead';
+
+/** A user with one role in one tenant, who owns nothing. */
+export interface RoleCaller {
+  readonly tenant: Tenant;
+  readonly role: Role;
+  readonly api: Api;
+}
+
+const scopes = [...Scope.options];
+
+/** Creates a user of each role in each tenant. */
+export function createCallers(vault: TestVault): Promise<RoleCaller[]> {
+  const callers = tenants.flatMap((tenant) => Role.options.map((role) => ({ tenant, role })));
+  return Promise.all(
+    callers.map(async ({ tenant, role }) => {
+      const api = await createApi(vault, { tenantId: tenant, roles: ['user', role], scopes });
+      return { tenant, role, api };
+    }),
+  );
+}
+
+/** Creates a user with one of each resource. */
+export async function createOwner(vault: TestVault, tenant: Tenant): Promise<Owner> {
+  const sql = createSql(vault);
+  const api = await createApi(vault, { tenantId: tenant, scopes });
+  await openSession(sql, api, api.caller.sessionId);
+  const session = randomUUID();
+  await openSession(sql, api, session);
+  const upload = await post(api, '/v1/uploads', fileOf(1));
+  const completed = await post(api, '/v1/uploads', fileOf(1));
+  const completedId = String(completed['sessionId']);
+  await api.send('PUT', `/v1/uploads/${completedId}/parts/1`, { bytes: bytesOf(1) });
+  const ids = {
+    ...(await storeDocuments(sql, api)),
+    ...(await storeKeys(vault, api)),
+    upload: String(upload['sessionId']),
+    completed: completedId,
+    file: await storeFile(api),
+    object: await storeObject(sql, api),
+    session,
+    dead: await killEntry(sql, api),
+  };
+  return { tenant, api, ids, marks: [...Object.values(ids), api.caller.userId, reasonOf(api)] };
+}
+
+/** The reason of the tenant's dead letters, which the statistics of dead letters show. */
+function reasonOf({ caller }: Pick<Api, 'caller'>): string {
+  return `reason_of_${caller.tenantId}`;
+}
+
+async function post(api: Api, path: string, json?: unknown) {
+  return expect(await api.send('POST', path, json === undefined ? {} : { json }));
+}
+
+function expect({ status, body }: Answer): Answer['body'] {
+  if (status >= 300) throw new Error(`the owner got ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+async function openSession(sql: Sql, { caller }: Api, id: string): Promise<void> {
+  await sql(
+    `insert into login_sessions (id, user_id, tenant_id, last_used_at, expires_at)
+     values ($1, $2, $3, now(), now() + interval '1 day')`,
+    [id, caller.userId, caller.tenantId],
+  );
+}
+
+/** Completes an upload and resolves with its storage path. */
+async function storeFile(api: Api): Promise<string> {
+  const { sessionId } = await post(api, '/v1/uploads', fileOf(64));
+  await api.send('PUT', `/v1/uploads/${String(sessionId)}/parts/1`, { bytes: bytesOf(64) });
+  const { fileKey } = await post(api, `/v1/uploads/${String(sessionId)}/complete`);
+  return String(fileKey);
+}
+
+async function storeDocument(api: Api): Promise<string> {
+  const { id } = await post(api, '/v1/documents', {
+    encryptedMetadata: randomBytes(64).toString('base64'),
+    keywordDeterministic: [],
+    storagePath: await storeFile(api),
+  });
+  return String(id);
+}
+
+/** Stores and seals a document; resolves with its id and the id of its proof. */
+export async function storeSealed(api: Api): Promise<{ sealed: string; proof: string }> {
+  const sealed = await storeDocument(api);
+  const { proofId } = await post(api, `/v1/documents/${sealed}/certify`);
+  return { sealed, proof: String(proofId) };
+}
+
+async function storeDocuments(sql: Sql, api: Api) {
+  const pending = await storeDocument(api);
+  const share = randomUUID();
+  await sql(
+    `insert into document_shares (id, user_id, tenant_id, document_id, recipient_ref, wrapped_key,
+       permissions)
+     values ($1, $2, $3, $4, gen_random_uuid(), '', '{read}')`,
+    [share, api.caller.userId, api.caller.tenantId, pending],
+  );
+  return { pending, share, ...(await storeSealed(api)) };
+}
+
+async function storeKeys(vault: TestVault, api: Api) {
+  const keys = '/v1/crypto/keys';
+  const [device, spareDevice] = [randomUUID(), randomUUID()];
+  await post(api, `${keys}/master-envelope`, { encryptedEnvelope: anyEnvelope() });
+  await post(api, `${keys}/recovery-envelope`, { encryptedEnvelope: anyEnvelope() });
+  for (const deviceId of [device, spareDevice]) {
+    await post(api, `${keys}/device-envelope`, { deviceId, encryptedEnvelope: anyEnvelope() });
+  }
+  const proof = await proofHeader(vault, api.caller);
+  for (const headers of [{}, { ...proof, 'If-Match': '"1"' }]) {
+    expect(await api.send('PUT', `${keys}/sharing`, { json: newSharingKey(), headers }));
+  }
+  const { body } = await api.send('GET', `${keys}/replaced`);
+  const [replaced] = body as unknown as { readonly id: string }[];
+  return { device, spareDevice, replaced: replaced?.id ?? '' };
+}
+
+async function storeObject(sql: Sql, { caller }: Api): Promise<string> {
+  const id = randomUUID();
+  await sql(
+    `insert into sync_objects
+     (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+     values ($1, $2, $3, 1, '{}', 1, now())`,
+    [caller.userId, caller.tenantId, id],
+  );
+  return id;
+}
+
+/** Puts an entry of the user into the dead-letter queue, and resolves with its id. */
+export async function killEntry(sql: Sql, { caller }: Pick<Api, 'caller'>): Promise<string> {
+  const id = randomUUID();
+  await sql(
+    `insert into audit_entries
+     (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical, state, attempts)
+     values ($1, $2, $3, 'upload', $4, 1, 'upload.created', '{"b":1,"a":2}', 'DEAD', 5)`,
+    [id, caller.userId, caller.tenantId, randomUUID()],
+  );
+  await sql(`insert into audit_dead_letters (entry_id, reason, attempts) values ($1, $2, 5)`, [
+    id,
+    reasonOf({ caller }),
+  ]);
+  return id;
+}
+
+const ownedTables = [
+  'devices',
+  'document_shares',
+  'document_versions',
+  'documents',
+  'key_envelopes',
+  'login_sessions',
+  'replaced_keys',
+  'sharing_keys',
+  'sync_objects',
+  'upload_parts',
+  'upload_sessions',
+];
+
+/** Returns a digest of everything that is stored of an owner. */
+export async function snapshot(sql: Sql, { api, ids }: Owner): Promise<Record<string, unknown>> {
+  const digests = ownedTables.map(
+    (table) =>
+      `(select md5(string_agg(x::text, ' ' order by x::text)) from ${table} x where user_id = $1)
+       as ${table}`,
+  );
+  const [row] = await sql(
+    `select ${digests.join(', ')},
+       (select md5(l::text) from audit_dead_letters l where entry_id = $2) as dead_letter`,
+    [api.caller.userId, ids.dead],
+  );
+  return row ?? {};
+}
