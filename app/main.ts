@@ -3,13 +3,13 @@ import { loadConfig, type Config } from './config/config.ts';
 import { ConfigError } from './config/environment.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
 import { listen } from './http/server/server.ts';
-import { StartRefused, startRefusedExitCode } from './restore/start-refused.ts';
+import { StartRefused, startRefusedExitCode } from './errors/start-refused.ts';
 import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
 /**
- * Starts the services and listens. Drains and stops after a stop signal, or when the admission
- * check refuses this start.
+ * Starts the services and listens. Drains and stops after a stop signal, or when a late check
+ * refuses this start.
  */
 async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
@@ -20,7 +20,7 @@ async function main(config: Config, log: Log): Promise<void> {
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(parts);
 
-  const end = await Promise.race([nextStopSignal(), services.admission.refused]);
+  const end = await Promise.race([nextStopSignal(), services.refused]);
   if (typeof end === 'string') log.info({ signal: end }, 'draining');
   services.beginDrain();
   await Promise.all([server.drain(http.drainSeconds), internal?.drain(http.drainSeconds)]);

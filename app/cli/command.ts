@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import type { z } from 'zod';
 import { PostgresUrl } from '../db/postgres-url.ts';
 
 /** One command of `probatio`. */
@@ -45,7 +46,20 @@ function requireVariable(name: string): string {
 
 /** Returns a database URL from a variable. Throws UsageError, which never quotes the value. */
 export function requireDatabaseUrl(name: string): string {
-  const { data, error } = PostgresUrl.safeParse(requireVariable(name));
-  if (data === undefined) throw new UsageError(`${name} ${error?.issues[0]?.message}`);
-  return data;
+  requireVariable(name);
+  return readVariable(name, PostgresUrl);
+}
+
+/**
+ * Returns an environment variable, or undefined if it is not set or empty, as parsed by the schema.
+ * Throws UsageError, which never quotes the value.
+ */
+export function readVariable<Schema extends z.ZodType>(
+  name: string,
+  schema: Schema,
+): z.output<Schema> {
+  const value = process.env[name];
+  const parsed = schema.safeParse(value === '' ? undefined : value);
+  if (!parsed.success) throw new UsageError(`${name} ${parsed.error.issues[0]?.message}`);
+  return parsed.data;
 }

@@ -2,6 +2,7 @@ import type { Constructor } from '@mikro-orm/core';
 import { Migrator, type Migration } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { defaultRoles, nameRoles, type DatabaseRoles } from './columns/roles.ts';
 import { Migration0001Tables } from './migrations/0001-tables.ts';
 import { Migration0002RowSecurity } from './migrations/0002-row-security.ts';
 import { Migration0003Access } from './migrations/0003-access.ts';
@@ -13,6 +14,7 @@ import { Migration0008SyncEpochs } from './migrations/0008-sync-epochs.ts';
 import { Migration0009DeviceVersions } from './migrations/0009-device-versions.ts';
 import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
+import { Migration0012Isolation } from './migrations/0012-isolation.ts';
 import { Migration0014ReplacedKeys } from './migrations/0014-replaced-keys.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
 import { entities } from './schema.ts';
@@ -21,7 +23,7 @@ import { entities } from './schema.ts';
  * Migrations in the order in which they run. Migrations only run forward. Never edit a released
  * migration.
  */
-const migrations: readonly Constructor<Migration>[] = [
+const migrations: readonly ConcreteMigration[] = [
   Migration0001Tables,
   Migration0002RowSecurity,
   Migration0003Access,
@@ -33,6 +35,7 @@ const migrations: readonly Constructor<Migration>[] = [
   Migration0009DeviceVersions,
   Migration0010OutboxKinds,
   Migration0011SyncRequests,
+  Migration0012Isolation,
   Migration0014ReplacedKeys,
   Migration0020RefreshSuccessors,
 ];
@@ -40,8 +43,19 @@ const migrations: readonly Constructor<Migration>[] = [
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
 const lockKey = 7_364_128_801;
 
+type ConcreteMigration = typeof Migration0001Tables;
+
+/** Returns a migration whose policies and grants name the given roles. */
+function forRoles(Base: ConcreteMigration, roles: DatabaseRoles): Constructor<Migration> {
+  return class extends Base {
+    override addSql(statement: Parameters<Migration['addSql']>[0]): void {
+      super.addSql(typeof statement === 'string' ? nameRoles(statement, roles) : statement);
+    }
+  };
+}
+
 /** Opens a connection as the owner, with the migrations registered. Callers must close it. */
-export function connectOwner(ownerUrl: string): Promise<MikroORM> {
+export function connectOwner(ownerUrl: string, roles = defaultRoles): Promise<MikroORM> {
   return MikroORM.init({
     entities: [...entities],
     clientUrl: ownerUrl,
@@ -50,7 +64,10 @@ export function connectOwner(ownerUrl: string): Promise<MikroORM> {
     extensions: [Migrator],
     migrations: {
       tableName: 'migrations',
-      migrationsList: migrations.map((migration) => ({ name: migration.name, class: migration })),
+      migrationsList: migrations.map((migration) => ({
+        name: migration.name,
+        class: forRoles(migration, roles),
+      })),
       snapshot: false,
     },
     logger: () => undefined,
@@ -58,11 +75,12 @@ export function connectOwner(ownerUrl: string): Promise<MikroORM> {
 }
 
 /**
- * Runs the pending migrations in one transaction and returns their names. Concurrent processes are
- * safe: they wait for the one that migrates and then find nothing to do.
+ * Runs the pending migrations in one transaction and returns their names. `roles` must exist and
+ * must be the same in every call for a database. Concurrent processes are safe: they wait for the
+ * one that migrates and then find nothing to do.
  */
-export async function migrate(ownerUrl: string): Promise<string[]> {
-  const orm = await connectOwner(ownerUrl);
+export async function migrate(ownerUrl: string, roles = defaultRoles): Promise<string[]> {
+  const orm = await connectOwner(ownerUrl, roles);
   try {
     return await orm.em.fork().transactional(async (em) => {
       await sql`select pg_advisory_xact_lock(${lockKey})`.execute(em.getKysely());

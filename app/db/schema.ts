@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
+import { IsolationCanary } from './canary/canary.ts';
 import { Account, Credential, PurgeRun, Registration } from './tables/accounts.ts';
 import {
   AuditDeadLetter,
@@ -36,6 +37,7 @@ export const entities = [
   DocumentVersion,
   IdempotencyKey,
   Identity,
+  IsolationCanary,
   KeyEnvelope,
   KnownAddress,
   LoginSession,

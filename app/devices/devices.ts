@@ -72,7 +72,9 @@ export function createDevices(options: DevicesOptions) {
     const envelope = await removeDeviceEnvelope(tx, caller, deviceId);
     const sessions = await endSessionsOfDevice(tx, caller.userId, deviceId);
     // End the caller's session in this process at once; other processes refuse it within 5 s.
-    if (isOwn && caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
+    if (isOwn && caller.sessionId !== undefined) {
+      await revocations.revoke(tx, caller, caller.sessionId);
+    }
     const revoked: RequestEvent = {
       action: 'device.revoked',
       resource: { type: 'device', id: deviceId },

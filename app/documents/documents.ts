@@ -4,6 +4,7 @@ import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
+import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
@@ -11,6 +12,7 @@ import type { RequestEvent } from '../audit-trail/event.ts';
 import type { FreshProof } from '../sessions/fresh-proof.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import {
+  findOwner,
   loadDocument,
   lockDocument,
   ownerOf,
@@ -76,16 +78,17 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
           .selectFrom('documents')
           .select('id')
           .where('user_id', '=', caller.userId)
+          .where('tenant_id', '=', caller.tenantId)
           .orderBy('id', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('id', '<', cursor);
         const ids = (await query.execute()).map(({ id }) => id);
-        return loadPage(tx, ids, limit);
+        return loadPage(tx, caller, ids, limit);
       }),
 
     /** Returns a document in its current version. Throws not_found. */
     get: ({ caller }: ServiceRequest, id: string): Promise<RevisedDocument> =>
-      db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, id))),
+      db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, caller, id))),
 
     /**
      * Deletes a document with all its versions and their files: the caller's own, or for
@@ -94,8 +97,10 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
      * `FreshProof.assertGiven` does.
      */
     remove(request: ServiceRequest, id: string, proof: FreshProof): Promise<void> {
-      const reach = reachOf(request.caller, 'administration');
-      const work = (tx: Tx) => removeDocument(tx, { uploads, outbox }, { id, reach, proof });
+      const { caller } = request;
+      const reach = reachOf(caller, 'administration');
+      const work = (tx: Tx) =>
+        removeDocument(tx, { uploads, outbox }, { caller, id, reach, proof });
       return reach === undefined ? act(request, work) : act.asService(request, work);
     },
   };
@@ -122,6 +127,7 @@ function created(row: VersionRow): RequestEvent {
 }
 
 interface Removal {
+  readonly caller: Caller;
   readonly id: string;
   /** The documents of other users that the caller may delete; undefined if there are none. */
   readonly reach: Reach | undefined;
@@ -131,13 +137,17 @@ interface Removal {
 async function removeDocument(
   tx: Tx,
   { uploads, outbox }: Pick<DocumentsOptions, 'uploads' | 'outbox'>,
-  { id, reach, proof }: Removal,
+  { caller, id, reach, proof }: Removal,
 ): Promise<Acted<void>> {
-  const row = await lockDocument(tx, id, reach);
+  const owner = reach === undefined ? caller : await findOwner(tx, id, reach);
+  const { userId, tenantId } = owner;
+  const row = await lockDocument(tx, owner, id);
   const versions = await tx
     .selectFrom('document_versions')
     .selectAll()
     .where('document_id', '=', id)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .orderBy('version')
     .execute();
   const sealed = versions.filter(({ status }) => status === 'SEALED');
@@ -145,8 +155,13 @@ async function removeDocument(
     if (reach === undefined) throw new AppError('document_sealed', { status: 403 });
     await proof.assertGiven(tx);
   }
-  await tx.deleteFrom('documents').where('id', '=', id).execute();
-  for (const version of versions) await uploads.forget(tx, version.storage_key);
+  await tx
+    .deleteFrom('documents')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .execute();
+  for (const version of versions) await uploads.forget(tx, owner, version.storage_key);
   await outbox.addAll(
     tx,
     'object.delete',

@@ -86,7 +86,7 @@ export async function insertEnvelope(
  */
 export function replaceEnvelope(
   tx: Tx,
-  { id, version }: EnvelopeRow,
+  { id, user_id, tenant_id, version }: EnvelopeRow,
   { encryptedEnvelope, keyring }: Omit<EnvelopeContent, 'isProven'>,
   now: Date,
 ): Promise<EnvelopeRow> {
@@ -100,6 +100,8 @@ export function replaceEnvelope(
       ...(keyring === undefined ? {} : { keyring }),
     })
     .where('id', '=', id)
+    .where('user_id', '=', user_id)
+    .where('tenant_id', '=', tenant_id)
     .returningAll()
     .executeTakeFirstOrThrow();
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Database } from '../db/database.ts';
+import type { Isolation } from '../db/isolation/isolation.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import { assertWritable } from '../redis/redis.ts';
@@ -13,13 +14,17 @@ const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] a
 type CheckName = (typeof checkNames)[number];
 
 interface HealthReport {
-  /** `error` if the database or the signer is unavailable; `degraded` if any other check failed. */
+  /**
+   * `error` if the database or the signer is unavailable, or the database does not isolate users;
+   * `degraded` if any other check failed.
+   */
   readonly status: 'ok' | 'degraded' | 'error';
   readonly checks: Readonly<Record<CheckName, CheckResult>>;
 }
 
 interface HealthOptions {
   readonly db: Database;
+  readonly isolation: Pick<Isolation, 'assertKept' | 'breach'>;
   readonly redis: Redis;
   readonly store: ObjectStore;
   readonly signer: SignerClient;
@@ -33,10 +38,10 @@ export type Health = ReturnType<typeof createHealth>;
 
 /** Creates the service that checks what this process depends on. */
 export function createHealth(options: HealthOptions) {
-  const { db, redis, store, signer, registry, issuers, keys, isDraining } = options;
+  const { db, isolation, redis, store, signer, registry, issuers, keys, isDraining } = options;
 
   const probes: Readonly<Record<CheckName, () => Promise<unknown>>> = {
-    database: () => db.ping(),
+    database: () => assertIsolated(db, isolation),
     cache: () => assertWritable(redis),
     storage: () => store.ping(),
     queue: () => assertKeepsEverything(redis),
@@ -68,6 +73,13 @@ function overall(checks: HealthReport['checks']): HealthReport['status'] {
   const isSignerAway = checks.signer.status === 'error' && checks.signer.error !== hsmAway;
   if (checks.database.status === 'error' || isSignerAway) return 'error';
   return Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
+}
+
+/** Throws unless the database responds and is known to isolate users from each other. */
+async function assertIsolated(db: Database, isolation: HealthOptions['isolation']): Promise<void> {
+  if (isolation.breach !== undefined) throw new CheckError('isolation_broken');
+  isolation.assertKept();
+  await db.ping();
 }
 
 const hsmAway = 'hsm_unavailable';

@@ -8,7 +8,7 @@ import { checkMarks, type Checked } from './check-at-start.ts';
 import type { MarkObjects } from './high-water-marks/mark-objects.ts';
 import type { MarkRecord } from './high-water-marks/mark-record.ts';
 import type { Restoration } from './restoration.ts';
-import { StartRefused } from './start-refused.ts';
+import { StartRefused } from '../errors/start-refused.ts';
 import { within } from '../async/within.ts';
 
 /**

@@ -27,7 +27,7 @@ export async function endSurplus(
 ): Promise<RequestEvent[]> {
   const events: RequestEvent[] = [];
   for (const id of await lockSurplus(tx, owner.userId, newSessionId)) {
-    await revocations.revoke(tx, id);
+    await revocations.revoke(tx, owner, id);
     events.push({
       action: 'auth.session_revoked',
       ...byOwner(owner),

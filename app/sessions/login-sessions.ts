@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import { lockUnchanged, type ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -74,6 +74,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
           .selectFrom('login_sessions')
           .selectAll()
           .where('user_id', '=', caller.userId)
+          .where('tenant_id', '=', caller.tenantId)
           .where('revoked_at', 'is', null)
           .where('expires_at', '>', clock())
           .orderBy('id', 'desc')
@@ -132,13 +133,15 @@ async function openSession(
   return { answer: refreshToken, events: [event, ...ended] };
 }
 
-/** Locks a login session for the rest of `tx`. Resolves with undefined if it does not exist. */
-async function lockSession(tx: Tx, sessionId: string) {
+/** Locks the owner's login session for the rest of `tx`. Resolves with undefined if none exists. */
+async function lockSession(tx: Tx, { userId, tenantId }: Owner, sessionId: string) {
   takesLock(tx, 'login session');
   return tx
     .selectFrom('login_sessions')
     .select('revoked_at')
     .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .forUpdate()
     .executeTakeFirst();
 }
@@ -149,10 +152,10 @@ async function endSession(
   caller: Caller,
   sessionId: string,
 ): Promise<Acted<void>> {
-  const session = await lockSession(tx, sessionId);
+  const session = await lockSession(tx, caller, sessionId);
   if (session === undefined) throw new AppError('not_found');
   if (session.revoked_at !== null) return { answer: undefined, events: [] };
-  await revocations.revoke(tx, sessionId);
+  await revocations.revoke(tx, caller, sessionId);
   const event = {
     action: 'auth.session_revoked',
     resource: { type: 'session', id: sessionId },
@@ -234,10 +237,11 @@ function endOpenSessions(tx: Tx, userId: string) {
 }
 
 /**
- * Locks a login session. Throws invalid_token if the session was revoked after the request began.
+ * Locks the owner's login session. Throws invalid_token if the session was revoked after the
+ * request began.
  */
-export async function assertNotEnded(tx: Tx, sessionId: string): Promise<void> {
-  const session = await lockSession(tx, sessionId);
+export async function assertNotEnded(tx: Tx, owner: Owner, sessionId: string): Promise<void> {
+  const session = await lockSession(tx, owner, sessionId);
   if (session !== undefined && session.revoked_at !== null) throw new AppError('invalid_token');
 }
 

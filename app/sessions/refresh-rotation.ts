@@ -85,7 +85,7 @@ export function createTokenRefresh(options: TokenRefreshOptions) {
       !use.isSuccessorUsed &&
       at.getTime() - use.usedAt.getTime() <= repeatableMs;
     if (isRepeatable) return { answer: { ...session, isRepeated: true }, events: [] };
-    await revocations.revoke(tx, session.id);
+    await revocations.revoke(tx, session, session.id);
     return { answer: undefined, events: [reused(session)] };
   }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterCommit, type Database, type Tx } from '../db/database.ts';
+import { afterCommit, type Database, type Owner, type Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import { repeat } from '../async/repeat.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -7,10 +7,10 @@ import type { Log } from '../telemetry/log.ts';
 /** The revoked login sessions, whose access tokens must be refused before they expire. */
 export interface Revocations {
   /**
-   * Revokes a login session in `tx`. This process refuses the session from the commit on, and every
-   * other process within 5 s.
+   * Revokes a login session of the owner in `tx`. This process refuses the session from the commit
+   * on, and every other process within 5 s.
    */
-  revoke(tx: Tx, sessionId: string): Promise<void>;
+  revoke(tx: Tx, owner: Owner, sessionId: string): Promise<void>;
   /**
    * Resolves with whether a session is revoked. Resolves with false if `sessionId` is undefined,
    * since tokens of other issuers may name no session. Throws database_unavailable if the last
@@ -67,11 +67,13 @@ export function startRevocations({ db, log }: RevocationsOptions): Revocations {
   );
   repeating.now();
   return {
-    async revoke(tx, sessionId) {
+    async revoke(tx, { userId, tenantId }, sessionId) {
       await tx
         .updateTable('login_sessions')
         .set({ revoked_at: sql`now()` })
         .where('id', '=', sessionId)
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
         .execute();
       afterCommit(tx, () => {
         revoked = new Map([...revoked, [sessionId, performance.now()]]);

@@ -48,13 +48,15 @@ export function createSessionBinding({ issuer }: { readonly issuer: string }) {
 
 const none = sql<null>`null`;
 
-function selectOwn(tx: Tx, { sessionId, userId }: Caller): AliasableExpression<string | null> {
+function selectOwn(tx: Tx, caller: Caller): AliasableExpression<string | null> {
+  const { sessionId, userId, tenantId } = caller;
   if (sessionId === undefined) return none;
   return tx
     .selectFrom('login_sessions')
     .select('login_sessions.device_id')
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .$asScalar();
 }
 
@@ -71,7 +73,8 @@ function selectForeign(tx: Tx, caller: Caller): AliasableExpression<string | nul
     .$asScalar();
 }
 
-async function bindOwn(tx: Tx, { sessionId, userId }: Caller, deviceId: string): Promise<void> {
+async function bindOwn(tx: Tx, caller: Caller, deviceId: string): Promise<void> {
+  const { sessionId, userId, tenantId } = caller;
   if (sessionId === undefined) return;
   takesLock(tx, 'login session');
   const session = await tx
@@ -79,6 +82,7 @@ async function bindOwn(tx: Tx, { sessionId, userId }: Caller, deviceId: string):
     .select(['device_id', 'revoked_at'])
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .forUpdate()
     .executeTakeFirst();
   if (session === undefined) return;
@@ -88,6 +92,8 @@ async function bindOwn(tx: Tx, { sessionId, userId }: Caller, deviceId: string):
     .updateTable('login_sessions')
     .set({ device_id: deviceId })
     .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .execute();
 }
 

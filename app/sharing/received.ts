@@ -66,6 +66,7 @@ function selectReceived(tx: Tx, caller: Caller) {
       )
       // Row-level security alone would also show the shares that the caller gave.
       .where('document_shares.recipient_user_id', '=', caller.userId)
+      .where('document_shares.tenant_id', '=', caller.tenantId)
       .orderBy('document_shares.id', 'desc')
   );
 }

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import type { Tx } from '../db/database.ts';
+import type { Owner, Tx } from '../db/database.ts';
 import type { Schema } from '../db/schema.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
@@ -13,27 +13,34 @@ export type ShareRow = Selectable<Schema['document_shares']>;
  * Locks the row of a document of the caller for the rest of `tx`, so that the document is not
  * deleted meanwhile. Throws not_found.
  */
-export async function holdDocument(tx: Tx, id: string): Promise<void> {
+export async function holdDocument(tx: Tx, { userId, tenantId }: Owner, id: string): Promise<void> {
   takesLock(tx, 'document');
-  // Recipients of a shared document can see the document's row but not lock it: they get not_found.
   const held = await tx
     .selectFrom('documents')
     .select('id')
     .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .forKeyShare()
     .executeTakeFirst();
   if (held === undefined) throw new AppError('not_found');
 }
 
 /**
- * Returns the id of the account that a recipient id stands for, or null if it stands for no
- * account.
+ * Returns the id of the account that a recipient id of the sharer stands for, or null if it stands
+ * for no account.
  */
-export async function findRecipient(tx: Tx, recipientId: string): Promise<string | null> {
+export async function findRecipient(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  recipientId: string,
+): Promise<string | null> {
   const recipient = await tx
     .selectFrom('share_recipients')
     .select('recipient_user_id')
     .where('recipient_ref', '=', recipientId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .executeTakeFirst();
   return recipient?.recipient_user_id ?? null;
 }
@@ -50,6 +57,8 @@ export async function insertShare(tx: Tx, row: ShareRow): Promise<void> {
       conflict
         .columns(['document_id', 'recipient_ref'])
         .doUpdateSet(row)
+        .where('document_shares.user_id', '=', row.user_id)
+        .where('document_shares.tenant_id', '=', row.tenant_id)
         .where('document_shares.expires_at', '<=', sql<Date>`now()`),
     )
     .returning('id')
@@ -69,12 +78,15 @@ export async function listShares(
     .select('id')
     .where('id', '=', documentId)
     .where('user_id', '=', caller.userId)
+    .where('tenant_id', '=', caller.tenantId)
     .executeTakeFirst();
   if (document === undefined) throw new AppError('not_found');
   let query = tx
     .selectFrom('document_shares')
     .selectAll()
     .where('document_id', '=', documentId)
+    .where('user_id', '=', caller.userId)
+    .where('tenant_id', '=', caller.tenantId)
     .orderBy('id', 'desc')
     .limit(limit);
   if (cursor !== undefined) query = query.where('id', '<', cursor);

@@ -70,9 +70,11 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
       }
       const recipientId = await identify(request, input);
       const shareDocument = async (tx: Tx) => {
-        await holdDocument(tx, documentId);
-        const recipient = { id: recipientId, userId: await findRecipient(tx, recipientId) };
-        const row = newRow(request.caller, { ...input, documentId, recipient, now });
+        const { caller } = request;
+        await holdDocument(tx, caller, documentId);
+        const userId = await findRecipient(tx, caller, recipientId);
+        const recipient = { id: recipientId, userId };
+        const row = newRow(caller, { ...input, documentId, recipient, now });
         await insertShare(tx, row);
         return { answer: toView(row), events: [sharedEvent(row)] };
       };
@@ -98,7 +100,9 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
       request: ServiceRequest,
       { id, shareId }: { readonly id: string; readonly shareId: string },
     ): Promise<void> =>
-      act(request, (tx) => removeShare(tx, id, shareId), { evenWithFullBacklog: true }),
+      act(request, (tx) => removeShare(tx, request.caller, { id, shareId }), {
+        evenWithFullBacklog: true,
+      }),
 
     /** Lists the documents that other users share with the caller, newest share first. */
     listReceived: ({ caller }: ServiceRequest, query: PageQuery): Promise<ReceivedPage> =>
@@ -127,11 +131,17 @@ function newRow({ userId, tenantId }: Caller, input: RowInput): ShareRow {
   };
 }
 
-async function removeShare(tx: Tx, documentId: string, shareId: string): Promise<Acted<void>> {
+async function removeShare(
+  tx: Tx,
+  { userId, tenantId }: Caller,
+  { id: documentId, shareId }: { readonly id: string; readonly shareId: string },
+): Promise<Acted<void>> {
   const removed = await tx
     .deleteFrom('document_shares')
     .where('id', '=', shareId)
     .where('document_id', '=', documentId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .returning('recipient_ref')
     .executeTakeFirst();
   if (removed === undefined) throw new AppError('not_found');

@@ -27,15 +27,15 @@ export interface Uploads {
    */
   findCompleted(caller: Caller, storagePath: string): Promise<CompletedFile | undefined>;
   /**
-   * Locks an upload's row for the rest of `tx`, so that the upload is not removed meanwhile.
-   * Resolves with false if the upload does not exist any more.
+   * Locks the row of an upload of the owner for the rest of `tx`, so that the upload is not removed
+   * meanwhile. Resolves with false if the upload does not exist any more.
    */
-  hold(tx: Tx, storageKey: string): Promise<boolean>;
+  hold(tx: Tx, owner: Owner, storageKey: string): Promise<boolean>;
   /**
    * Removes the row of an upload whose stored object the caller deletes, so that no quota counts
    * the upload any more.
    */
-  forget(tx: Tx, storageKey: string): Promise<void>;
+  forget(tx: Tx, owner: Owner, storageKey: string): Promise<void>;
   /**
    * Locks all uploads of an owner for the rest of `tx`, so that no document is created from them
    * meanwhile.
@@ -78,6 +78,8 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
         .selectFrom('upload_sessions')
         .select(['id', 'storage_key', 'object_version', 'file_size', 'file_hash'])
         .where('storage_key', '=', storagePath)
+        .where('user_id', '=', caller.userId)
+        .where('tenant_id', '=', caller.tenantId)
         .where('status', '=', 'COMPLETED')
         .where('completed_at', '>', new Date(clock().getTime() - usableMs))
         .executeTakeFirst(),
@@ -102,18 +104,25 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
 
   return {
     findCompleted,
-    async hold(tx, storageKey) {
+    async hold(tx, { userId, tenantId }, storageKey) {
       takesLock(tx, 'upload session');
       const held = await tx
         .selectFrom('upload_sessions')
         .select('id')
         .where('storage_key', '=', storageKey)
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
         .forUpdate()
         .executeTakeFirst();
       return held !== undefined;
     },
-    async forget(tx, storageKey) {
-      await tx.deleteFrom('upload_sessions').where('storage_key', '=', storageKey).execute();
+    async forget(tx, { userId, tenantId }, storageKey) {
+      await tx
+        .deleteFrom('upload_sessions')
+        .where('storage_key', '=', storageKey)
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .execute();
     },
     async holdAll(tx, { userId, tenantId }) {
       takesLock(tx, 'upload session');

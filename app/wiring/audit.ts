@@ -35,7 +35,7 @@ interface AuditOptions extends Backends {
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, signer, admission, sharedAddress, clock, log } = options;
+  const { db, isolation, signer, admission, sharedAddress, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({ db, limit: config.backlogLimit, log });
@@ -69,6 +69,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     dlq: createDlq({
       ...sealing,
       db,
+      isolation,
       act,
       audit,
       clock,

@@ -1,6 +1,8 @@
 import { createSignerClient } from '../../signer/protocol/client.ts';
 import type { Config } from '../config/config.ts';
-import { openDatabase } from '../db/database.ts';
+import { openDatabase, type Database } from '../db/database.ts';
+import { guardDatabase } from '../db/isolation/guarded-database.ts';
+import { startIsolation } from '../db/isolation/isolation.ts';
 import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';
 import { createObjectStore } from '../storage/create-store.ts';
@@ -11,10 +13,14 @@ import type { Clock } from '../async/clock.ts';
 
 export type Backends = Awaited<ReturnType<typeof openBackends>>;
 
-/** Opens the clients of all backends. None of them needs to be reachable yet. */
+/**
+ * Opens the clients of all backends. None of them needs to be reachable yet. Throws StartRefused if
+ * the database would not isolate users from each other.
+ */
 export async function openBackends(config: Config, clock: Clock, log: Log) {
   const checksLocks = config.environment !== 'production';
-  const db = await openDatabase({ ...config.database, checksLocks });
+  const { database, isolation } = await openIsolated(config, checksLocks, clock, log);
+  const db = guardDatabase(database, isolation);
   const redis = connectRedis(config.redis.url, log);
   const store = await createObjectStore(config.storage, {
     mayCreate: async () => !(await db.asService(hasFiles)),
@@ -25,6 +31,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const mailer = await createMailer({ ...config.mail, publicUrl, clock, log });
   return {
     db,
+    isolation,
     redis,
     store,
     hasher,
@@ -36,7 +43,20 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
       await store.close();
       signer.close();
       redis.disconnect();
-      await db.close();
+      await isolation.stop();
+      await database.close();
     },
   };
+}
+
+async function openIsolated(config: Config, checksLocks: boolean, clock: Clock, log: Log) {
+  const { appRole: app, serviceRole: service, ...options } = config.database;
+  const database: Database = await openDatabase({ ...options, checksLocks });
+  try {
+    const roles = { app, service };
+    return { database, isolation: await startIsolation({ db: database, roles, clock, log }) };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }

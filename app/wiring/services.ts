@@ -12,6 +12,7 @@ import { openMarks } from './marks.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
 import { startChangeFeeds } from '../sync/feed/feeds.ts';
+import { createObjectRemoval } from '../uploads/cleanup/object-removal.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createWakeSignal } from '../async/wake-signal.ts';
 
@@ -19,8 +20,8 @@ export type Services = Awaited<ReturnType<typeof startServices>>;
 
 /**
  * Creates all services and starts the workers. No backend needs to be reachable yet: connections
- * are retried, and the readiness check reports them. Throws StartRefused if the backends do not
- * belong together, as after a restore of only one of them.
+ * are retried, and the readiness check reports them. Throws StartRefused if the database would not
+ * isolate users, or if the backends do not belong together, as after a restore of only one of them.
  */
 export async function startServices(config: Config, log: Log) {
   const clock = systemClock;
@@ -49,7 +50,7 @@ export async function startServices(config: Config, log: Log) {
       email: (mail, id) => mailer.send(mail, id),
       registration: (asked, id) => access.registration.enrol(asked, id),
       'account.sweep': (owner) => vault.closure.sweep(owner),
-      'object.delete': ({ key, version }) => store.delete(key, version),
+      'object.delete': createObjectRemoval({ db, store }),
       'multipart.abort': ({ key, uploadId }) => store.abortMultipart(key, uploadId),
     },
   });
@@ -61,6 +62,10 @@ export async function startServices(config: Config, log: Log) {
     ...operation,
     about,
     admission,
+    /** Resolves if this start is refused after it seemed to succeed. */
+    refused: Promise.race([admission.refused, backends.isolation.refused]),
+    /** Tells whether the database isolates users, as far as this process knows. */
+    isolation: backends.isolation,
     changeFeeds,
     clock,
     issuer: config.auth.issuer,

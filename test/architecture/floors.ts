@@ -112,8 +112,10 @@ export const floors: readonly Floor[] = [
     folders: [
       'app/outbox',
       'app/limits',
+      'app/db/isolation',
       'app/db',
       'app/db/migrations',
+      'app/db/canary',
       'app/db/tables',
       'app/db/columns',
       'app/storage',

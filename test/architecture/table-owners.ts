@@ -24,6 +24,7 @@ export const tableOwners: TableOwners = {
   documents: ['app/documents'],
   idempotency_keys: ['app/idempotency'],
   identities: ['app/tokens'],
+  isolation_canaries: ['app/db/isolation'],
   key_envelopes: ['app/envelopes'],
   known_addresses: ['app/auth'],
   login_sessions: ['app/sessions'],
@@ -52,6 +53,11 @@ const everyReference =
 
 /** Files that name a table of another owner. An entry that is not needed any more is a problem. */
 export const tableExceptions: readonly TableException[] = [
+  {
+    table: 'document_shares',
+    file: 'app/documents/records/document-rows.ts',
+    reason: 'A statement that reads a document repeats the condition of row-level security.',
+  },
   { table: 'documents', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'document_versions', file: 'app/sharing/received.ts', reason: sharedRows },
   { table: 'documents', file: 'app/sharing/share-rows.ts', reason: sharedRows },

@@ -115,6 +115,17 @@ test('openapi prints the OpenAPI document', async (t) => {
   t.deepEqual(JSON.parse(stdout), JSON.parse(JSON.stringify(describeApi())));
 });
 
+test('an invalid name of a role is reported by its variable, never by its value', async (t) => {
+  const env = {
+    DATABASE_OWNER_URL: 'postgresql://owner@127.0.0.1:1/vault',
+    DATABASE_APP_ROLE: 'jam; drop table documents',
+  };
+  const { code, stderr } = await runCli(['migrate'], env);
+  t.is(code, 2);
+  t.regex(stderr, /^DATABASE_APP_ROLE must be up to 63 of a-z, 0-9 and _/);
+  t.notRegex(stderr, /jam/);
+});
+
 test('an invalid database URL is reported by its variable, never by its value', async (t) => {
   const named = { DATABASE_OWNER_URL: 'jam', DATABASE_SERVICE_URL: 'mysql://app:jam@db/vault' };
   for (const [command, name] of [

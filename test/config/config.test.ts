@@ -56,6 +56,7 @@ test('every invalid setting is named in one error, which repeats no value', (t) 
     HTTP_DRAIN_SECONDS: '-25',
     DATABASE_URL: 'mysql://app:jam-password@db/vault',
     DATABASE_SERVICE_URL: 'jam-password@db',
+    DATABASE_APP_ROLE: 'jam role',
     DATABASE_POOL_SIZE: '1.5',
     REDIS_URL: 'http://:jam-password@cache',
     STORAGE_DRIVER: 'jam-tape',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cp, rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { StartRefused } from '../../app/restore/start-refused.ts';
+import { StartRefused } from '../../app/errors/start-refused.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { runProgram } from '../support/processes/processes.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import type { Caller } from '../../app/http/requests/caller.ts';
-import { StartRefused } from '../../app/restore/start-refused.ts';
+import { StartRefused } from '../../app/errors/start-refused.ts';
 import { Cursor } from '../../app/sync/objects/cursor.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 import { createOwnToken, type OwnToken } from '../signing-keys/keys-vault.ts';

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AuditProof } from '../../app/proof/proof.ts';
 import { markKey } from '../../app/restore/high-water-marks/mark-key.ts';
 import { createMarkText } from '../../app/restore/high-water-marks/mark.ts';
-import { StartRefused } from '../../app/restore/start-refused.ts';
+import { StartRefused } from '../../app/errors/start-refused.ts';
 import { createOwnToken, type OwnToken } from '../signing-keys/keys-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { createDrillVault } from './drill-vault.ts';

@@ -3,6 +3,7 @@ import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
+import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
 
 /** A condition that an operator should examine. */
 interface DlqAlert {
@@ -12,7 +13,8 @@ interface DlqAlert {
     | 'backlog_large'
     | 'backlog_old'
     | 'sealing_paused'
-    | 'shared_client_address';
+    | 'shared_client_address'
+    | 'isolation_broken';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
   /**
@@ -36,6 +38,7 @@ export interface AlertThresholds {
 
 interface AlertsOptions {
   readonly db: Database;
+  readonly isolation: Pick<Isolation, 'breach'>;
   /** Returns when this process became unable to seal; undefined while it can seal. */
   readonly pausedSince: () => Date | undefined;
   /** Returns the client address that many users share, as this process has found it. */
@@ -46,12 +49,14 @@ interface AlertsOptions {
 
 /** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts(options: AlertsOptions) {
-  const { db, pausedSince, sharedAddress, thresholds, clock } = options;
+  const { db, isolation, pausedSince, sharedAddress, thresholds, clock } = options;
   /**
-   * Returns the alerts about letters and entries in reach; only `sealing_paused` and
-   * `shared_client_address` describe this process alone.
+   * Returns the alerts about letters and entries in reach; only `sealing_paused`,
+   * `shared_client_address` and `isolation_broken` describe this process alone. While the isolation
+   * is broken, the database is not asked for the others.
    */
   return async (reach: Reach): Promise<DlqAlert[]> => {
+    if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
     const { letters, entries } = await db.asService(async (tx) => ({
       letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
       entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
@@ -86,6 +91,12 @@ export function createAlerts(options: AlertsOptions) {
     ];
     return alerts.filter((alert) => alert !== undefined);
   };
+}
+
+function isolationAlert({ problem, since }: Breach, now: Date): DlqAlert {
+  const value = Math.floor((now.getTime() - since.getTime()) / 1_000);
+  const message = `Users are not isolated in the database, so nothing is served: ${problem}.`;
+  return { code: 'isolation_broken', severity: 'critical', message, value, threshold: 0, since };
 }
 
 type Wording = Pick<DlqAlert, 'code' | 'severity' | 'message'>;

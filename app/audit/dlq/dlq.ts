@@ -1,3 +1,4 @@
+import type { Isolation } from '../../db/isolation/isolation.ts';
 import { createAlerts, type AlertThresholds } from './alerts.ts';
 import { createAbandon } from './abandon.ts';
 import { lettersInReach } from './operator.ts';
@@ -11,6 +12,7 @@ import type { Sealer } from '../sealing/sealer.ts';
 interface Options extends DlqOptions {
   readonly sealer: Sealer;
   readonly sharedAddress: SharedAddressWatch;
+  readonly isolation: Pick<Isolation, 'breach'>;
   readonly thresholds: AlertThresholds;
 }
 

@@ -55,6 +55,7 @@ export const Alerts = z.strictObject({
         'backlog_old',
         'sealing_paused',
         'shared_client_address',
+        'isolation_broken',
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),

@@ -42,8 +42,8 @@ export function createCredentials(options: CredentialsOptions) {
   async function endOthers(tx: Tx, caller: Caller, sessionId: string): Promise<number> {
     // endSessions locks all open login sessions of the user, including the caller's session.
     const ended = await endSessions(tx, caller.userId, sessionId);
-    await assertNotEnded(tx, sessionId);
-    if (isRecovery(caller)) await revocations.revoke(tx, sessionId);
+    await assertNotEnded(tx, caller, sessionId);
+    if (isRecovery(caller)) await revocations.revoke(tx, caller, sessionId);
     return ended;
   }
 

@@ -1,9 +1,27 @@
 import { z } from 'zod';
+import { defaultRoles, RoleName } from '../../db/columns/roles.ts';
 import { PostgresUrl } from '../../db/postgres-url.ts';
 import { Count, Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 
 const postgresForm = '`postgresql://` URL with the name of a database';
+
+/**
+ * Settings of the names of the roles, also for `probatio migrate`. Vaults that share a Postgres
+ * server need different names.
+ */
+export const roleSettings = {
+  appRole: setting('DATABASE_APP_ROLE', RoleName.default(defaultRoles.app), {
+    form: 'name of a role',
+    description:
+      'The role that the policies of the database name for users. The login in `DATABASE_URL` is ' +
+      'this role or its only member. `probatio migrate` needs the same value.',
+  }),
+  serviceRole: setting('DATABASE_SERVICE_ROLE', RoleName.default(defaultRoles.service), {
+    form: 'name of a role',
+    description: 'The same for the login in `DATABASE_SERVICE_URL`.',
+  }),
+};
 
 /** Settings of the database. The app has two logins, so that row-level security binds requests. */
 export const databaseSettings = {
@@ -16,7 +34,7 @@ export const databaseSettings = {
       form: postgresForm,
       description:
         'The database, with the login `probatio_app`, which row-level security restricts to the ' +
-        'rows of one user per transaction.',
+        'rows of one user per transaction. A login that is not fit is refused at the start.',
     }),
     serviceUrl: setting('DATABASE_SERVICE_URL', PostgresUrl, {
       form: postgresForm,
@@ -24,6 +42,7 @@ export const databaseSettings = {
         'The same database, with the login `probatio_service` of the workers and of ' +
         'registration. The commands `probatio grant`, `revoke` and `restored` use it too.',
     }),
+    ...roleSettings,
     poolSize: setting('DATABASE_POOL_SIZE', Count.default(20), {
       unit: 'connections',
       description:

@@ -1,7 +1,7 @@
 import type { PolicyDef } from '@mikro-orm/core';
 
 /** The caller's user id. An unset variable is NULL, or empty after an earlier transaction. */
-const callerId = "nullif(current_setting('app.user_id', true), '')::uuid";
+export const callerId = "nullif(current_setting('app.user_id', true), '')::uuid";
 const callerTenant = "current_setting('app.tenant_id', true)";
 
 const isOwner = `user_id = ${callerId} and tenant_id = ${callerTenant}`;
@@ -33,6 +33,15 @@ export function writtenUnder(table: string, column: string, parent: string): Pol
     { ...restrictive, name: `${table}_insert`, command: 'insert' },
     { ...restrictive, name: `${table}_update`, command: 'update' },
   ];
+}
+
+/**
+ * Returns the policy that lets the app login insert only rows that meet the condition, beside the
+ * conditions of the other policies.
+ */
+export function onlyInserts(table: string, check: string): PolicyDef {
+  const name = `${table}_insert`;
+  return { name, type: 'restrictive', command: 'insert', roles: ['probatio_app'], check };
 }
 
 function isUnderOwn(table: string, column: string, parent: string): string {

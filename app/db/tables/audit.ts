@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../columns/columns.ts';
-import { ownedByService, ownedByUser } from '../columns/policies.ts';
+import { onlyInserts, ownedByService, ownedByUser } from '../columns/policies.ts';
+import { refuses } from '../columns/triggers.ts';
 
 /**
  * State of an audit entry. PENDING: waits for its signature. DEAD: in the dead-letter queue.
@@ -10,14 +11,35 @@ type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
 
 /**
  * An audited event. `canonical` is the evidence itself; the other columns serve to find and verify
- * entries. The app login may insert and read entries but not change them; only the sealer adds
- * hash, signature and key.
+ * entries. The app login may insert unsealed entries and read entries, but not change them; only
+ * the sealer adds hash, signature and key. No login changes a sealed entry, except that the purge
+ * erases its text, or removes an entry.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entries',
   rowLevelSecurity: 'force',
-  policies: ownedByUser('audit_entries'),
+  policies: [
+    ...ownedByUser('audit_entries'),
+    onlyInserts(
+      'audit_entries',
+      "state = 'PENDING' and hash is null and signature is null and key_id is null " +
+        'and sealed_at is null and attempts = 0 and claim_id is null and claimed_until is null',
+    ),
+  ],
+  triggers: [
+    refuses('audit_entries', {
+      name: 'sealed',
+      event: 'update',
+      when:
+        "old.state = 'SEALED' and (row(new.id, new.user_id, new.tenant_id, new.resource_type, " +
+        'new.resource_id, new.seq, new.action, new.state, new.hash, new.signature, new.key_id, ' +
+        'new.sealed_at) is distinct from row(old.id, old.user_id, old.tenant_id, ' +
+        'old.resource_type, old.resource_id, old.seq, old.action, old.state, old.hash, ' +
+        'old.signature, old.key_id, old.sealed_at) ' +
+        'or new.canonical is not null and new.canonical is distinct from old.canonical)',
+    }),
+  ],
   uniques: [
     {
       name: 'audit_entries_seq',
@@ -77,12 +99,26 @@ export const AuditEntry = defineEntity({
   },
 });
 
-/** The last `seq` of each resource. Every append locks the row, so that numbers have no gaps. */
+/**
+ * The last `seq` of each resource. Every append locks the row, so that numbers have no gaps. The
+ * numbers never decrease, and the app login counts from 1 in steps of 1.
+ */
 export const AuditSequence = defineEntity({
   name: 'AuditSequence',
   tableName: 'audit_sequences',
   rowLevelSecurity: 'force',
-  policies: ownedByUser('audit_sequences'),
+  policies: [...ownedByUser('audit_sequences'), onlyInserts('audit_sequences', 'last_seq = 1')],
+  triggers: [
+    refuses('audit_sequences', {
+      name: 'forward',
+      event: 'update',
+      when:
+        '(row(new.user_id, new.tenant_id, new.resource_type, new.resource_id) is distinct from ' +
+        'row(old.user_id, old.tenant_id, old.resource_type, old.resource_id) ' +
+        'or new.last_seq < old.last_seq or new.last_seq <> old.last_seq + 1 ' +
+        "and not pg_has_role(session_user, 'probatio_service', 'usage'))",
+    }),
+  ],
   properties: {
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),

@@ -1,13 +1,27 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser } from '../columns/policies.ts';
+import { refuses } from '../columns/triggers.ts';
 
-/** A login session with its refresh tokens. Its id is the `sid` of its access tokens. */
+/**
+ * A login session with its refresh tokens. Its id is the `sid` of its access tokens. No revocation
+ * is undone, and the app login may only revoke sessions and bind them to devices.
+ */
 export const LoginSession = defineEntity({
   name: 'LoginSession',
   tableName: 'login_sessions',
   rowLevelSecurity: 'force',
   policies: ownedByUser('login_sessions'),
+  triggers: [
+    refuses('login_sessions', {
+      name: 'revoked',
+      event: 'update',
+      when:
+        '(row(new.id, new.user_id, new.tenant_id) is distinct from ' +
+        'row(old.id, old.user_id, old.tenant_id) ' +
+        'or old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at)',
+    }),
+  ],
   indexes: [
     { name: 'login_sessions_user', properties: ['userId', 'id'] },
     {

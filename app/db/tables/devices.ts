@@ -1,16 +1,27 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
 import { ownedByUser } from '../columns/policies.ts';
+import { refuses } from '../columns/triggers.ts';
 
 /**
- * A device of a user, under an id that the device chose. A revoked device stays, so that its id is
- * never used again.
+ * A device of a user, under an id that the device chose. A revoked device stays revoked, so that
+ * its id is never used again.
  */
 export const Device = defineEntity({
   name: 'Device',
   tableName: 'devices',
   rowLevelSecurity: 'force',
   policies: ownedByUser('devices'),
+  triggers: [
+    refuses('devices', {
+      name: 'revoked',
+      event: 'update',
+      when:
+        '(row(new.user_id, new.tenant_id, new.device_id) is distinct from ' +
+        'row(old.user_id, old.tenant_id, old.device_id) ' +
+        'or old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at)',
+    }),
+  ],
   properties: {
     userId: p.uuid().primary(),
     tenantId: p.text().primary(),

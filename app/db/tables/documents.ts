@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
-import { ownedByUser, ownedUnder, sharedWithCaller } from '../columns/policies.ts';
+import { onlyInserts, ownedByUser, ownedUnder, sharedWithCaller } from '../columns/policies.ts';
+import { refuses } from '../columns/triggers.ts';
 
 type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
@@ -23,7 +24,8 @@ export const Document = defineEntity({
 });
 
 /**
- * A version of a document: a file with its own hash, status and audit proof. Immutable once sealed.
+ * A version of a document: a file with its own hash, status and audit proof. Once sealed, no login
+ * changes it, and only the service login removes it.
  */
 export const DocumentVersion = defineEntity({
   name: 'DocumentVersion',
@@ -32,6 +34,19 @@ export const DocumentVersion = defineEntity({
   policies: [
     ...ownedUnder('document_versions', 'document_id', 'documents'),
     sharedWithCaller('document_versions', 'document_id'),
+    onlyInserts('document_versions', "status = 'PENDING'"),
+  ],
+  triggers: [
+    refuses('document_versions', {
+      name: 'sealed',
+      event: 'update',
+      when: "old.status = 'SEALED' and new is distinct from old",
+    }),
+    refuses('document_versions', {
+      name: 'kept',
+      event: 'delete',
+      when: "old.status = 'SEALED' and not pg_has_role(session_user, 'probatio_service', 'usage')",
+    }),
   ],
   uniques: [
     { name: 'document_versions_hash', properties: ['userId', 'tenantId', 'fileHash'] },

@@ -5,7 +5,7 @@ import { servicePolicy } from '../columns/policies.ts';
 /**
  * A side effect of a transaction (transactional outbox). The message is stored in the transaction,
  * carried out at least once after the commit, and then deleted. The app login may only insert, and
- * only messages about stored files.
+ * only messages about stored files, but no deletion of the object of a sealed version.
  */
 export const OutboxMessage = defineEntity({
   name: 'OutboxMessage',
@@ -16,7 +16,10 @@ export const OutboxMessage = defineEntity({
       name: 'outbox_append',
       command: 'insert',
       roles: ['probatio_app'],
-      check: "kind in ('object.delete', 'multipart.abort')",
+      check:
+        "kind in ('object.delete', 'multipart.abort') and not (kind = 'object.delete' " +
+        'and exists (select 1 from document_versions where document_versions.storage_key = ' +
+        "outbox.payload::json ->> 'key' and document_versions.status = 'SEALED'))",
     },
     servicePolicy('outbox'),
   ],

@@ -46,12 +46,15 @@ export function databaseUrls(access: DatabaseAccess, database: string): Database
   };
 }
 
-/** Runs `work` on a connection of the superuser and closes the connection afterwards. */
+/**
+ * Runs `work` on a connection of the superuser to `database` and closes the connection afterwards.
+ */
 export async function asAdmin<T>(
   access: DatabaseAccess,
   work: (client: Client) => Promise<T>,
+  database = 'postgres',
 ): Promise<T> {
-  const client = new Client({ connectionString: databaseUrls(access, 'postgres').admin });
+  const client = new Client({ connectionString: databaseUrls(access, database).admin });
   // The event can be ignored: the next query on a broken connection fails and throws the error.
   client.on('error', () => undefined);
   await client.connect();
@@ -104,6 +107,30 @@ export async function createDatabase(
       `CREATE DATABASE ${client.escapeIdentifier(name)} OWNER probatio_owner${from}`,
     );
   });
+  await restrictDatabase(access, name, ['probatio_app', 'probatio_service']);
+}
+
+/**
+ * Lets only the given logins connect to a database, beside its owner, and lets nobody but its owner
+ * create temporary tables or large objects there.
+ */
+export async function restrictDatabase(
+  access: DatabaseAccess,
+  name: string,
+  logins: readonly string[],
+): Promise<void> {
+  await asAdmin(
+    access,
+    async (client) => {
+      const database = client.escapeIdentifier(name);
+      await client.query(
+        `REVOKE ALL ON DATABASE ${database} FROM PUBLIC;
+         GRANT CONNECT ON DATABASE ${database} TO ${logins.join(', ')};
+         REVOKE EXECUTE ON FUNCTION lo_creat, lo_create, lo_from_bytea FROM PUBLIC`,
+      );
+    },
+    name,
+  );
 }
 
 /** Drops a database, if it exists, and closes the connections to it. */

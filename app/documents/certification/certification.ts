@@ -38,7 +38,7 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
    * Returns the number of the current version.
    */
   async function checkStoredFile({ caller }: ServiceRequest, id: string): Promise<number> {
-    const row = await db.asUser(caller, (tx) => lockDocument(tx, id));
+    const row = await db.asUser(caller, (tx) => lockDocument(tx, caller, id));
     assertPending(row);
     const stored = await store.stat(row.storage_key);
     if (stored?.version !== row.object_version || stored.size !== row.file_size) {
@@ -53,7 +53,7 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
    */
   function seal(request: ServiceRequest, id: string, version: number) {
     const sealVersion = async (tx: Tx) => {
-      const row = await lockDocument(tx, id);
+      const row = await lockDocument(tx, request.caller, id);
       if (row.version !== version) return { answer: undefined, events: [] };
       assertPending(row);
       const proofId = uuidv7();

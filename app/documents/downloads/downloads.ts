@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Revocations } from '../../sessions/revocations.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { loadDocument, type VersionRow } from '../records/document-rows.ts';
+import { isReadableBy, loadDocument, type VersionRow } from '../records/document-rows.ts';
 import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
@@ -36,7 +36,7 @@ export type Downloads = ReturnType<typeof createDownloads>;
 export function createDownloads({ db, store, revocations, log }: DownloadsOptions) {
   function findVersion(caller: Caller, id: string, version?: number): Promise<VersionRow> {
     return db.asUser(caller, (tx) =>
-      version === undefined ? loadDocument(tx, id) : loadVersion(tx, id, version),
+      version === undefined ? loadDocument(tx, caller, id) : loadVersion(tx, caller, id, version),
     );
   }
 
@@ -98,12 +98,19 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
   };
 }
 
-async function loadVersion(tx: Tx, id: string, version: number): Promise<VersionRow> {
+async function loadVersion(
+  tx: Tx,
+  reader: Owner,
+  id: string,
+  version: number,
+): Promise<VersionRow> {
   const row = await tx
     .selectFrom('document_versions')
-    .selectAll()
-    .where('document_id', '=', id)
-    .where('version', '=', version)
+    .innerJoin('documents', 'documents.id', 'document_versions.document_id')
+    .selectAll('document_versions')
+    .where('documents.id', '=', id)
+    .where('document_versions.version', '=', version)
+    .where(isReadableBy(reader))
     .executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;

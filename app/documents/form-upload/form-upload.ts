@@ -39,15 +39,19 @@ export function createFormUpload(options: FormUploadOptions) {
     await act(
       request,
       async (tx) => {
-        await uploads.hold(tx, fileKey);
+        const { userId, tenantId } = request.caller;
+        await uploads.hold(tx, request.caller, fileKey);
         const version = await tx
           .selectFrom('document_versions')
           .select('document_id')
           .where('storage_key', '=', fileKey)
+          .where('user_id', '=', userId)
+          .where('tenant_id', '=', tenantId)
           .executeTakeFirst();
         // The document was created, and only the database's reply was lost: keep the upload.
         if (version !== undefined) return { answer: undefined, events: [] };
-        return { answer: undefined, events: await streamedUploads.discard(tx, sessionId) };
+        const events = await streamedUploads.discard(tx, request.caller, sessionId);
+        return { answer: undefined, events };
       },
       { evenWithFullBacklog: true },
     );

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Tx } from '../../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 import { assertIfMatch, type IfMatch } from '../../http/responses/precondition.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Act, Acted } from '../../audit-trail/act.ts';
@@ -35,16 +35,18 @@ export function createDocumentMetadata({ act }: { readonly act: Act }) {
       request: ServiceRequest,
       id: string,
       replacement: Replacement,
-    ): Promise<RevisedDocument> => act(request, (tx) => replaceMetadata(tx, id, replacement)),
+    ): Promise<RevisedDocument> =>
+      act(request, (tx) => replaceMetadata(tx, request.caller, id, replacement)),
   };
 }
 
 async function replaceMetadata(
   tx: Tx,
+  owner: Owner,
   id: string,
   { encryptedMetadata, keywordDeterministic, ifMatch }: Replacement,
 ): Promise<Acted<RevisedDocument>> {
-  const row = await lockDocument(tx, id);
+  const row = await lockDocument(tx, owner, id);
   // The precondition is evaluated only if all other checks pass (RFC 9110 §13.2.1).
   assertPending(row);
   assertIfMatch(ifMatch, row.revision);

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
 import { isInReach, type Reach } from '../../accounts/reach.ts';
 import type { Owner, Tx } from '../../db/database.ts';
@@ -34,30 +34,62 @@ export function selectDocuments(tx: Tx) {
     .select(['documents.revision', 'documents.created_at as document_created_at']);
 }
 
-/** Loads a document in its current version. Throws not_found. */
-export async function loadDocument(tx: Tx, id: string): Promise<DocumentRow> {
-  const row = await selectDocuments(tx).where('documents.id', '=', id).executeTakeFirst();
+/**
+ * Returns the SQL condition that the reader owns the document, or that it is shared with them. It
+ * repeats the condition of row-level security, so that a mistake in either shows nothing of others.
+ */
+export function isReadableBy({ userId, tenantId }: Owner) {
+  return sql<boolean>`(
+    documents.user_id = ${userId}::uuid and documents.tenant_id = ${tenantId}
+    or exists (
+      select 1 from document_shares
+      where document_shares.document_id = documents.id
+        and document_shares.recipient_user_id = ${userId}::uuid
+        and document_shares.tenant_id = ${tenantId}
+        and (document_shares.expires_at is null or document_shares.expires_at > now())
+    ))`;
+}
+
+/** Loads a document that the reader may read, in its current version. Throws not_found. */
+export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<DocumentRow> {
+  const row = await selectDocuments(tx)
+    .where('documents.id', '=', id)
+    .where(isReadableBy(reader))
+    .executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
 }
 
 /**
- * Locks a document's row for the rest of `tx`, and returns the document with its current version.
- * Throws not_found.
- * @param reach the documents that an administrator may lock in a transaction of the service login;
- * without it, `tx` must be a transaction of the app login, which shows only the caller's own.
+ * Locks the row of a document of the owner for the rest of `tx`, and returns the document with its
+ * current version. Throws not_found.
  */
-export async function lockDocument(tx: Tx, id: string, reach?: Reach): Promise<DocumentRow> {
+export async function lockDocument(tx: Tx, owner: Owner, id: string): Promise<DocumentRow> {
   takesLock(tx, 'document');
   // Lock first, then read: a single statement with a join could return the version that was current
   // before it waited for the lock.
-  const query = tx.selectFrom('documents').select('id').where('id', '=', id).forUpdate();
-  const locked = await (
-    reach === undefined ? query : query.where(isInReach(reach))
-  ).executeTakeFirst();
-  // Recipients of a shared document can see the document's row but not lock it: they get not_found.
+  const locked = await tx
+    .selectFrom('documents')
+    .select('id')
+    .where('id', '=', id)
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
+    .forUpdate()
+    .executeTakeFirst();
   if (locked === undefined) throw new AppError('not_found');
-  return loadDocument(tx, id);
+  return loadDocument(tx, owner, id);
+}
+
+/** Returns the owner of a document in an administrator's reach. Throws not_found. */
+export async function findOwner(tx: Tx, id: string, reach: Reach): Promise<Owner> {
+  const owner = await tx
+    .selectFrom('documents')
+    .select(['user_id as userId', 'tenant_id as tenantId'])
+    .where('id', '=', id)
+    .where(isInReach(reach))
+    .executeTakeFirst();
+  if (owner === undefined) throw new AppError('not_found');
+  return owner;
 }
 
 /**
@@ -82,6 +114,8 @@ export async function changeCurrent(
     .set(change)
     .where('document_id', '=', row.document_id)
     .where('version', '=', row.version)
+    .where('user_id', '=', row.user_id)
+    .where('tenant_id', '=', row.tenant_id)
     .execute();
   return revise(tx, { ...row, ...change });
 }
@@ -93,6 +127,8 @@ export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
     .updateTable('documents')
     .set({ version: row.version, revision })
     .where('id', '=', row.document_id)
+    .where('user_id', '=', row.user_id)
+    .where('tenant_id', '=', row.tenant_id)
     .execute();
   return { ...row, revision };
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import { unlessAborted } from '../../http/requests/hang-up.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
-import type { VersionRow } from './document-rows.ts';
+import { ownerOf, type VersionRow } from './document-rows.ts';
 
 /**
  * Returns the completed upload at a storage path, with the hash of its file. Hashing a large file
@@ -28,11 +28,13 @@ export async function findFile(
  * file, or if the file has been removed.
  */
 export async function insertVersion(tx: Tx, uploads: Uploads, row: VersionRow): Promise<void> {
-  const isHeld = await uploads.hold(tx, row.storage_key);
+  const isHeld = await uploads.hold(tx, ownerOf(row), row.storage_key);
   const taken = await tx
     .selectFrom('document_versions')
     .select('document_id')
     .where('storage_key', '=', row.storage_key)
+    .where('user_id', '=', row.user_id)
+    .where('tenant_id', '=', row.tenant_id)
     .executeTakeFirst();
   if (!isHeld || taken !== undefined) throw new AppError('stored_file_not_found');
   await tx.insertInto('document_versions').values(row).execute();

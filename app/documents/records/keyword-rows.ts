@@ -21,6 +21,11 @@ export async function replaceKeywords(
   version: VersionRow,
   keywords: readonly string[],
 ): Promise<void> {
-  await tx.deleteFrom('document_keywords').where('document_id', '=', version.document_id).execute();
+  await tx
+    .deleteFrom('document_keywords')
+    .where('document_id', '=', version.document_id)
+    .where('user_id', '=', version.user_id)
+    .where('tenant_id', '=', version.tenant_id)
+    .execute();
   await insertKeywords(tx, version, keywords);
 }

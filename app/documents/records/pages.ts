@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Tx } from '../../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
@@ -17,24 +17,22 @@ export interface DocumentsPage {
 }
 
 /**
- * Loads a page of documents, newest first. `ids` must be in this order and, if further documents
- * exist, contain one id more than `limit`.
+ * Loads a page of the owner's documents, newest first. `ids` must be in this order and, if further
+ * documents exist, contain one id more than `limit`.
  */
 export async function loadPage(
   tx: Tx,
+  owner: Owner,
   ids: readonly string[],
   limit: number,
 ): Promise<DocumentsPage> {
-  const sizes = await loadSizes(tx, ids);
+  const sizes = await loadSizes(tx, owner, ids);
   const { rows: page, cursor } = cutPage(ids, {
     limit,
     cursorOf: (id) => id,
     bytesOf: (id) => sizes.get(id) ?? 0,
   });
-  const rows = await selectDocuments(tx)
-    .where(sql<boolean>`documents.id = any (${page}::uuid[])`)
-    .orderBy('documents.id', 'desc')
-    .execute();
+  const rows = await selectOwn(tx, owner, page).orderBy('documents.id', 'desc').execute();
   return { documents: rows.map(toListed), cursor };
 }
 
@@ -43,11 +41,21 @@ function toListed(row: DocumentRow): Listed {
   return { id, encryptedMetadata, status, createdAt };
 }
 
-async function loadSizes(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const rows = await selectDocuments(tx)
+function selectOwn(tx: Tx, { userId, tenantId }: Owner, ids: readonly string[]) {
+  return selectDocuments(tx)
+    .where(sql<boolean>`documents.id = any (${ids}::uuid[])`)
+    .where('documents.user_id', '=', userId)
+    .where('documents.tenant_id', '=', tenantId);
+}
+
+async function loadSizes(
+  tx: Tx,
+  owner: Owner,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await selectOwn(tx, owner, ids)
     .clearSelect()
     .select(['documents.id', sql<number>`octet_length(encrypted_metadata)`.as('bytes')])
-    .where(sql<boolean>`documents.id = any (${ids}::uuid[])`)
     .execute();
   return new Map(rows.map(({ id, bytes }) => [id, bytes]));
 }

@@ -21,7 +21,7 @@ export function createDocumentSearch({ db }: { readonly db: Database }) {
         const page = { limit: limit + 1, cursor };
         const matches = await selectMatches(caller.userId, wanted, page).execute(tx);
         const ids = matches.rows.map(({ document_id: id }) => id);
-        return loadPage(tx, ids, limit);
+        return loadPage(tx, caller, ids, limit);
       }),
   };
 }

@@ -50,7 +50,7 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
       act.assertWritable();
       // Check the document first, so that a missing document is reported rather than a missing
       // file.
-      await db.asUser(caller, (tx) => lockDocument(tx, id));
+      await db.asUser(caller, (tx) => lockDocument(tx, caller, id));
       const file = await findFile(uploads, request, storagePath);
       return refusingDuplicates(() =>
         act(
@@ -75,11 +75,13 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
       { limit, cursor }: { readonly limit: number; readonly cursor?: number | undefined },
     ) =>
       db.asUser(caller, async (tx) => {
-        await loadDocument(tx, id);
+        const { user_id, tenant_id } = await loadDocument(tx, caller, id);
         let query = tx
           .selectFrom('document_versions')
           .selectAll()
           .where('document_id', '=', id)
+          .where('user_id', '=', user_id)
+          .where('tenant_id', '=', tenant_id)
           .orderBy('version', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('version', '<', cursor);
@@ -95,7 +97,7 @@ async function insertNext(
   caller: Caller,
   { file, id, metadata, clock }: Addition,
 ): Promise<VersionRow> {
-  const current = await lockDocument(tx, id);
+  const current = await lockDocument(tx, caller, id);
   if (current.version >= maxVersions) throw new AppError('too_many_versions');
   const added = versionOf(file, caller, {
     documentId: id,

@@ -48,7 +48,7 @@ export function createClosure(options: ClosureOptions) {
     await endLogins(tx, caller);
     // This process refuses this login session at once. Other processes refuse it, and all
     // processes refuse the account's other sessions, within 5 s.
-    if (caller.sessionId !== undefined) await revocations.revoke(tx, caller.sessionId);
+    if (caller.sessionId !== undefined) await revocations.revoke(tx, caller, caller.sessionId);
     await removeWaitingMails(tx, [caller.userId], email);
     const removed = { ...keys, ...(await removeData(tx, uploads, caller)) };
     await outbox.add(tx, 'email', {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
@@ -62,7 +62,9 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
   ): Promise<z.input<typeof CompletedUpload>> {
     const { caller } = request;
     act.assertWritable();
-    const { session, parts } = await db.asUser(caller, (tx) => begin(tx, sessionId, clock()));
+    const { session, parts } = await db.asUser(caller, (tx) =>
+      begin(tx, caller, sessionId, clock()),
+    );
     const { storage_key: key, storage_upload_id: uploadId, file_size: size } = session;
     try {
       const { version } = await store.completeMultipart(key, uploadId, parts);
@@ -76,7 +78,7 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
       return { sessionId, fileKey: key, fileSize: size, completedAt };
     } catch (error) {
       const failure = await explain(caller, session, parts, error).catch(closedIfGone);
-      await db.asUser(caller, (tx) => release(tx, sessionId)).catch(() => undefined);
+      await db.asUser(caller, (tx) => release(tx, caller, sessionId)).catch(() => undefined);
       throw failure;
     }
   }
@@ -85,14 +87,16 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
 }
 
 /** Checks that all parts have arrived, and acquires the lease to assemble the parts. */
-async function begin(tx: Tx, sessionId: string, now: Date) {
-  const session = await lockOpenSession(tx, sessionId, now);
-  const parts = await loadParts(tx, sessionId);
+async function begin(tx: Tx, owner: Owner, sessionId: string, now: Date) {
+  const session = await lockOpenSession(tx, owner, sessionId, now);
+  const parts = await loadParts(tx, owner, sessionId);
   assertWhole(session, parts);
   await tx
     .updateTable('upload_sessions')
     .set({ completing_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})` })
     .where('id', '=', sessionId)
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
     .execute();
   return { session, parts };
 }
@@ -103,7 +107,8 @@ async function recordCompletion(
   version: string,
   clock: Clock,
 ): Promise<Acted<Date>> {
-  const { status } = await lockSession(tx, session.id);
+  const { user_id: userId, tenant_id: tenantId } = session;
+  const { status } = await lockSession(tx, { userId, tenantId }, session.id);
   if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
   const completedAt = clock();
   await tx
@@ -115,6 +120,8 @@ async function recordCompletion(
       object_version: version,
     })
     .where('id', '=', session.id)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .execute();
   const completed = {
     action: 'upload.completed',
@@ -124,10 +131,12 @@ async function recordCompletion(
   return { answer: completedAt, events: [completed] };
 }
 
-async function release(tx: Tx, sessionId: string): Promise<void> {
+async function release(tx: Tx, { userId, tenantId }: Owner, sessionId: string): Promise<void> {
   await tx
     .updateTable('upload_sessions')
     .set({ completing_until: null })
     .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .execute();
 }

@@ -43,6 +43,8 @@ export function createFileHashes({ db, hasher, log }: FileHashesOptions) {
         .updateTable('upload_sessions')
         .set({ file_hash: sha3 })
         .where('id', '=', file.id)
+        .where('user_id', '=', owner.userId)
+        .where('tenant_id', '=', owner.tenantId)
         .execute(),
     );
     return sha3;

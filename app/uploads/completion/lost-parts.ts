@@ -28,11 +28,13 @@ export async function forgetLostParts(
   // The store has all recorded parts, so a retry of the completion may succeed.
   if (forgotten.length === 0) return new AppError('storage_unavailable', { cause });
   await db.asUser(owner, async (tx) => {
-    const { status } = await lockSession(tx, id);
+    const { status } = await lockSession(tx, owner, id);
     if (status !== 'IN_PROGRESS') throw new AppError('session_closed');
     await tx
       .deleteFrom('upload_parts')
       .where('session_id', '=', id)
+      .where('user_id', '=', owner.userId)
+      .where('tenant_id', '=', owner.tenantId)
       .where(({ and, or }) =>
         or(forgotten.map(({ partNumber, etag }) => and({ part_number: partNumber, etag }))),
       )

@@ -54,6 +54,8 @@ export async function claimPart(
       conflict
         .columns(['session_id', 'part_number'])
         .doUpdateSet({ size, claim_id: claimId, claimed_until: leaseEnd() })
+        .where('upload_parts.user_id', '=', owner.userId)
+        .where('upload_parts.tenant_id', '=', owner.tenantId)
         .where('upload_parts.stored_at', 'is', null)
         .where(sql<boolean>`upload_parts.claimed_until < now()`),
     )
@@ -66,6 +68,8 @@ export async function claimPart(
     .select(['size', 'etag', 'sha256'])
     .where('session_id', '=', sessionId)
     .where('part_number', '=', partNumber)
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
     .executeTakeFirstOrThrow();
   const { size: recordedSize, etag, sha256 } = recorded;
   if (recordedSize === null || etag === null || sha256 === null) throw inProgress();
@@ -73,11 +77,18 @@ export async function claimPart(
 }
 
 /** Throws invalid_part_size if the stored and the claimed parts together exceed the file size. */
-export async function assertRoom(tx: Tx, sessionId: string, fileSize: number): Promise<void> {
+export async function assertRoom(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  sessionId: string,
+  fileSize: number,
+): Promise<void> {
   const { bytes } = await tx
     .selectFrom('upload_parts')
     .select(({ fn }) => fn.sum<string | null>('size').as('bytes'))
     .where('session_id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .where(sql<boolean>`(stored_at is not null or claimed_until > now())`)
     .executeTakeFirstOrThrow();
   if (Number(bytes ?? 0) > fileSize) throw new AppError('invalid_part_size');
@@ -96,6 +107,7 @@ export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptCla
     const { numUpdatedRows } = await db.asUser(owner, (tx) =>
       ofClaim(
         tx.updateTable('upload_parts').set({ claimed_until: leaseEnd() }),
+        owner,
         claim,
       ).executeTakeFirst(),
     );
@@ -108,15 +120,17 @@ export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptCla
 /** Records a part. Throws part_in_progress if the claim was lost, or as `lockOpenSession` does. */
 export async function recordPart(
   tx: Tx,
+  owner: Owner,
   claim: PartClaim,
   part: RecordedPart,
   now: Date,
 ): Promise<void> {
-  await lockOpenSession(tx, claim.sessionId, now);
+  await lockOpenSession(tx, owner, claim.sessionId, now);
   const { numUpdatedRows } = await ofClaim(
     tx
       .updateTable('upload_parts')
       .set({ ...part, stored_at: now, claim_id: null, claimed_until: null }),
+    owner,
     claim,
   ).executeTakeFirst();
   if (numUpdatedRows === 0n) throw inProgress();
@@ -124,7 +138,7 @@ export async function recordPart(
 
 /** Releases the claim of a part, so that clients can send the part again at once. */
 export async function releaseClaim(db: Database, owner: Owner, claim: PartClaim): Promise<void> {
-  await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), claim).execute());
+  await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), owner, claim).execute());
 }
 
 function inProgress(): AppError {
@@ -137,15 +151,17 @@ function leaseEnd() {
 
 interface Filterable<Q> {
   where(
-    column: 'session_id' | 'part_number' | 'claim_id',
+    column: 'session_id' | 'part_number' | 'user_id' | 'tenant_id' | 'claim_id',
     operator: '=',
     value: string | number,
   ): Q;
 }
 
-function ofClaim<Q extends Filterable<Q>>(query: Q, claim: PartClaim): Q {
+function ofClaim<Q extends Filterable<Q>>(query: Q, owner: Owner, claim: PartClaim): Q {
   return query
     .where('session_id', '=', claim.sessionId)
     .where('part_number', '=', claim.partNumber)
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
     .where('claim_id', '=', claim.claimId);
 }

@@ -66,8 +66,9 @@ export function createParts({ db, store, clock }: PartsOptions) {
       );
       const part = { size, ...sent };
       return await db.asUser(caller, async (tx) => {
-        await recordPart(tx, claim, part, clock());
-        return toAnswer(claim.partNumber, part, await countParts(tx, claim.sessionId));
+        await recordPart(tx, caller, claim, part, clock());
+        const progress = await countParts(tx, caller, claim.sessionId);
+        return toAnswer(claim.partNumber, part, progress);
       });
     } catch (error) {
       // Drains the rest of the body, so that the client can read the response.
@@ -93,15 +94,15 @@ export function createParts({ db, store, clock }: PartsOptions) {
       const size = declaredLength(stream);
       parseContentDigest(stream.headers['content-digest']);
       const { session, part } = await db.asUser(caller, async (tx) => {
-        const session = await lockOpenSession(tx, sessionId, clock());
+        const session = await lockOpenSession(tx, caller, sessionId, clock());
         assertPart(partNumber, size, session.total_parts);
         const part = await claimPart(tx, caller, target, size);
-        if ('claimId' in part) await assertRoom(tx, sessionId, session.file_size);
+        if ('claimId' in part) await assertRoom(tx, caller, sessionId, session.file_size);
         return { session, part };
       });
       if ('claimId' in part) return storeBody(caller, session, part, stream);
       await compareBody(part, stream);
-      const progress = await db.asUser(caller, (tx) => countParts(tx, sessionId));
+      const progress = await db.asUser(caller, (tx) => countParts(tx, caller, sessionId));
       return toAnswer(partNumber, part, progress);
     },
   };

@@ -1,4 +1,4 @@
-import type { Tx } from '../../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 
@@ -10,11 +10,17 @@ export interface PartRow {
 }
 
 /** Loads the recorded parts of an upload session in the order of their part numbers. */
-export async function loadParts(tx: Tx, sessionId: string): Promise<PartRow[]> {
+export async function loadParts(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  sessionId: string,
+): Promise<PartRow[]> {
   const rows = await tx
     .selectFrom('upload_parts')
     .select(['part_number as partNumber', 'etag', 'size'])
     .where('session_id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .where('stored_at', 'is not', null)
     .orderBy('part_number')
     .execute();

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Tx } from '../../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -8,41 +8,47 @@ import { StorageError } from '../../storage/interface/storage-error.ts';
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
 /**
- * Locks an upload session's row for the rest of `tx`, and returns the session. Throws not_found.
+ * Locks the row of an upload session of the owner for the rest of `tx`, and returns the session.
+ * Throws not_found.
  */
-export async function lockSession(tx: Tx, sessionId: string): Promise<SessionRow> {
+export async function lockSession(tx: Tx, owner: Owner, sessionId: string): Promise<SessionRow> {
   takesLock(tx, 'upload session');
-  const row = await tx
-    .selectFrom('upload_sessions')
-    .selectAll()
-    .where('id', '=', sessionId)
-    .forUpdate()
-    .executeTakeFirst();
+  const row = await selectSession(tx, owner, sessionId).forUpdate().executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
 }
 
 /**
- * Locks an upload session's row for the rest of `tx`, and returns the session. Throws not_found,
- * and if the session accepts no parts, session_expired, session_closed or completion_in_progress.
+ * Locks an upload session as lockSession does, and returns the session. Throws not_found, and if
+ * the session accepts no parts, session_expired, session_closed or completion_in_progress.
  */
-export async function lockOpenSession(tx: Tx, sessionId: string, now: Date): Promise<SessionRow> {
-  const row = await lockSession(tx, sessionId);
+export async function lockOpenSession(
+  tx: Tx,
+  owner: Owner,
+  sessionId: string,
+  now: Date,
+): Promise<SessionRow> {
+  const row = await lockSession(tx, owner, sessionId);
   assertNotExpired(row, now);
   if (row.status !== 'IN_PROGRESS') throw new AppError('session_closed');
   assertNotCompleting(row, now);
   return row;
 }
 
-/** Loads an upload session. Throws not_found. */
-export async function loadSession(tx: Tx, sessionId: string): Promise<SessionRow> {
-  const row = await tx
+/** Loads an upload session of the owner. Throws not_found. */
+export async function loadSession(tx: Tx, owner: Owner, sessionId: string): Promise<SessionRow> {
+  const row = await selectSession(tx, owner, sessionId).executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row;
+}
+
+function selectSession(tx: Tx, { userId, tenantId }: Owner, sessionId: string) {
+  return tx
     .selectFrom('upload_sessions')
     .selectAll()
     .where('id', '=', sessionId)
-    .executeTakeFirst();
-  if (row === undefined) throw new AppError('not_found');
-  return row;
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId);
 }
 
 /**
@@ -72,6 +78,7 @@ export function assertNotCompleting(row: SessionRow, now: Date): void {
 /** Counts the recorded parts of an upload session and the bytes of these parts. */
 export async function countParts(
   tx: Tx,
+  { userId, tenantId }: Owner,
   sessionId: string,
 ): Promise<{ readonly uploadedParts: number; readonly uploadedBytes: number }> {
   const { count, bytes } = await tx
@@ -81,6 +88,8 @@ export async function countParts(
       fn.sum<string | null>('size').as('bytes'),
     ])
     .where('session_id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
     .where('stored_at', 'is not', null)
     .executeTakeFirstOrThrow();
   return { uploadedParts: count, uploadedBytes: Number(bytes ?? 0) };

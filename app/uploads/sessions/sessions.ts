@@ -98,12 +98,12 @@ export function createUploadSessions(options: UploadSessionsOptions) {
       sessionId: string,
     ): Promise<z.input<typeof UploadProgress>> =>
       db.asUser(caller, async (tx) => {
-        const session = await loadSession(tx, sessionId);
+        const session = await loadSession(tx, caller, sessionId);
         assertNotExpired(session, clock());
         return {
           sessionId,
           status: session.status,
-          ...(await countParts(tx, sessionId)),
+          ...(await countParts(tx, caller, sessionId)),
           totalParts: session.total_parts,
           totalBytes: session.file_size,
           expiresAt: session.expires_at,
@@ -116,7 +116,7 @@ export function createUploadSessions(options: UploadSessionsOptions) {
      * session_completed or completion_in_progress.
      */
     abort: (request: ServiceRequest, sessionId: string): Promise<z.input<typeof AbortedUpload>> =>
-      act(request, (tx) => abortSession(tx, outbox, sessionId, clock)),
+      act(request, (tx) => abortSession(tx, outbox, request.caller, sessionId, clock)),
   };
 }
 
@@ -159,10 +159,11 @@ async function insertSession(
 async function abortSession(
   tx: Tx,
   outbox: Outbox,
+  owner: Owner,
   sessionId: string,
   clock: Clock,
 ): Promise<Acted<z.input<typeof AbortedUpload>>> {
-  const session = await lockSession(tx, sessionId);
+  const session = await lockSession(tx, owner, sessionId);
   if (session.status === 'COMPLETED') throw new AppError('session_completed');
   const toAnswer = (abortedAt: Date) => ({ sessionId, status: 'ABORTED' as const, abortedAt });
   if (session.aborted_at !== null) return { answer: toAnswer(session.aborted_at), events: [] };
@@ -172,6 +173,8 @@ async function abortSession(
     .updateTable('upload_sessions')
     .set({ status: 'ABORTED', aborted_at: now })
     .where('id', '=', sessionId)
+    .where('user_id', '=', owner.userId)
+    .where('tenant_id', '=', owner.tenantId)
     .execute();
   await outbox.add(tx, 'multipart.abort', {
     key: session.storage_key,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
@@ -99,16 +99,23 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
   /** Records `parts` as the only parts of the upload session, and records the actual file size. */
   async function record(tx: Tx, session: SessionRow, parts: readonly SentPart[]): Promise<void> {
     const now = clock();
-    const locked = await lockOpenSession(tx, session.id, now);
-    const { id: session_id, user_id, tenant_id } = locked;
+    const { id: session_id, user_id, tenant_id } = session;
+    await lockOpenSession(tx, { userId: user_id, tenantId: tenant_id }, session_id, now);
     const file_size = parts.reduce((sum, { size }) => sum + size, 0);
     await tx
       .updateTable('upload_sessions')
       .set({ file_size, total_parts: parts.length })
       .where('id', '=', session_id)
+      .where('user_id', '=', user_id)
+      .where('tenant_id', '=', tenant_id)
       .execute();
     // Remove parts that another client of the user may have sent to this upload session.
-    await tx.deleteFrom('upload_parts').where('session_id', '=', session_id).execute();
+    await tx
+      .deleteFrom('upload_parts')
+      .where('session_id', '=', session_id)
+      .where('user_id', '=', user_id)
+      .where('tenant_id', '=', tenant_id)
+      .execute();
     await tx
       .insertInto('upload_parts')
       .values(parts.map((part) => ({ ...part, session_id, user_id, tenant_id, stored_at: now })))
@@ -129,7 +136,7 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
     const declared = { ...file, fileSize, totalParts };
     const { sessionId } = await sessions.create(request, declared);
     try {
-      const session = await db.asUser(caller, (tx) => loadSession(tx, sessionId));
+      const session = await db.asUser(caller, (tx) => loadSession(tx, caller, sessionId));
       const parts = await sendAll(session, chunks);
       if (parts.length === 0) throw emptyFile();
       await db.asUser(caller, (tx) => record(tx, session, parts));
@@ -145,13 +152,15 @@ export function createStreamedUploads(options: StreamedUploadsOptions) {
     receive,
 
     /**
-     * Removes a completed upload that no document refers to, with its stored object. Resolves with
-     * the audit events to record.
+     * Removes a completed upload of the owner that no document refers to, with its stored object.
+     * Resolves with the audit events to record.
      */
-    async discard(tx: Tx, sessionId: string): Promise<RequestEvent[]> {
+    async discard(tx: Tx, { userId, tenantId }: Owner, sessionId: string): Promise<RequestEvent[]> {
       const removed = await tx
         .deleteFrom('upload_sessions')
         .where('id', '=', sessionId)
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
         .where('status', '=', 'COMPLETED')
         .returning(['storage_key as key', 'object_version as version'])
         .executeTakeFirst();

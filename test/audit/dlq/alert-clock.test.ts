@@ -21,6 +21,7 @@ test('the age in an alert is right although the clock of the process is minutes 
     const { db } = open;
     const list = createAlerts({
       db,
+      isolation: { breach: undefined },
       pausedSince: () => undefined,
       sharedAddress: () => undefined,
       thresholds,

@@ -2,10 +2,12 @@ import test, { type ExecutionContext } from 'ava';
 import { createSharedAddressWatch } from '../../../app/http/requests/shared-address.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { createAccount, logIn } from '../../support/accounts/test-account.ts';
+import { serviceRequest } from '../../support/http/service-request.ts';
 import { send } from '../../support/http/send.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 
 const minuteMs = 60_000;
+const asked = serviceRequest({ internalKey: 'operator' });
 
 function setUp() {
   const lines: string[] = [];
@@ -119,7 +121,7 @@ test('operators see an untrusted proxy in the log and in the alerts', async (t) 
   t.is(warnings().length, 0);
   for (let n = 9; n < 12; n += 1) await visit(t, vault, `198.51.100.${n}`);
   t.is(warnings().length, 1);
-  const alerts = await vault.services.dlq.alerts();
+  const alerts = await vault.services.dlq.alerts(asked);
   t.like(alerts, [
     { code: 'shared_client_address', severity: 'warning', value: 12, threshold: 10 },
   ]);
@@ -133,5 +135,5 @@ test('a proxy that is listed is not reported', async (t) => {
     vault.logLines.filter((line) => line.includes('HTTP_TRUSTED_PROXIES')),
     [],
   );
-  t.deepEqual(await vault.services.dlq.alerts(), []);
+  t.deepEqual(await vault.services.dlq.alerts(asked), []);
 });

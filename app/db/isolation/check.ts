@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { DatabaseRoles } from '../columns/roles.ts';
+import type { Database, Tx } from '../database.ts';
+import { expectTables, tablesOf } from './expected-tables.ts';
+import { readLoginFacts, type LoginFacts } from './login-facts.ts';
+import { appLogin, findLoginProblem, serviceLogin, type LoginSettings } from './login-problem.ts';
+import { refusalOf } from './refusal.ts';
+import { readTableFacts } from './table-facts.ts';
+import { findTableProblem } from './table-problem.ts';
+
+/** A fault that breaks the isolation of users. */
+export interface Problem {
+  /** The problem and its remedy, in one line. */
+  readonly text: string;
+  /** Whether Postgres refused a login, so that nothing else could be checked. */
+  readonly isRefusal?: boolean;
+}
+
+/** Creates the check that a user's transactions see the rows of this user alone. */
+export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
+  const tables = expectTables(roles);
+
+  /** A transaction of the app login for somebody who has no row at all. */
+  const asStranger = <T>(work: (tx: Tx) => Promise<T>) =>
+    db.asUser({ userId: randomUUID(), tenantId: '' }, work);
+
+  async function findProblemOf(
+    settings: LoginSettings,
+    run: typeof asStranger,
+  ): Promise<Problem | LoginFacts> {
+    try {
+      const facts = await run((tx) => readLoginFacts(tx, roles, settings.role));
+      const usable = tablesOf(tables, roles[settings.role]);
+      const text = findLoginProblem(settings, facts, roles, usable);
+      return text === undefined ? facts : { text };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      return { text: `${settings.urlVariable} ${refusal}`, isRefusal: true };
+    }
+  }
+
+  /**
+   * Returns what breaks the isolation; undefined if it holds. Throws database_unavailable if the
+   * database is away.
+   */
+  return async (): Promise<Problem | undefined> => {
+    if (roles.app === roles.service) {
+      return { text: 'DATABASE_APP_ROLE and DATABASE_SERVICE_ROLE name one role: name two' };
+    }
+    const app = await findProblemOf(appLogin, asStranger);
+    if ('text' in app) return app;
+    const service = await findProblemOf(serviceLogin, (work) => db.asService(work));
+    if ('text' in service) return service;
+    if (app.databaseId !== service.databaseId) {
+      return { text: 'DATABASE_URL and DATABASE_SERVICE_URL name two databases: name one' };
+    }
+    const text =
+      findTableProblem(tables, await asStranger(readTableFacts)) ??
+      (await findCanaryProblem(asStranger, db));
+    return text === undefined ? undefined : { text };
+  };
+}
+
+/** Checks with a row that belongs to nobody that the policies do what they say. */
+async function findCanaryProblem(
+  asStranger: (work: (tx: Tx) => Promise<number>) => Promise<number>,
+  db: Database,
+): Promise<string | undefined> {
+  if ((await asStranger(countCanaries)) > 0) {
+    return 'the app login sees a row that belongs to nobody: see to the policies of its role';
+  }
+  if ((await db.asService(countCanaries)) !== 1) {
+    return 'the service login does not see the row of isolation_canaries: restore the database';
+  }
+  return undefined;
+}
+
+async function countCanaries(tx: Tx): Promise<number> {
+  return (await tx.selectFrom('isolation_canaries').select('id').execute()).length;
+}

@@ -1,0 +1,41 @@
+import type { PolicyDef } from '@mikro-orm/core';
+import { nameRoles, type DatabaseRoles } from '../columns/roles.ts';
+import { entities } from '../schema.ts';
+import type { PolicyFacts } from './table-facts.ts';
+
+/** A table as the code describes it. */
+export interface ExpectedTable {
+  readonly name: string;
+  readonly policies: readonly PolicyFacts[];
+  readonly triggers: readonly string[];
+}
+
+/** Returns the tables that the entities describe, with policies for the given roles. */
+export function expectTables(roles: DatabaseRoles): readonly ExpectedTable[] {
+  return entities.map(({ meta }) => ({
+    name: meta.tableName,
+    policies: meta.policies.map((policy) => toFacts(policy, roles)),
+    triggers: meta.triggers.map(({ name = '' }) => name),
+  }));
+}
+
+function toFacts(policy: PolicyDef, roles: DatabaseRoles): PolicyFacts {
+  const { name = '', command = 'all', type = 'permissive' } = policy;
+  const textOf = (expression: PolicyDef['using']) =>
+    typeof expression === 'string' ? nameRoles(expression, roles) : null;
+  return {
+    name,
+    command,
+    isRestrictive: type === 'restrictive',
+    roles: (policy.roles ?? []).map((role) => nameRoles(role, roles)),
+    using: textOf(policy.using),
+    check: textOf(policy.check),
+  };
+}
+
+/** Returns the names of the tables of which some policy admits the role to rows. */
+export function tablesOf(tables: readonly ExpectedTable[], role: string): readonly string[] {
+  return tables
+    .filter(({ policies }) => policies.some(({ roles }) => roles.includes(role)))
+    .map(({ name }) => name);
+}

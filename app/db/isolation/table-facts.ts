@@ -1,0 +1,42 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+export interface PolicyFacts {
+  readonly name: string;
+  readonly command: string;
+  readonly isRestrictive: boolean;
+  readonly roles: readonly string[];
+  /** Expressions as Postgres prints them; null if absent. */
+  readonly using: string | null;
+  readonly check: string | null;
+}
+
+/** The row-level security and the triggers of a table of the database. */
+export interface TableFacts {
+  readonly name: string;
+  readonly isEnabled: boolean;
+  readonly isForced: boolean;
+  readonly policies: readonly PolicyFacts[];
+  /** The names of the triggers that are switched on. */
+  readonly triggers: readonly string[];
+}
+
+/** Reads the row-level security and the triggers of all tables. */
+export async function readTableFacts(tx: Tx): Promise<readonly TableFacts[]> {
+  const { rows } = await sql<TableFacts>`
+    select c.relname::text as name, c.relrowsecurity as "isEnabled",
+      c.relforcerowsecurity as "isForced",
+      coalesce((
+        select json_agg(json_build_object('name', policyname, 'command', lower(cmd),
+          'isRestrictive', permissive = 'RESTRICTIVE', 'roles', roles, 'using', qual,
+          'check', with_check))
+        from pg_policies where schemaname = 'public' and tablename = c.relname
+      ), '[]') as policies,
+      array(
+        select tgname::text from pg_trigger
+        where tgrelid = c.oid and not tgisinternal and tgenabled in ('O', 'A')
+      ) as triggers
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`.execute(tx);
+  return rows;
+}
