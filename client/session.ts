@@ -20,6 +20,7 @@ import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts
 import { createLoginSessions, type LoginSession } from './sessions/login-sessions.ts';
 import type { SessionTokens } from './sessions/tokens.ts';
 import { createSharingKeys } from './sharing/keys.ts';
+import { createBlockedSenders, type BlockedSenders } from './sharing/blocked-senders.ts';
 import { createSharing, type Sharing } from './sharing/sharing.ts';
 import { openSync } from './sync/sync-client.ts';
 import { syncEvents, type SyncEvent, type SyncEventsOptions } from './sync/exchange/events.ts';
@@ -34,7 +35,7 @@ import { createUploads, type Uploads } from './uploads/uploads.ts';
  * throws ClientError session_ended. Every method also throws what `Http` throws: VaultError, and
  * ClientError network_error or invalid_response.
  */
-export interface VaultSession extends Sharing {
+export interface VaultSession extends Sharing, BlockedSenders {
   /**
    * Sends requests with the session's access token, for routes that this interface does not cover.
    */
@@ -128,6 +129,7 @@ export function createSession({
   const devices = createDevices({ http, envelopes, proofs, deviceId });
   return {
     ...createSharing({ http, documents, keys: sharingKeys, openMasterKeys }),
+    ...createBlockedSenders({ http }),
     http,
     uploads,
     documents,

@@ -46,8 +46,8 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
     };
   }
 
-  function assertWritable({ evenWithFullBacklog = false }: ActOptions): void {
-    if (!evenWithFullBacklog) audit.assertWritable();
+  function assertWritable({ caller }: ServiceRequest<AnyCaller>): void {
+    audit.assertWritable(isUser(caller) ? caller.userId : undefined);
   }
 
   /**
@@ -59,9 +59,9 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
   async function act<Answer>(
     request: ServiceRequest,
     work: Work<Answer>,
-    options: ActOptions = {},
+    { evenWithFullBacklog = false }: ActOptions = {},
   ): Promise<Answer> {
-    assertWritable(options);
+    if (!evenWithFullBacklog) assertWritable(request);
     return db.asUser(request.caller, finish(request, work));
   }
 
@@ -72,20 +72,24 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
   async function asService<Answer>(
     request: ServiceRequest<AnyCaller>,
     work: Work<Answer>,
-    options: ActOptions = {},
+    { evenWithFullBacklog = false }: ActOptions = {},
   ): Promise<Answer> {
-    assertWritable(options);
+    if (!evenWithFullBacklog) assertWritable(request);
     return db.asService(finish(request, work));
   }
 
   return Object.assign(act, {
     asService,
     /**
-     * Throws audit_backlog_full if the audit backlog is full. Call it in actions that do long work
-     * before their transaction.
+     * Throws audit_backlog_full if the audit backlog is full, for the caller or for everybody. Call
+     * it in actions that do long work before their transaction.
      */
-    assertWritable: () => audit.assertWritable(),
+    assertWritable,
   });
+}
+
+function isUser(caller: AnyCaller): caller is Caller {
+  return caller !== undefined && 'userId' in caller;
 }
 
 /**
@@ -96,7 +100,7 @@ function withCircumstances(
   event: RequestEvent,
   { caller, requestId }: ServiceRequest<AnyCaller>,
 ): AuditEvent {
-  const own = caller !== undefined && 'userId' in caller ? byOwner(caller) : {};
+  const own = isUser(caller) ? byOwner(caller) : {};
   const complete = { ...own, ...event, requestId };
   if (complete.actor === undefined || complete.owner === undefined) {
     throw new TypeError(

@@ -14,7 +14,8 @@ interface TrailOptions {
   readonly clock: Clock;
   /** Called after a commit with new entries; wakes the sealer. */
   readonly onCommitted: () => void;
-  readonly isBacklogFull: () => boolean;
+  /** Returns whether too many entries of an owner, or of all owners, wait for their signature. */
+  readonly isBacklogFull: (ownerId: string | undefined) => boolean;
 }
 
 export type AuditTrail = ReturnType<typeof createAuditTrail>;
@@ -61,9 +62,14 @@ export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOpt
       for (const event of events.toSorted(byResource)) await append(tx, event);
     },
 
-    /** Throws audit_backlog_full while too many entries wait for their signature. */
-    assertWritable(): void {
-      if (isBacklogFull()) throw new AppError('audit_backlog_full', { retryAfterSeconds: 30 });
+    /**
+     * Throws audit_backlog_full while too many entries of the owner, or of all owners, wait for
+     * their signature. Without an owner, only the entries of all owners count.
+     */
+    assertWritable(ownerId?: string): void {
+      if (isBacklogFull(ownerId)) {
+        throw new AppError('audit_backlog_full', { retryAfterSeconds: 30 });
+      }
     },
   };
 }

@@ -19,6 +19,7 @@ const lockOrder = [
   'share',
   'share recipient',
   'sharing key',
+  'sender blocks',
   'upload quota',
   'upload session',
   'sync request',

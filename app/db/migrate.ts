@@ -17,6 +17,8 @@ import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
 import { Migration0012Isolation } from './migrations/0012-isolation.ts';
 import { Migration0014ReplacedKeys } from './migrations/0014-replaced-keys.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
+import { Migration0021SealingTurns } from './migrations/0021-sealing-turns.ts';
+import { Migration0022SenderBlocks } from './migrations/0022-sender-blocks.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -38,6 +40,8 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0012Isolation,
   Migration0014ReplacedKeys,
   Migration0020RefreshSuccessors,
+  Migration0021SealingTurns,
+  Migration0022SenderBlocks,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

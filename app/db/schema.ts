@@ -16,7 +16,7 @@ import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { SigningKey } from './tables/keys.ts';
 import { OutboxMessage } from './tables/outbox.ts';
-import { DocumentShare, ShareRecipient, SharingKey } from './tables/sharing.ts';
+import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
 
@@ -46,6 +46,7 @@ export const entities = [
   RefreshToken,
   Registration,
   ReplacedKey,
+  SenderBlock,
   SessionDevice,
   ShareRecipient,
   SharingKey,

@@ -48,7 +48,7 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       request: ServiceRequest,
       input: z.output<typeof CreateDocument>,
     ): Promise<z.input<typeof DocumentView>> {
-      act.assertWritable();
+      act.assertWritable(request);
       const { encryptedMetadata, keywordDeterministic, storagePath } = input;
       const file = await findFile(uploads, request, storagePath);
       const documentId = uuidv7();

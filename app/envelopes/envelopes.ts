@@ -65,7 +65,7 @@ export function createEnvelopes(options: EnvelopesOptions) {
     credential: Credential,
     work: Work,
   ): Promise<Stored> {
-    act.assertWritable();
+    act.assertWritable(request);
     const { caller } = request;
     if (caller.issuer !== issuer) throw new AppError('access_denied');
     assertSaltLength(credential.salt, unknownUser, 'recoverySalt');

@@ -50,7 +50,13 @@ const kinds = {
   ),
   invalid_part_size: kind(
     400,
-    'The part is too small or too large; cut the file as the upload session states.',
+    'With a part of this size the parts cannot add up to the file size; send a size that ' +
+      '`details` states.',
+  ),
+  parts_cannot_fit: kind(
+    400,
+    'The recorded parts cannot add up to the file size any more (see `details`); abort the ' +
+      'upload session and open a new one.',
   ),
   schema_version_unsupported: kind(
     400,
@@ -80,17 +86,17 @@ const kinds = {
   ),
   invalid_parts: kind(
     400,
-    'Parts are missing (see `details`) or do not add up to the file size; upload correct parts.',
+    'Parts are missing; send the parts that `details` lists, then complete the upload again.',
   ),
   mime_type_not_allowed: kind(
     400,
-    'Files of this MIME type are not allowed; declare an allowed MIME type.',
+    'Files of this MIME type are not allowed; declare a MIME type that `details` lists.',
   ),
   file_too_large: kind(400, 'The file is larger than allowed; upload a smaller file.'),
   invalid_form: kind(400, 'The form is not valid; correct the fields that `details` lists.'),
   invalid_total_parts: kind(
     400,
-    'No allowed part size fits this number of parts; choose another `totalParts`.',
+    'No allowed part size fits this number of parts; choose `totalParts` as `details` states.',
   ),
   invalid_token: kind(
     401,
@@ -252,8 +258,8 @@ const kinds = {
   headers_too_large: kind(431, 'The request line and headers are over 16 KiB; shorten them.'),
   quota_exceeded: kind(
     429,
-    'The account has reached its limit of open uploads, stored bytes or devices; remove some ' +
-      'of these, or get a larger plan.',
+    'The account has reached its limit of open uploads, stored bytes, devices or blocked ' +
+      'senders; remove some of these, or get a larger plan.',
   ),
   too_many_feeds: kind(
     429,
@@ -279,7 +285,10 @@ const kinds = {
       'this one again soon.',
   ),
   reauth_busy: kind(503, 'Too many other passwords are being checked; try again soon.'),
-  audit_backlog_full: kind(503, 'Too many audit entries wait for a signature; try again later.'),
+  audit_backlog_full: kind(
+    503,
+    'Too many audit entries, of this account or of all, wait for a signature; try again later.',
+  ),
 } satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof kinds;

@@ -135,7 +135,7 @@ export function createRegistration(options: RegistrationOptions) {
       { email, salt, verifier }: SignUp,
     ): Promise<void> {
       assertSaltLength(salt, unknownUser);
-      act.assertWritable();
+      act.assertWritable(request);
       const emailHash = hashEmail(keys.get('email-hash'), email);
       await limits.consume('register-address', request.clientAddress);
       const isMailed = await mayMail(request.clientAddress, email);
@@ -160,7 +160,7 @@ export function createRegistration(options: RegistrationOptions) {
      * audit_backlog_full or rate_limited.
      */
     async validateEmail(request: ServiceRequest<undefined>, token: string): Promise<void> {
-      act.assertWritable();
+      act.assertWritable(request);
       await limits.consume('validate-address', request.clientAddress);
       await act.asService(request, (tx) => activate(tx, token, clock), backlogChecked);
     },

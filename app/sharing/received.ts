@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import type { Acted } from '../audit-trail/act.ts';
 import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
+import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import { cutPage } from '../http/responses/page.ts';
 import { Permissions, type SharedDocument } from './schema.ts';
@@ -51,6 +54,27 @@ export async function listReceived(
     ),
     cursor: page.cursor,
   };
+}
+
+/** Removes the recipient of a share that the caller received. Throws not_found. */
+export async function removeReceived(
+  tx: Tx,
+  { userId, tenantId }: Caller,
+  shareId: string,
+): Promise<Acted<void>> {
+  takesLock(tx, 'share');
+  // The row stays: a missing share would tell the sharer that somebody removed it.
+  const removed = await tx
+    .updateTable('document_shares')
+    .set({ recipient_user_id: null })
+    .where('id', '=', shareId)
+    .where('recipient_user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .returning('document_id as documentId')
+    .executeTakeFirst();
+  if (removed === undefined) throw new AppError('not_found');
+  const resource = { type: 'share', id: shareId } as const;
+  return { answer: undefined, events: [{ action: 'share.removed', resource, data: removed }] };
 }
 
 /** Selects the shares whose recipient is the caller, with the current versions of the documents. */

@@ -6,6 +6,7 @@ import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
 import {
   CreateShare,
+  ReceivedShareId,
   SharedList,
   ShareId,
   ShareKey,
@@ -56,6 +57,20 @@ export const sharingRoutes = [
       linkNextPage(reply, '/v1/documents/shared', query, cursor);
       return documents;
     },
+  }),
+  route({
+    method: 'delete',
+    path: '/v1/documents/shared/:shareId',
+    aliases: ['/api/v1/documents/shared/:shareId'],
+    tag,
+    summary: 'Removes a share from the list of its recipient',
+    access: mayWrite,
+    params: ReceivedShareId,
+    status: 204,
+    response: undefined,
+    errors: ['not_found', 'audit_backlog_full'],
+    audit: { actions: ['share.removed'] },
+    handler: ({ sharing }, { request, params }) => sharing.removeReceived(request, params.shareId),
   }),
   route({
     method: 'post',

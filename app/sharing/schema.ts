@@ -54,6 +54,8 @@ export const ShareList = z.array(ShareView);
 
 export const ShareId = z.strictObject({ id: Uuid, shareId: Uuid });
 
+export const ReceivedShareId = z.strictObject({ shareId: Uuid });
+
 export const SharePage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
 
 /** A document in its current version, with the wrapped key that its recipient needs. */

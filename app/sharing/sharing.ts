@@ -7,7 +7,8 @@ import { cutPage } from '../http/responses/page.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
-import { listReceived, type ReceivedPage } from './received.ts';
+import type { SenderBlocks } from './blocks/blocks.ts';
+import { listReceived, removeReceived, type ReceivedPage } from './received.ts';
 import type { Recipients } from './recipients.ts';
 import type { CreateShare, ShareView } from './schema.ts';
 import {
@@ -31,6 +32,7 @@ interface SharingOptions {
   readonly db: Database;
   readonly act: Act;
   readonly recipients: Recipients;
+  readonly senderBlocks: Pick<SenderBlocks, 'isBlocked'>;
   readonly clock: Clock;
 }
 
@@ -40,7 +42,7 @@ export type Sharing = ReturnType<typeof createSharing>;
  * Creates the service with which owners share documents. Row-level security makes a shared document
  * visible to its recipients.
  */
-export function createSharing({ db, act, recipients, clock }: SharingOptions) {
+export function createSharing({ db, act, recipients, senderBlocks, clock }: SharingOptions) {
   /**
    * Returns the recipient id of a new share, which the input contains or which is looked up by the
    * e-mail address in the input. Throws validation_failed unless the input has exactly one of the
@@ -57,23 +59,25 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
 
   return {
     /**
-     * Shares a document of the caller with a recipient, who may or may not exist. Replaces an
-     * expired share of the document with the same recipient. Throws not_found, share_exists,
+     * Shares a document of the caller with a recipient, who may or may not exist. If the recipient
+     * blocks the caller, the share is made for nobody, with the same answer. Replaces an expired
+     * share of the document with the same recipient. Throws not_found, share_exists,
      * validation_failed, and the errors of `Recipients.find`.
      */
     async share(request: ServiceRequest, documentId: string, input: NewShare): Promise<Share> {
-      act.assertWritable();
+      act.assertWritable(request);
       const { expiresAt } = input;
       const now = clock();
       if (expiresAt !== undefined && expiresAt <= now) {
         throw invalid('expiresAt', 'must be in the future');
       }
       const recipientId = await identify(request, input);
+      const isBlocked = await senderBlocks.isBlocked(request.caller, recipientId);
       const shareDocument = async (tx: Tx) => {
         const { caller } = request;
         await holdDocument(tx, caller, documentId);
         const userId = await findRecipient(tx, caller, recipientId);
-        const recipient = { id: recipientId, userId };
+        const recipient = { id: recipientId, userId: isBlocked ? null : userId };
         const row = newRow(caller, { ...input, documentId, recipient, now });
         await insertShare(tx, row);
         return { answer: toView(row), events: [sharedEvent(row)] };
@@ -107,6 +111,14 @@ export function createSharing({ db, act, recipients, clock }: SharingOptions) {
     /** Lists the documents that other users share with the caller, newest share first. */
     listReceived: ({ caller }: ServiceRequest, query: PageQuery): Promise<ReceivedPage> =>
       db.asUser(caller, (tx) => listReceived(tx, caller, query)),
+
+    /**
+     * Removes a share from the list of its recipient, who can no longer read the document by it.
+     * The sharer's list does not change. Throws not_found.
+     */
+    removeReceived: (request: ServiceRequest, shareId: string): Promise<void> =>
+      // The service login, since row-level security lets only sharers change shares.
+      act.asService(request, (tx) => removeReceived(tx, request.caller, shareId)),
   };
 }
 

@@ -66,9 +66,9 @@ export function createKeyRotation(options: KeyRotationOptions) {
    * Throws audit_backlog_full if the audit backlog is full, unless the token lost the active audit
    * key: then only a rotation of that key lets the backlog drain.
    */
-  async function assertWritable(): Promise<void> {
+  async function assertWritable(request: Request): Promise<void> {
     try {
-      act.assertWritable();
+      act.assertWritable(request);
     } catch (error) {
       const keys = await registry.list();
       const active = keys.find(({ purpose, state }) => purpose === 'audit' && state === 'ACTIVE');
@@ -107,8 +107,9 @@ export function createKeyRotation(options: KeyRotationOptions) {
      * its key id. Throws SignerUnavailable, or audit_backlog_full unless the token lost the active
      * audit key.
      */
-    async create({ caller, requestId }: Request, purpose: SigningPurpose): Promise<string> {
-      await assertWritable();
+    async create(request: Request, purpose: SigningPurpose): Promise<string> {
+      const { caller, requestId } = request;
+      await assertWritable(request);
       // Registers existing keys first, so that they are not recorded as created by this caller.
       await registry.sync();
       // The token may have lost the newest key, whose generation must not be used again.
@@ -127,7 +128,7 @@ export function createKeyRotation(options: KeyRotationOptions) {
      * predecessor, or audit_backlog_full unless the token lost the active audit key.
      */
     async activate(request: Request, keyId: string, activation: Activation): Promise<void> {
-      await assertWritable();
+      await assertWritable(request);
       const known = await load(keyId);
       // The registry is read before the token, so that a registered key that the token then lacks
       // is lost, and not just new.
@@ -150,7 +151,7 @@ export function createKeyRotation(options: KeyRotationOptions) {
      * not_found, key_in_use or audit_backlog_full.
      */
     async retire(request: Request, keyId: string): Promise<void> {
-      act.assertWritable();
+      act.assertWritable(request);
       await change(request, await load(keyId), async (tx, { key }) => {
         if (key.state === 'RETIRED') return [];
         if (key.state === 'ACTIVE') throw new AppError('key_in_use');

@@ -84,6 +84,7 @@ export const uploadRoutes = [
       'length_required',
       'invalid_part_number',
       'invalid_part_size',
+      'parts_cannot_fit',
       'incomplete_body',
       'digest_mismatch',
       'not_found',
@@ -108,6 +109,7 @@ export const uploadRoutes = [
     response: CompletedUpload,
     errors: [
       'invalid_parts',
+      'parts_cannot_fit',
       'not_found',
       'session_closed',
       'completion_in_progress',

@@ -38,7 +38,12 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const { db, isolation, signer, admission, sharedAddress, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
-  const backlog = watchBacklog({ db, limit: config.backlogLimit, log });
+  const backlog = watchBacklog({
+    db,
+    limit: config.backlogLimit,
+    ownerLimit: config.ownerBacklogLimit,
+    log,
+  });
   const audit = createAuditTrail({
     clock,
     isBacklogFull: backlog.isFull,

@@ -23,6 +23,7 @@ import { maintenanceRoutes } from '../maintenance/routes.ts';
 import { replacedKeyRoutes } from '../replaced-keys/routes.ts';
 import { registrationRoutes } from '../registration/routes.ts';
 import { sessionRoutes } from '../sessions/routes.ts';
+import { senderBlockRoutes } from '../sharing/blocks/routes.ts';
 import { sharingKeyRoutes } from '../sharing/key-routes.ts';
 import { sharingRoutes } from '../sharing/routes.ts';
 import { feedRoutes } from '../sync/feed/routes.ts';
@@ -44,6 +45,7 @@ const routes: readonly Route<Services>[] = [
   ...uploadRoutes,
   // Before documentRoutes, which would take `shared` in `/v1/documents/shared` for an id.
   ...sharingRoutes,
+  ...senderBlockRoutes,
   ...documentRoutes,
   ...sealingRoutes,
   ...downloadRoutes,

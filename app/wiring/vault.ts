@@ -16,6 +16,7 @@ import { createEnvelopes } from '../envelopes/envelopes.ts';
 import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createReplacedKeys } from '../replaced-keys/replaced-keys.ts';
+import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
 import { createSharingKeys } from '../sharing/keys.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
@@ -48,7 +49,8 @@ export function createVault(config: Config, options: VaultOptions) {
   );
   const documents = createDocuments({ db, act, outbox, uploads, clock });
   const recipients = createRecipients({ db, keys, limits });
-  const sharing = createSharing({ db, act, recipients, clock });
+  const senderBlocks = createSenderBlocks({ db, act });
+  const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
   const { issuer, unknownUser } = config.auth;
   const toEnvelope = createKeyForms(config.keys);
   return {
@@ -78,6 +80,7 @@ export function createVault(config: Config, options: VaultOptions) {
     parts,
     recipients,
     replacedKeys: createReplacedKeys({ issuer, db, act, clock }),
+    senderBlocks,
     sharing,
     sharingKeys: createSharingKeys({ db, act, clock }),
     synchronization: createSynchronization({

@@ -86,6 +86,11 @@ export interface Sharing {
    * `listShared` throw.
    */
   openShared(shareId: string): Promise<OpenedShare>;
+  /**
+   * Removes a share from this user's list, and with it the access to the document. The sharer is
+   * not told. Throws VaultError 404 not_found.
+   */
+  removeShared(shareId: string): Promise<void>;
 }
 
 export function createSharing({
@@ -169,6 +174,11 @@ export function createSharing({
         if (share.shareId === shareId) return openShare(privateKey, share);
       }
       throw new ClientError('share_not_found');
+    },
+
+    async removeShared(shareId) {
+      const path = `/v1/documents/shared/${encodeURIComponent(shareId)}`;
+      await http.send({ method: 'DELETE', path });
     },
   };
 }

@@ -64,12 +64,14 @@ export interface Uploads {
   create(file: NewUpload, idempotencyKey?: string, signal?: AbortSignal): Promise<UploadSession>;
   /**
    * Uploads a part. Idempotent for the same bytes; throws VaultError 409 part_conflict if the vault
-   * already has other bytes for this part.
+   * already has other bytes for this part, and 400 invalid_part_size if a part of this size and the
+   * other parts could not add up to the file.
    */
   putPart(part: Part): Promise<void>;
   /**
    * Completes the upload and resolves with the storage path of the file. Throws VaultError 409
-   * session_closed if the upload is already completed, and 400 invalid_parts if parts are missing.
+   * session_closed if the upload is already completed, 400 invalid_parts if parts are missing, and
+   * 400 parts_cannot_fit if only an abort helps.
    */
   complete(sessionId: string, signal?: AbortSignal): Promise<string>;
   /** Resolves with the state of an upload session. */

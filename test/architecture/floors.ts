@@ -37,6 +37,7 @@ export const floors: readonly Floor[] = [
     folders: [
       'app/replaced-keys',
       'app/sharing',
+      'app/sharing/blocks',
       'app/documents/form-upload',
       'app/documents',
       'app/documents/versions',

@@ -33,6 +33,7 @@ export const tableOwners: TableOwners = {
   refresh_tokens: ['app/sessions'],
   registrations: ['app/registration', 'app/lifecycle'],
   replaced_keys: ['app/replaced-keys'],
+  sender_blocks: ['app/sharing'],
   session_devices: ['app/devices', 'app/sessions'],
   share_recipients: ['app/sharing'],
   sharing_keys: ['app/sharing'],

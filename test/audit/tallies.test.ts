@@ -8,7 +8,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startVault, type TestVault } from '../support/vault/vault.ts';
-import { openTrail } from '../support/audit/entries.ts';
+import { eventOf, openTrail } from '../support/audit/entries.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -141,4 +141,25 @@ test('beyond the limit of tallies events still count, but under no user’s id',
   t.is(after.length, before.length);
   const total = (rows: typeof after) => rows.reduce((sum, { count }) => sum + Number(count), 0);
   t.is(total(after), total(before) + 50);
+});
+
+test('unsealed entries hold tallies back only if they are entries of tallies', async (t) => {
+  const { sql } = t.context;
+  const soon = new Date(Date.now() + 3_600_000);
+  const later = () => new Date(soon.getTime() + 70_000);
+  const { db, audit, tallies } = await openTallies(t, () => soon);
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  // Another sealer has leased these entries, so that they stay unsealed.
+  await db.asService(async (tx) => {
+    for (let i = 0; i < 10; i += 1) await audit.append(tx, eventOf(owner, randomUUID()));
+    await tx
+      .updateTable('audit_entries')
+      .set({ claimed_until: soon })
+      .where('user_id', '=', owner.userId)
+      .execute();
+  });
+  const users = Array.from({ length: 5 }, () => randomUUID());
+  for (const userId of users) await tallies.add(failureOf(userId));
+  await recordTallies(db, audit, later, 3);
+  t.is((await sql('select 1 from audit_tallies')).length, 2);
 });

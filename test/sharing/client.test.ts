@@ -68,6 +68,26 @@ test('an ended share opens nothing, and the document can be shared again', async
   t.deepEqual(listed, [brief.id]);
 });
 
+test('a recipient removes a share, and blocks and unblocks a sender', async (t) => {
+  const [first, second] = [await storeEvidence(), await storeEvidence()];
+  const removed = await owner.session.shareDocument(first.id, email);
+  const kept = await owner.session.shareDocument(second.id, email);
+  await recipient.session.removeShared(removed.id);
+  t.is(await findReceived(removed.id), undefined);
+
+  const ownerId = (await findReceived(kept.id))?.ownerId ?? '';
+  const { senderId } = await recipient.session.blockSender(ownerId);
+  t.is(senderId, ownerId);
+  t.is(await findReceived(kept.id), undefined);
+  const listed = [];
+  for await (const sender of recipient.session.listBlockedSenders()) listed.push(sender.senderId);
+  t.deepEqual(listed, [senderId]);
+
+  await recipient.session.unblockSender(senderId);
+  t.is((await findReceived(kept.id))?.documentId, second.id);
+  await t.throwsAsync(recipient.session.unblockSender(senderId), { code: 'not_found' });
+});
+
 test('a share whose response was lost is created once', async (t) => {
   const { id } = await storeEvidence();
   let lost = 0;

@@ -3,6 +3,7 @@ import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { AppError } from '../../app/errors/app-error.ts';
 import { createRecipients } from '../../app/sharing/recipients.ts';
+import { createSenderBlocks } from '../../app/sharing/blocks/blocks.ts';
 import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
@@ -41,7 +42,9 @@ test('known and unknown recipients cost the same statements, at first and later'
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
-  const sharing = createSharing({ db, act: createAct({ db, audit }), recipients, clock });
+  const act = createAct({ db, audit });
+  const senderBlocks = createSenderBlocks({ db, act });
+  const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
   const { issuer } = vault.config.auth;
   const caller = { ...api.caller, userId, issuer, expiresAt: new Date() };
   const request = serviceRequest(caller);
@@ -51,7 +54,7 @@ test('known and unknown recipients cost the same statements, at first and later'
     const all: string[][] = [];
     const { id } = await storeDocument(t, api);
     const input = { wrappedKey: aShare.wrappedKey, permissions: ['read' as const] };
-    for (const act of [
+    for (const operate of [
       () => recipients.find(request, recipientEmail),
       () => recipients.find(request, recipientEmail),
       () => sharing.share(request, id, { ...input, recipientEmail }),
@@ -61,7 +64,7 @@ test('known and unknown recipients cost the same statements, at first and later'
         await sharing.unshare(request, { id, shareId: shares[0]?.id ?? '' });
       },
     ]) {
-      const outcome = await act().then(
+      const outcome = await operate().then(
         () => 'done',
         (error: unknown) => (error instanceof AppError ? error.code : String(error)),
       );

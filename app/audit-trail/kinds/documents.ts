@@ -81,6 +81,13 @@ export const documentEvents = {
     actor: theUser,
     data: z.strictObject({ shareId: Text, recipientId: Text }),
   },
+  'share.removed': {
+    resource: 'share',
+    actor: 'the recipient',
+    data: z.strictObject({ documentId: Text }),
+  },
+  'sender.blocked': { resource: 'sender', actor: theUser, data: nothing },
+  'sender.unblocked': { resource: 'sender', actor: theUser, data: nothing },
   'sync.created': syncWrite,
   'sync.changed': syncWrite,
   'sync.deleted': syncWrite,

@@ -120,11 +120,10 @@ function lettersInOrder(reach: Reach) {
     where l.status = 'PENDING' and ${isInReach(reach, 'e.tenant_id')} order by l.created_at`;
 }
 
-/** Orders by id, which has an index: ids are nearly in the order of their creation times. */
 function unsealedInOrder(reach: Reach) {
   return sql`
     select created_at from audit_entries
-    where state = 'PENDING' and ${isInReach(reach)} order by id`;
+    where state = 'PENDING' and ${isInReach(reach)} order by created_at`;
 }
 
 async function findWaiting(

@@ -5,7 +5,7 @@ import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
-import { leaseSeconds, sendableText } from '../sealing/sealer-store.ts';
+import { leaseSeconds, sendableText } from '../sealing/turns.ts';
 
 /** A dead letter: an entry that is or was in the dead-letter queue. */
 export interface DeadLetter {

@@ -1,20 +1,19 @@
 import { sql, type RawBuilder } from 'kysely';
-import { maxEntryBytes, type Seal } from '../../../signer/protocol/protocol.ts';
+import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { ClaimedEntry, SealFault } from './entry-signing.ts';
 import { storeSeals } from './stored-seals.ts';
+import { createTurns } from './turns.ts';
 
-export const leaseSeconds = 30;
 const maxAttempts = 5;
 const stepAsideSeconds = 5;
 
-/** The canonical text; null if it is larger than the signer accepts. */
-export const sendableText: RawBuilder<string | null> = sql`
-  case when octet_length(canonical) <= ${maxEntryBytes} then canonical end`;
-
 /** The sealer's transactions. No transaction stays open while the HSM signs. */
 export interface SealerStore {
-  /** Leases up to `limit` pending entries that are not leased, oldest first. */
+  /**
+   * Leases up to `limit` pending entries that are not leased. Owners take turns, so that the
+   * backlog of one delays no other; of each owner the oldest entries come first.
+   */
   claim(claimId: string, limit: number): Promise<ClaimedEntry[]>;
   /**
    * Stores seals. The first writer wins: entries that another batch has sealed or leased meanwhile
@@ -38,6 +37,8 @@ export interface SealerStore {
 }
 
 export function createSealerStore(db: Database): SealerStore {
+  const claimInTurns = createTurns();
+
   function giveBack(
     claimId: string,
     entryIds: readonly string[],
@@ -54,20 +55,7 @@ export function createSealerStore(db: Database): SealerStore {
   }
 
   return {
-    claim: (claimId, limit) =>
-      db.asService(async (tx) => {
-        const { rows } = await sql<ClaimedEntry>`
-          update audit_entries
-          set claim_id = ${claimId}::uuid,
-            claimed_until = now() + make_interval(secs => ${leaseSeconds})
-          where id in (
-            select id from audit_entries
-            where state = 'PENDING' and (claimed_until is null or claimed_until < now())
-            order by id limit ${limit} for update skip locked
-          )
-          returning id, ${sendableText} as text`.execute(tx);
-        return rows;
-      }),
+    claim: (claimId, limit) => db.asService((tx) => claimInTurns(tx, claimId, limit)),
 
     storeSeals: async (claimId, keyId, seals) => {
       const stored = await db.asService((tx) => storeSeals(tx, claimId, keyId, seals));

@@ -3,9 +3,8 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { AuditAction, AuditEvent } from '../../audit-trail/event.ts';
-import type { TalliedEvent } from './tallied-event.ts';
+import { isPendingTally, type TalliedEvent } from './tallied-event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
-import { countUnsealed } from '../../audit-trail/count-unsealed.ts';
 
 type TallyRow = Selectable<Schema['audit_tallies']>;
 
@@ -18,8 +17,8 @@ const failures: ReadonlySet<string> = new Set<AuditAction>(['auth.login_failed']
 
 /**
  * Appends one audit entry for each tally of a past minute, while fewer than `maxUnsealed` entries
- * wait for their signature: events that unauthenticated clients cause must not fill the audit
- * backlog. Several processes may call it concurrently.
+ * of tallies wait for their signature: events that unauthenticated clients cause must not fill the
+ * audit backlog. Several processes may call it concurrently.
  */
 export async function recordTallies(
   db: Database,
@@ -37,6 +36,16 @@ export async function recordTallies(
     });
     if (recorded < batchSize) return;
   }
+}
+
+/** Counts the entries of tallies that wait for their signature, up to `limit`. */
+async function countUnsealed(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ readonly count: number }>`
+    select count(*) as count
+    from (select 1 from audit_entries where ${isPendingTally} limit ${limit}) as unsealed`.execute(
+    tx,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 
 /**
@@ -12,3 +13,7 @@ export interface TalliedEvent {
   /** The members of the entry's `data`, except `count` and `minute`. */
   readonly data: Readonly<Record<string, string>>;
 }
+
+/** The condition of the pending entries of tallies, which have the index audit_entries_tallied. */
+export const isPendingTally = sql<boolean>`
+  state = 'PENDING' and action in ('auth.login_failed', 'audit.read')`;

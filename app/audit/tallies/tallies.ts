@@ -20,7 +20,7 @@ interface TalliesOptions {
    * and actor.
    */
   readonly limit: number;
-  /** Number of unsealed entries from which on tallies do not become entries. */
+  /** Number of unsealed entries of tallies from which on tallies do not become entries. */
   readonly maxUnsealed: number;
 }
 

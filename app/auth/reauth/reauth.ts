@@ -72,7 +72,7 @@ export function createReauth(options: ReauthOptions) {
     const { caller } = request;
     const { sessionId } = caller;
     if (caller.issuer !== issuer || sessionId === undefined) throw new AppError('access_denied');
-    act.assertWritable();
+    act.assertWritable(request);
     const isPassword = 'password' in evidence;
     await (isPassword
       ? checkPasswordInTurn(request, evidence.password)

@@ -10,7 +10,13 @@ export const auditSettings = {
       unit: 'entries',
       description:
         'How many unsealed entries may wait for the signer. Beyond that, requests that write are ' +
-        'answered with 503. The entries are counted once a second.',
+        'answered with 503, whoever sends them. The entries are counted once a second.',
+    }),
+    ownerBacklogLimit: setting('AUDIT_OWNER_BACKLOG_LIMIT', Count.default(10_000), {
+      unit: 'entries',
+      description:
+        'How many unsealed entries of one owner may wait for the signer. Beyond that, requests ' +
+        'of this user that write are answered with 503, while those of others go on.',
     }),
     tallyLimit: setting('AUDIT_TALLY_LIMIT', Count.default(10_000), {
       unit: 'events',

@@ -85,12 +85,20 @@ export function isRecipient(table: string): string {
 }
 
 /**
- * Returns the policy that lets a recipient read the rows of a shared document. This policy cannot
- * recurse: the policies for reading document_shares query no other table.
+ * Returns the policy that lets a recipient read the rows of a document that is shared by a sender
+ * whom the recipient does not block. The policy cannot recurse: the policies for reading
+ * document_shares and sender_blocks query no other table.
  */
 export function sharedWithCaller(table: string, column: string): PolicyDef {
   const condition = `document_shares.document_id = ${table}.${column}`;
-  const shares = `from document_shares where ${condition} and ${isRecipient('document_shares')}`;
-  const isShared = `exists (select 1 ${shares})`;
+  const isReceived = `${condition} and ${isRecipient('document_shares')}`;
+  const isShared = `exists (select 1 from document_shares where ${isReceived} and ${isNotBlocked})`;
   return { name: `${table}_shared`, command: 'select', roles: ['probatio_app'], using: isShared };
 }
+
+/** The SQL condition that the recipient of a row of document_shares does not block its sender. */
+const isNotBlocked = `not exists (select 1 from sender_blocks where ${[
+  'sender_blocks.user_id = document_shares.recipient_user_id',
+  'sender_blocks.tenant_id = document_shares.tenant_id',
+  'sender_blocks.sender_id = document_shares.user_id',
+].join(' and ')})`;

@@ -50,7 +50,14 @@ export const AuditEntry = defineEntity({
     {
       name: 'audit_entries_unsealed',
       expression:
-        "create index audit_entries_unsealed on audit_entries (id) where state = 'PENDING'",
+        'create index audit_entries_unsealed on audit_entries (user_id, created_at, id) ' +
+        "where state = 'PENDING'",
+    },
+    {
+      name: 'audit_entries_tallied',
+      expression:
+        'create index audit_entries_tallied on audit_entries (user_id) ' +
+        "where state = 'PENDING' and action in ('auth.login_failed', 'audit.read')",
     },
     { name: 'audit_entries_owner', properties: ['userId', 'id'] },
     { name: 'audit_entries_tenant', properties: ['tenantId', 'id'] },

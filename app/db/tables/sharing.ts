@@ -39,6 +39,20 @@ export const ShareRecipient = defineEntity({
   },
 });
 
+/** A user whose shares another user of the tenant does not want to see. */
+export const SenderBlock = defineEntity({
+  name: 'SenderBlock',
+  tableName: 'sender_blocks',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('sender_blocks'),
+  properties: {
+    userId: p.uuid().primary(),
+    tenantId: p.text().primary(),
+    senderId: p.uuid().primary(),
+    createdAt: createdAt(),
+  },
+});
+
 /** A share of a document: the permissions of one other user of the tenant. */
 export const DocumentShare = defineEntity({
   name: 'DocumentShare',

@@ -81,7 +81,7 @@ export function createCertification({ db, act, proofs, store, clock }: Certifica
      * the id `proofId` becomes available later.
      */
     async certify(request: ServiceRequest, id: string): Promise<z.input<typeof Certified>> {
-      act.assertWritable();
+      act.assertWritable(request);
       const { sealedAt, proofId } = await sealCurrent(request, id);
       const proof = await proofs.waitFor(request.caller, proofId, signatureWaitMs);
       if (proof === undefined) throw new AppError('signer_unavailable', { members: { proofId } });

@@ -47,7 +47,7 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
       { storagePath, encryptedMetadata: metadata }: z.output<typeof AddVersion>,
     ): Promise<View> {
       const { caller } = request;
-      act.assertWritable();
+      act.assertWritable(request);
       // Check the document first, so that a missing document is reported rather than a missing
       // file.
       await db.asUser(caller, (tx) => lockDocument(tx, caller, id));

@@ -53,15 +53,15 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
   /**
    * Assembles the parts of an upload to one stored object, exactly once, and starts to hash the
    * object in the background. Throws not_found, session_expired, session_closed,
-   * completion_in_progress, or invalid_parts, whose details name the parts that the client must
-   * send.
+   * completion_in_progress, parts_cannot_fit, or invalid_parts, whose details name the parts that
+   * the client must send.
    */
   async function complete(
     request: ServiceRequest,
     sessionId: string,
   ): Promise<z.input<typeof CompletedUpload>> {
     const { caller } = request;
-    act.assertWritable();
+    act.assertWritable(request);
     const { session, parts } = await db.asUser(caller, (tx) =>
       begin(tx, caller, sessionId, clock()),
     );

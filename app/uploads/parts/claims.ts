@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import { lockOpenSession } from '../sessions/session-rows.ts';
+import { lockOpenSession, type SessionRow } from '../sessions/session-rows.ts';
+import { declaredFile, sizesThatFit, type SettledParts } from './part-sizes.ts';
+import { assertCanAddUp, loadParts } from './recorded-parts.ts';
 
 /** Seconds after which a claim expires unless the process that holds the claim renews it. */
 const leaseSeconds = 15;
@@ -76,22 +78,53 @@ export async function claimPart(
   return { size: recordedSize, etag, sha256 };
 }
 
-/** Throws invalid_part_size if the stored and the claimed parts together exceed the file size. */
-export async function assertRoom(
+/**
+ * Checks that the other parts can still make up the file if this part has `size` bytes, where
+ * stored and claimed parts keep their sizes. Throws invalid_part_size, which states the sizes that
+ * fit. If none fits, throws parts_cannot_fit, or part_in_progress if a claimed part is the cause.
+ */
+export async function assertFits(
   tx: Tx,
-  { userId, tenantId }: Owner,
-  sessionId: string,
-  fileSize: number,
+  session: SessionRow,
+  partNumber: number,
+  size: number,
 ): Promise<void> {
-  const { bytes } = await tx
+  const others = await settledBeside(tx, session, partNumber);
+  const { smallest, largest } = sizesThatFit(declaredFile(session), partNumber, others);
+  if (smallest > largest) {
+    const owner = { userId: session.user_id, tenantId: session.tenant_id };
+    assertCanAddUp(session, await loadParts(tx, owner, session.id));
+    throw inProgress();
+  }
+  if (size < smallest || size > largest) throw invalidSize(size, smallest, largest);
+}
+
+/** Adds up the parts of a session, other than one, that are stored or that a request receives. */
+async function settledBeside(
+  tx: Tx,
+  { id, user_id: userId, tenant_id: tenantId, total_parts: last }: SessionRow,
+  partNumber: number,
+): Promise<SettledParts> {
+  const { count, bytes, hasLast } = await tx
     .selectFrom('upload_parts')
-    .select(({ fn }) => fn.sum<string | null>('size').as('bytes'))
-    .where('session_id', '=', sessionId)
+    .select(({ fn }) => [
+      fn.countAll<number>().as('count'),
+      fn.sum<string | null>('size').as('bytes'),
+      sql<boolean | null>`bool_or(part_number = ${last})`.as('hasLast'),
+    ])
+    .where('session_id', '=', id)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
+    .where('part_number', '<>', partNumber)
     .where(sql<boolean>`(stored_at is not null or claimed_until > now())`)
     .executeTakeFirstOrThrow();
-  if (Number(bytes ?? 0) > fileSize) throw new AppError('invalid_part_size');
+  return { count, bytes: Number(bytes ?? 0), hasLast: hasLast ?? false };
+}
+
+function invalidSize(size: number, smallest: number, largest: number): AppError {
+  const expected = smallest === largest ? `${smallest}` : `${smallest} to ${largest}`;
+  const message = `received ${size} bytes; expected ${expected} bytes`;
+  return new AppError('invalid_part_size', { details: [{ path: 'Content-Length', message }] });
 }
 
 interface KeptClaim {
@@ -117,7 +150,11 @@ export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptCla
   return { lost: losing.signal, stop: () => clearInterval(timer) };
 }
 
-/** Records a part. Throws part_in_progress if the claim was lost, or as `lockOpenSession` does. */
+/**
+ * Records a part. Throws part_in_progress if the claim was lost, or as `lockOpenSession` does. If
+ * the claim has expired, other parts may have been accepted meanwhile that leave no room for this
+ * part: throws as `assertFits` does.
+ */
 export async function recordPart(
   tx: Tx,
   owner: Owner,
@@ -125,7 +162,7 @@ export async function recordPart(
   part: RecordedPart,
   now: Date,
 ): Promise<void> {
-  await lockOpenSession(tx, owner, claim.sessionId, now);
+  const session = await lockOpenSession(tx, owner, claim.sessionId, now);
   const { numUpdatedRows } = await ofClaim(
     tx
       .updateTable('upload_parts')
@@ -134,6 +171,7 @@ export async function recordPart(
     claim,
   ).executeTakeFirst();
   if (numUpdatedRows === 0n) throw inProgress();
+  await assertFits(tx, session, claim.partNumber, part.size);
 }
 
 /** Releases the claim of a part, so that clients can send the part again at once. */

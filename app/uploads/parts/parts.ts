@@ -8,10 +8,9 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
 import { parseContentDigest } from './content-digest.ts';
-import { assertPart } from '../sessions/limits.ts';
 import { declaredLength, drainBody, watchBody } from './body.ts';
 import {
-  assertRoom,
+  assertFits,
   claimPart,
   keepClaim,
   recordPart,
@@ -95,9 +94,10 @@ export function createParts({ db, store, clock }: PartsOptions) {
       parseContentDigest(stream.headers['content-digest']);
       const { session, part } = await db.asUser(caller, async (tx) => {
         const session = await lockOpenSession(tx, caller, sessionId, clock());
-        assertPart(partNumber, size, session.total_parts);
+        assertPartNumber(partNumber, session);
         const part = await claimPart(tx, caller, target, size);
-        if ('claimId' in part) await assertRoom(tx, caller, sessionId, session.file_size);
+        if ('claimId' in part) await assertFits(tx, session, partNumber, size);
+        else if (part.size !== size) throw new AppError('part_conflict');
         return { session, part };
       });
       if ('claimId' in part) return storeBody(caller, session, part, stream);
@@ -106,6 +106,13 @@ export function createParts({ db, store, clock }: PartsOptions) {
       return toAnswer(partNumber, part, progress);
     },
   };
+}
+
+/** Throws invalid_part_number if the upload session has fewer parts. */
+function assertPartNumber(partNumber: number, { total_parts: last }: SessionRow): void {
+  if (partNumber <= last) return;
+  const details = [{ path: 'partNumber', message: `must be from 1 to ${last}` }];
+  throw new AppError('invalid_part_number', { details });
 }
 
 /** Throws part_conflict unless the body has the SHA-256 of the recorded part. */

@@ -4,11 +4,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
+import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { backlogChecked, type Act, type Acted } from '../../audit-trail/act.ts';
-import { maxFileSize, partsFit } from './limits.ts';
+import { maxFileSize, partCounts } from './limits.ts';
 import { assertQuota, type Plan } from './quota.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
 import {
@@ -39,11 +40,17 @@ export function createUploadSessions(options: UploadSessionsOptions) {
   const { db, act, outbox, store, clock } = options;
 
   function assertAcceptable(file: File): void {
-    if (!options.allowedMimeTypes.includes(file.mimeType)) {
-      throw new AppError('mime_type_not_allowed');
+    const { allowedMimeTypes } = options;
+    if (!allowedMimeTypes.includes(file.mimeType)) {
+      throw refusal('mime_type_not_allowed', 'mimeType', `one of: ${allowedMimeTypes.join(', ')}`);
     }
-    if (file.fileSize > maxFileSize) throw new AppError('file_too_large');
-    if (!partsFit(file.fileSize, file.totalParts)) throw new AppError('invalid_total_parts');
+    if (file.fileSize > maxFileSize) {
+      throw refusal('file_too_large', 'fileSize', `at most ${maxFileSize}`);
+    }
+    const { fewest, most } = partCounts(file.fileSize);
+    if (file.totalParts < fewest || file.totalParts > most) {
+      throw refusal('invalid_total_parts', 'totalParts', `from ${fewest} to ${most}`);
+    }
   }
 
   /**
@@ -73,7 +80,7 @@ export function createUploadSessions(options: UploadSessionsOptions) {
     async create(request: ServiceRequest, file: File): Promise<z.input<typeof CreatedUpload>> {
       const { caller } = request;
       assertAcceptable(file);
-      act.assertWritable();
+      act.assertWritable(request);
       const plan = options.plan(caller.plan);
       await db.asUser(caller, (tx) => assertQuota(tx, caller, plan, file.fileSize));
 
@@ -118,6 +125,11 @@ export function createUploadSessions(options: UploadSessionsOptions) {
     abort: (request: ServiceRequest, sessionId: string): Promise<z.input<typeof AbortedUpload>> =>
       act(request, (tx) => abortSession(tx, outbox, request.caller, sessionId, clock)),
   };
+}
+
+/** Returns the error for a field of a new upload session that must have another value. */
+function refusal(code: ErrorCode, path: string, allowed: string): AppError {
+  return new AppError(code, { details: [{ path, message: `must be ${allowed}` }] });
 }
 
 interface OpenedUpload {

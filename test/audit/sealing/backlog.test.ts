@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createApi, type Api } from '../../support/documents/uploads.ts';
@@ -13,7 +13,7 @@ import {
 } from '../../support/documents/files.ts';
 import { certify, createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { startVault } from '../../support/vault/vault.ts';
-import { appendEntries, openTrail } from '../../support/audit/entries.ts';
+import { appendEntries, eventOf, openTrail } from '../../support/audit/entries.ts';
 import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 
 const write = (api: Api) =>
@@ -68,6 +68,47 @@ test('above the limit of unsigned entries writes fail with 503, and reads go on'
     timeoutMs: 30_000,
   });
   t.is((await complete(api, sessionId)).status, 200);
+});
+
+test('above the limit of one owner’s entries only that owner is refused', async (t) => {
+  const { vault, signer, stop } = await startVaultWithSigner({ AUDIT_OWNER_BACKLOG_LIMIT: '20' });
+  t.teardown(stop);
+  const [busy, target, other] = [
+    await createApi(vault),
+    await createApi(vault),
+    await createApi(vault),
+  ];
+  await signer.kill();
+  const strangers = await openTrail(vault, target.caller);
+  t.teardown(() => strangers.close());
+  await strangers.db.asService(async (tx) => {
+    for (let i = 0; i < 40; i += 1) {
+      const action = 'auth.login_failed';
+      await strangers.trail.append(tx, eventOf(target.caller, randomUUID(), { action }));
+    }
+  });
+  const open = await openTrail(vault, busy.caller);
+  t.teardown(() => open.close());
+  await appendEntries(open, 21);
+  const refused = await until(
+    async () => {
+      const answer = await write(busy);
+      return answer.status === 503 && answer;
+    },
+    { what: 'the refusal of writes', timeoutMs: 20_000 },
+  );
+  t.is(refused.body.code, 'audit_backlog_full');
+  t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  t.is((await busy.send('POST', '/v1/uploads', { json: fileOf(10) })).status, 503);
+  t.is((await busy.send('GET', '/v1/documents')).status, 200);
+  t.is((await write(other)).status, 201);
+  t.is((await write(target)).status, 201, 'what strangers cause does not count');
+
+  await signer.start();
+  await until(async () => (await write(busy)).status !== 503, {
+    what: 'the refusals to end',
+    timeoutMs: 30_000,
+  });
 });
 
 test('the backlog limit holds although the signer is available', async (t) => {

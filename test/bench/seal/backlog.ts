@@ -36,6 +36,11 @@ export interface Backlog extends AsyncDisposable {
    * last seal.
    */
   seal(entries: readonly BenchEntry[]): Promise<number>;
+  /**
+   * Resolves with the milliseconds until an entry of another owner is sealed that is committed
+   * behind these entries. Waits until all are sealed.
+   */
+  waitBehind(entries: readonly BenchEntry[]): Promise<number>;
   empty(): Promise<void>;
   /** Fills the table with sealed entries up to `total`. */
   fill(total: number): Promise<void>;
@@ -50,7 +55,7 @@ export async function openBacklog(url: string): Promise<Backlog> {
   const one = async <T>(text: string, values: unknown[] = []) =>
     (await client.query<{ value: T }>(text, values)).rows[0]?.value;
 
-  async function insert(entries: readonly BenchEntry[]): Promise<void> {
+  async function insert(entries: readonly BenchEntry[], ownerId = userId): Promise<void> {
     for (let start = 0; start < entries.length; start += rowsPerStatement) {
       const rows = entries.slice(start, start + rowsPerStatement);
       await client.query(
@@ -62,10 +67,19 @@ export async function openBacklog(url: string): Promise<Backlog> {
           rows.map(({ id }) => id),
           rows.map(({ resourceId }) => resourceId),
           rows.map(({ text }) => text),
-          userId,
+          ownerId,
         ],
       );
     }
+  }
+
+  async function untilSealed(): Promise<void> {
+    const waiting = `select exists (select from audit_entries where state = 'PENDING') as value`;
+    await until(async () => (await one<boolean>(waiting)) !== true, {
+      what: 'the last seal',
+      timeoutMs: 300_000,
+      intervalMs: 100,
+    });
   }
 
   return {
@@ -74,18 +88,28 @@ export async function openBacklog(url: string): Promise<Backlog> {
       await insert(entries);
       await client.query('commit');
       const startedAt = await one<Date>('select clock_timestamp() as value');
-      const waiting = `select exists (select from audit_entries where state = 'PENDING') as value`;
-      await until(async () => (await one<boolean>(waiting)) !== true, {
-        what: 'the last seal',
-        timeoutMs: 300_000,
-        intervalMs: 100,
-      });
+      await untilSealed();
       const seconds = await one<number>(
         `select extract(epoch from max(sealed_at) - $2)::float8 as value
          from audit_entries where id = any($1::uuid[])`,
         [entries.map(({ id }) => id), startedAt],
       );
       return entries.length / (seconds ?? Number.NaN);
+    },
+
+    async waitBehind(entries) {
+      await client.query('begin');
+      await insert(entries);
+      await client.query('commit');
+      const late = inventEntries(1);
+      await insert(late, randomUUID());
+      await untilSealed();
+      const ms = await one<number>(
+        `select (extract(epoch from sealed_at - created_at) * 1000)::float8 as value
+         from audit_entries where id = any($1::uuid[])`,
+        [late.map(({ id }) => id)],
+      );
+      return ms ?? Number.NaN;
     },
 
     async empty() {

@@ -8,12 +8,15 @@ import type { SigningQuestion } from './signing-loop.ts';
 const rounds = 3;
 const backlogSize = 20_000;
 const warmUps = 10_000;
+/** Number of entries of one owner behind which an entry of another owner waits. */
+const foreignBacklog = 90_000;
 /** Number of sealed entries in the table before and after it has grown. */
 const sizes = { small: 10_000, large: 1_000_000 };
 
 /**
  * Measures entries sealed per second from a backlog in Postgres through a real app and signer,
  * against one loop over the same token that hashes, signs and verifies the same texts. With
+ * FAIRNESS=true, also measures how long an entry waits behind the backlog of another owner. With
  * GROWTH=true, also measures whether a million sealed entries slow it down.
  */
 export const benchSeal: Bench = async (progress) => {
@@ -45,6 +48,10 @@ export const benchSeal: Bench = async (progress) => {
 
   const ours = median(found['ours'] ?? []);
   const reference = median(found['reference'] ?? []);
+  const isFairnessAsked = process.env['FAIRNESS'] === 'true';
+  const waitBehindMs = isFairnessAsked
+    ? round(await backlog.waitBehind(inventEntries(foreignBacklog)), 0)
+    : undefined;
   return {
     ours: round(ours, 0),
     reference: round(reference, 0),
@@ -52,6 +59,7 @@ export const benchSeal: Bench = async (progress) => {
     ratio: round(ours / reference),
     rawSign: round(median(found['rawSign'] ?? []), 0),
     growth: process.env['GROWTH'] === 'true' ? await measureGrowth(backlog, progress) : undefined,
+    waitBehindMs,
     rounds,
   };
 };

@@ -90,12 +90,28 @@ test('a part lost by the store is named and can be sent again', async (t) => {
   t.is(document.body.fileHash, sha3(file));
 });
 
-test('parts whose sizes do not add up to the file’s cannot be completed', async (t) => {
-  const api = await createApi(t.context.vault);
-  const sessionId = await openSession(t, api, 10);
-  t.is((await putPart(api, sessionId, 1, bytesOf(9))).status, 200);
-  t.is(statusAndCode(await complete(api, sessionId)), '400 invalid_parts');
-  t.is((await progress(api, sessionId)).body.status, 'IN_PROGRESS');
+test('recorded parts that cannot add up are named, and the upload can be aborted', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const sessionId = await openSession(t, api, minPart + 10, 2);
+  await putPart(api, sessionId, 2, bytesOf(10));
+  // An earlier version recorded parts of any size.
+  await sql('update upload_parts set size = 11 where session_id = $1', [sessionId]);
+  const first = bytesOf(minPart);
+  for (const { status, body } of [
+    await complete(api, sessionId),
+    await putPart(api, sessionId, 1, first),
+  ]) {
+    t.is(status, 400);
+    t.is(body.code, 'parts_cannot_fit');
+    t.deepEqual(body.details, [
+      { path: 'fileSize', message: `expected ${minPart + 10} bytes, not 11` },
+      { path: 'parts.2', message: 'received 11 bytes' },
+    ]);
+    t.regex(String(body.message), /abort/);
+  }
+  t.like((await progress(api, sessionId)).body, { status: 'IN_PROGRESS', uploadedParts: 1 });
+  t.is((await abort(api, sessionId)).status, 200);
 });
 
 test('one of fifty concurrent completions succeeds', async (t) => {

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import anyTest, { type TestFn } from 'ava';
+import * as fc from 'fast-check';
+import { sql as kyselySql } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import { createSealerStore } from '../../../app/audit/sealing/sealer-store.ts';
+import { createTurns } from '../../../app/audit/sealing/turns.ts';
+import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
+import { createSql, type Sql } from '../../support/vault/sql.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
+
+// The tests are serial: a claim leases the entries of the whole table.
+const test = anyTest.serial as TestFn<{
+  readonly vault: TestVault;
+  readonly sql: Sql;
+  readonly db: Database;
+}>;
+
+test.before(async (t) => {
+  // Without a signer the vault's own sealer claims nothing.
+  const vault = await startVault({ SIGNER_SOCKET_PATH: '/nowhere/signer.sock' });
+  t.context = { vault, sql: createSql(vault), db: await openDatabase(vault.config.database) };
+});
+test.beforeEach((t) => t.context.sql('truncate audit_entries'));
+test.after.always(async (t) => {
+  await t.context.db.close();
+  await t.context.vault.stop();
+});
+
+/** Inserts pending entries of an owner and returns their ids, oldest first. */
+async function insertEntries(
+  sql: Sql,
+  count: number,
+  ownerId: string = randomUUID(),
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => uuidv7());
+  await sql(
+    `insert into audit_entries
+       (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+     select id, $2, 'default', 'upload', id::text, 1, 'upload.created', '{}'
+     from unnest($1::uuid[]) id`,
+    [ids, ownerId],
+  );
+  return ids;
+}
+
+const idsOf = (entries: readonly { readonly id: string }[]) => entries.map(({ id }) => id);
+
+test('the entries of an owner are claimed at once, however many others have', async (t) => {
+  const { sql, db } = t.context;
+  const deep = await insertEntries(sql, 3_000);
+  const late = await insertEntries(sql, 3);
+  const claimed = new Set(idsOf(await createSealerStore(db).claim(randomUUID(), 256)));
+  t.is(claimed.size, 256);
+  t.true(late.every((id) => claimed.has(id)));
+  t.true(
+    deep.slice(0, 253).every((id) => claimed.has(id)),
+    'the rest are the oldest entries',
+  );
+});
+
+test('if a batch has no place for every owner, the next one continues', async (t) => {
+  const { sql, db } = t.context;
+  const owners = Array.from({ length: 10 }, () => uuidv7());
+  const ownerOf = new Map<string, string>();
+  for (const owner of owners) {
+    for (const id of await insertEntries(sql, 5, owner)) ownerOf.set(id, owner);
+  }
+  const store = createSealerStore(db);
+  const turns: (string | undefined)[] = [];
+  for (let batch = 0; batch < 5; batch += 1) {
+    const claimed = await store.claim(randomUUID(), 4);
+    turns.push(...idsOf(claimed).map((id) => ownerOf.get(id)));
+  }
+  t.is(new Set(turns.slice(0, 12)).size, 10, 'three batches of four take all ten owners');
+  for (const owner of owners) t.is(turns.filter((each) => each === owner).length, 2);
+});
+
+test('resources that belong to no user have their turn too', async (t) => {
+  const { sql, db } = t.context;
+  await insertEntries(sql, 300);
+  const [id] = await insertEntries(sql, 1, '00000000-0000-0000-0000-000000000000');
+  t.true(idsOf(await createSealerStore(db).claim(randomUUID(), 256)).includes(id ?? ''));
+});
+
+test('an entry that is leased, or waits after a failure, costs its owner no turn', async (t) => {
+  const { sql, db } = t.context;
+  const owner = randomUUID();
+  const ids = await insertEntries(sql, 20, owner);
+  await sql(
+    `update audit_entries set claimed_until = now() + interval '1 hour' where id = any($1)`,
+    [ids.slice(0, 15)],
+  );
+  const claimed = idsOf(await createSealerStore(db).claim(randomUUID(), 10));
+  t.deepEqual(claimed.toSorted(), ids.slice(15));
+});
+
+test('a batch is full while entries wait, and shares of it are fair', async (t) => {
+  const { sql, db } = t.context;
+  const depths = fc.array(
+    fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ max: 60, min: 1 })),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  );
+  const holds = fc.asyncProperty(depths, fc.integer({ min: 1, max: 64 }), async (counts, limit) => {
+    await sql('truncate audit_entries');
+    const entries = [];
+    for (const count of counts) entries.push(await insertEntries(sql, count));
+    const claimed = new Set(idsOf(await createSealerStore(db).claim(randomUUID(), limit)));
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    t.is(claimed.size, Math.min(limit, total));
+    const share = Math.floor(limit / counts.length);
+    for (const ids of entries) {
+      const taken = ids.filter((id) => claimed.has(id)).length;
+      t.true(taken >= Math.min(share, ids.length), `${taken} of ${ids.length}`);
+      t.true(
+        ids.slice(0, taken).every((id) => claimed.has(id)),
+        'the oldest come first',
+      );
+    }
+  });
+  await fc.assert(holds, { numRuns: 25 });
+});
+
+test('concurrent claims lease no entry twice', async (t) => {
+  const { sql, db } = t.context;
+  for (let owner = 0; owner < 5; owner += 1) await insertEntries(sql, 100);
+  const stores = [createSealerStore(db), createSealerStore(db), createSealerStore(db)];
+  const batches = await Promise.all(
+    stores.flatMap((store) => Array.from({ length: 4 }, () => store.claim(randomUUID(), 64))),
+  );
+  const ids = batches.flatMap(idsOf);
+  t.is(new Set(ids).size, ids.length);
+  const claims = await sql(
+    'select claim_id, count(*)::int from audit_entries where claim_id is not null group by 1',
+  );
+  const leased = claims.reduce((sum, { count }) => sum + Number(count), 0);
+  t.is(leased, ids.length);
+});
+
+/** Counts what this connection has read of the table: scans of all of it, and rows by indexes. */
+async function countReads(tx: Tx) {
+  const { rows } = await kyselySql<{ readonly scans: number; readonly rows: number }>`
+    select seq_scan as scans, idx_tup_fetch as rows from pg_stat_xact_user_tables
+    where relname = 'audit_entries'`.execute(tx);
+  return rows[0] ?? { scans: 0, rows: 0 };
+}
+
+test('a claim reads little more than it leases, however many entries there are', async (t) => {
+  const { sql, db } = t.context;
+  const [deep, other] = [randomUUID(), randomUUID()];
+  await sql(
+    `insert into audit_entries (id, user_id, tenant_id, resource_type, resource_id, seq, action,
+       canonical, state, hash, signature, key_id, sealed_at)
+     select uuidv7(), ($2::uuid[])[n % 2 + 1], 'default', 'upload', n::text, 1, 'upload.created',
+       '{}', 'SEALED', 'h', 's', 'k', now()
+     from generate_series(1, $1::int) n`,
+    [40_000, [deep, other]],
+  );
+  await insertEntries(sql, 20_000, deep);
+  await insertEntries(sql, 5, other);
+  await sql('analyze audit_entries');
+  const claim = createTurns();
+  for (let round = 0; round < 6; round += 1) {
+    const read = await db.asService(async (tx) => {
+      const before = await countReads(tx);
+      t.is((await claim(tx, randomUUID(), 256)).length, 256);
+      const after = await countReads(tx);
+      return { scans: after.scans - before.scans, rows: after.rows - before.rows };
+    });
+    t.is(read.scans, 0);
+    // A later round also passes the entries that the earlier rounds have leased.
+    t.true(read.rows < (round + 1) * 3 * 256 + 100, String(read.rows));
+  }
+});
