@@ -15,7 +15,7 @@ import { assertError } from '../../support/http/error-body.ts';
 import { postJson, send, type JsonAnswer } from '../../support/http/send.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
-import { reauth } from '../../support/accounts/reauth-account.ts';
+import { makeLoginsOld, reauth } from '../../support/accounts/reauth-account.ts';
 import {
   beginRecovery,
   createRecoverable,
@@ -140,12 +140,6 @@ test('wrong recovery words count towards the same limit as wrong passwords', asy
   });
 });
 
-/** Moves the start of the user's sessions five minutes into the past. */
-async function makeOld(userId: string): Promise<void> {
-  const aged = "update login_sessions set created_at = created_at - interval '5 minutes'";
-  await createSql(vault)(`${aged} where user_id = $1`, [userId]);
-}
-
 test('a login of just now may set the first recovery words without reauthentication', async (t) => {
   const owner = await createOwner(vault);
   const words = inventAccount();
@@ -178,7 +172,7 @@ test('recovery words need salt, verifier and a fresh proof of the password', asy
   }
   const { email } = owner.account;
   const stolen = inventAccount();
-  await makeOld(owner.userId);
+  await makeLoginsOld(vault, owner.userId);
   const byToken = await ask(vault, token, 'POST', '/recovery-envelope', {
     json: { encryptedEnvelope, ...recoveryFields(stolen) },
   });
