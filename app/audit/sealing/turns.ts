@@ -44,7 +44,8 @@ export function createTurns() {
 
 /**
  * Finds up to `limit` owners of claimable entries, in the order of their ids: first those after
- * `lastOwner`, then the others. Reads one index entry for each owner, however many entries wait.
+ * `lastOwner`, then the others. Skips from owner to owner in the index, so that it reads few of the
+ * entries of an owner who has many.
  */
 async function findOwners(tx: Tx, lastOwner: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ readonly user_id: string }>`

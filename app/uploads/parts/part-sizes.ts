@@ -21,6 +21,7 @@ export interface SizeRange {
   readonly largest: number;
 }
 
+/** Returns what an upload session declares of its file. */
 export function declaredFile(session: SessionRow): DeclaredFile {
   return { fileSize: session.file_size, totalParts: session.total_parts };
 }

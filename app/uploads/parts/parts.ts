@@ -19,6 +19,7 @@ import {
   type PartTarget,
   type RecordedPart,
 } from './claims.ts';
+import { maxPartSize } from '../sessions/limits.ts';
 import type { StoredPart } from '../sessions/schema.ts';
 import {
   closedIfGone,
@@ -95,6 +96,8 @@ export function createParts({ db, store, clock }: PartsOptions) {
       const { session, part } = await db.asUser(caller, async (tx) => {
         const session = await lockOpenSession(tx, caller, sessionId, clock());
         assertPartNumber(partNumber, session);
+        // Checked before the claim, since the database cannot store every size.
+        if (size > maxPartSize) await assertFits(tx, session, partNumber, size);
         const part = await claimPart(tx, caller, target, size);
         if ('claimId' in part) await assertFits(tx, session, partNumber, size);
         else if (part.size !== size) throw new AppError('part_conflict');

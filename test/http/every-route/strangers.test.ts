@@ -113,7 +113,13 @@ const routes = listRoutes()
       : [],
   );
 
-for (const { method, name, body } of routes.filter(({ name }) => name.includes('/:'))) {
+/** Returns whether a route takes any user's id, whether or not there is such a user. */
+const takesAnyId = ({ method, name }: (typeof routes)[number]) =>
+  method === 'PUT' && name.endsWith('/blocked-senders/:senderId');
+
+for (const route of routes.filter(({ name }) => name.includes('/:'))) {
+  if (takesAnyId(route)) continue;
+  const { method, name, body } = route;
   test(`${method} ${name} is 404 for a stranger with the owner’s id`, async (t) => {
     const { vault, ids, strangers } = t.context;
     for (const [who, token] of Object.entries(strangers)) {
