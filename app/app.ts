@@ -41,6 +41,7 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
   const guards = {
     authenticate: (token: string) => services.authenticate(token),
     verifyReauth: services.reauthTokens.verify,
+    assertAddressMay: services.limits.assertLeft,
     ...(takesKeys ? { admitInternal: services.internalKeys.admit } : {}),
     ...(config.keys.allowAnonymousInDevelopment
       ? { developer: () => developerAt(services.clock()) }
@@ -53,6 +54,7 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
     slots,
     countWrite: ({ userId }) => services.limits.consume('write-user', userId),
     sharedAddress: services.sharedAddress,
+    jsonBodies: services.jsonBodies,
   });
   const app = new Koa();
   app.use(requestContext(trust, log));

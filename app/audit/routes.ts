@@ -1,4 +1,5 @@
 import type { Clock } from '../async/clock.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { ProofReads } from './proof-reads.ts';
 import {
@@ -16,6 +17,11 @@ import type { Verification } from './verification/verification.ts';
 
 const tag = 'Audit';
 const access = { scopes: ['audit:read'] };
+
+/** Limit on a body with 1000 entry ids. */
+const batchBodyBytes = 2 ** 16;
+/** Limit on a body with an entry of 64 KiB, in which every character may be escaped. */
+const proofBodyBytes = 2 ** 18;
 
 interface AuditRouteServices {
   readonly proofReads: ProofReads;
@@ -77,8 +83,10 @@ export const auditRoutes = [
     summary: 'Verifies many audit entries now',
     access,
     body: Batch,
+    maxBodyBytes: batchBodyBytes,
     status: 200,
     response: BatchVerification,
+    maxAnswerBytes: listBytes,
     errors: [],
     audit: { actions: ['audit.read'] },
     handler: ({ proofReads }, { request, body }) => proofReads.verifyBatch(request, body.ids),
@@ -90,6 +98,7 @@ export const auditRoutes = [
     summary: 'Verifies the audit proof that the request contains',
     access,
     body: ExternalProof,
+    maxBodyBytes: proofBodyBytes,
     status: 200,
     response: ExternalVerification,
     errors: [],

@@ -1,7 +1,9 @@
+import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import type { Schema } from '../db/schema.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { AppError } from '../errors/app-error.ts';
 import { cutPage } from '../http/responses/page.ts';
@@ -91,7 +93,7 @@ export function createDevices(options: DevicesOptions) {
       db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('devices')
-          .selectAll()
+          .select(columns)
           .where('user_id', '=', caller.userId)
           .where('tenant_id', '=', caller.tenantId)
           .where('revoked_at', 'is', null)
@@ -180,17 +182,12 @@ function updateInfo(
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('device_id', '=', deviceId)
-    .returningAll()
+    .returning(columns)
     .executeTakeFirstOrThrow();
 }
 
-interface Row {
-  readonly device_id: string;
-  readonly encrypted_info: string | null;
-  readonly version: number;
-  readonly last_used_at: Date | null;
-  readonly created_at: Date;
-}
+const columns = ['device_id', 'encrypted_info', 'version', 'last_used_at', 'created_at'] as const;
+type Row = Pick<Selectable<Schema['devices']>, (typeof columns)[number]>;
 
 function toView(row: Row): View {
   return {

@@ -1,5 +1,7 @@
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Devices } from './devices.ts';
@@ -35,6 +37,7 @@ export const deviceRoutes = [
     summary: 'Registers a device with the master key wrapped for it, and binds the session to it',
     access,
     body: DeviceKeyForm,
+    maxBodyBytes: smallBodyBytes,
     status: 201,
     response: DeviceEnvelope,
     hasETag: true,
@@ -77,6 +80,7 @@ export const deviceRoutes = [
     query: DevicePage,
     status: 200,
     response: DeviceList,
+    maxAnswerBytes: listBytes,
     noStore: true,
     errors: [],
     handler: async ({ devices }, { request, query, reply }) => {
@@ -93,6 +97,7 @@ export const deviceRoutes = [
     access,
     params: DeviceId,
     body: DeviceChange,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: DeviceView,
     hasETag: true,
@@ -119,6 +124,7 @@ export const deviceRoutes = [
     access: { ...access, freshProof: 'if its envelope is the last way to the master key' },
     params: DeviceId,
     body: DeviceRevocation,
+    maxBodyBytes: smallBodyBytes,
     isBodyOptional: true,
     status: 204,
     response: undefined,

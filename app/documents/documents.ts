@@ -14,6 +14,7 @@ import type { Uploads } from '../uploads/uploads.ts';
 import {
   findOwner,
   loadDocument,
+  loadHash,
   lockDocument,
   ownerOf,
   toRevised,
@@ -90,6 +91,10 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
     get: ({ caller }: ServiceRequest, id: string): Promise<RevisedDocument> =>
       db.asUser(caller, async (tx) => toRevised(await loadDocument(tx, caller, id))),
 
+    /** Returns the hash of the file of a document's current version, in hex. Throws not_found. */
+    getHash: ({ caller }: ServiceRequest, id: string): Promise<string> =>
+      db.asUser(caller, (tx) => loadHash(tx, caller, id)),
+
     /**
      * Deletes a document with all its versions and their files: the caller's own, or for
      * administrators any in their reach. Throws not_found. If a version is sealed, throws
@@ -144,7 +149,7 @@ async function removeDocument(
   const row = await lockDocument(tx, owner, id);
   const versions = await tx
     .selectFrom('document_versions')
-    .selectAll()
+    .select(['status', 'storage_key', 'object_version'])
     .where('document_id', '=', id)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)

@@ -23,18 +23,15 @@ export type DocumentExpiry = ReturnType<typeof createDocumentExpiry>;
 export function createDocumentExpiry(options: ExpiryOptions) {
   const { db, audit, clock, pendingDays, isDraining } = options;
 
-  /**
-   * Expires the overdue versions of one batch of documents. Resolves with the number of documents
-   * found and the number of versions expired.
-   */
+  /** Resolves with the numbers of versions that one batch found overdue and expired. */
   async function expireBatch(
     tx: Tx,
     before: Date,
   ): Promise<{ readonly found: number; readonly expired: number }> {
-    const ids = await lockOverdue(tx, before);
-    const expired = await expireVersions(tx, ids, before);
+    const overdue = await lockOverdue(tx, before);
+    const expired = await expireVersions(tx, overdue);
     await audit.appendAll(tx, expired.map(expiredEvent));
-    return { found: ids.length, expired: expired.length };
+    return { found: overdue.length, expired: expired.length };
   }
 
   return {
@@ -60,7 +57,7 @@ export function createDocumentExpiry(options: ExpiryOptions) {
   };
 }
 
-function expiredEvent(version: VersionRow) {
+function expiredEvent(version: ExpiredVersion) {
   return {
     action: 'document.expired',
     actor: { type: 'system', id: null },
@@ -85,35 +82,47 @@ async function countOverdue(tx: Tx, before: Date): Promise<number> {
   return count;
 }
 
+/** A version, without its metadata: a batch of metadata would be 17 MB. */
+type ExpiredVersion = Pick<
+  VersionRow,
+  'document_id' | 'version' | 'user_id' | 'tenant_id' | 'file_hash'
+>;
+
+type VersionKey = Pick<VersionRow, 'document_id' | 'version'>;
+
 /**
  * Locks the documents of the next batch of overdue versions, the longest overdue first, and returns
- * the ids of the documents. Skips documents that another transaction has locked.
+ * the keys of these versions. Skips documents that another transaction has locked.
  */
-async function lockOverdue(tx: Tx, before: Date): Promise<string[]> {
-  const rows = await selectOverdue(tx, before)
+function lockOverdue(tx: Tx, before: Date): Promise<VersionKey[]> {
+  return selectOverdue(tx, before)
     .innerJoin('documents', 'documents.id', 'document_versions.document_id')
-    .select('documents.id')
+    .select(['document_versions.document_id', 'document_versions.version'])
     .orderBy('document_versions.created_at')
     .limit(batchSize)
     .forUpdate('documents')
     .skipLocked()
     .execute();
-  return [...new Set(rows.map(({ id }) => id))];
 }
 
 /**
- * Expires the versions of the locked documents `ids` that are still overdue. Returns the expired
+ * Expires the given versions of locked documents that are still pending. Returns the expired
  * versions in the order of their version numbers.
  */
-async function expireVersions(tx: Tx, ids: readonly string[], before: Date): Promise<VersionRow[]> {
-  if (ids.length === 0) return [];
+async function expireVersions(tx: Tx, overdue: readonly VersionKey[]): Promise<ExpiredVersion[]> {
+  if (overdue.length === 0) return [];
   const expired = await tx
     .updateTable('document_versions')
     .set({ status: 'EXPIRED' })
-    .where('document_id', 'in', ids)
+    .where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('document_id', 'version'),
+        'in',
+        overdue.map((one) => tuple(one.document_id, one.version)),
+      ),
+    )
     .where('status', '=', 'PENDING')
-    .where('created_at', '<', before)
-    .returningAll()
+    .returning(['document_id', 'version', 'user_id', 'tenant_id', 'file_hash'])
     .execute();
   const changed = [...new Set(expired.map(({ document_id }) => document_id))];
   if (changed.length > 0) {

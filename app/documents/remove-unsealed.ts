@@ -18,8 +18,12 @@ export async function removeUnsealed(
   const { userId, tenantId } = owner;
   const isOwn = sql<boolean>`user_id = ${userId}::uuid and tenant_id = ${tenantId}`;
   takesLock(tx, 'document');
-  // No upload can become a version while these locks are held.
-  await tx.selectFrom('documents').select('id').where(isOwn).orderBy('id').forUpdate().execute();
+  // No upload can become a version while these locks are held. Counts the locked rows, since
+  // returning them would take memory for each.
+  await sql`
+    select count(*) from (
+      select id from documents where ${isOwn} order by id for update
+    ) as locked`.execute(tx);
   await uploads.holdAll(tx, owner);
   await tx.deleteFrom('document_versions').where(isOwn).where('status', '<>', 'SEALED').execute();
   const removed = await tx
@@ -36,16 +40,10 @@ export async function removeUnsealed(
       where user_id = ${userId}::uuid and tenant_id = ${tenantId} group by document_id
     ) as v
     where d.id = v.document_id and d.version <> v.newest`.execute(tx);
-  const sealed = await tx
-    .selectFrom('document_versions')
-    .select('storage_key')
-    .where(isOwn)
-    .execute();
   // The file of a removed version still has an upload session; `discardAll` deletes the stored
   // object together with that session.
-  const keptKeys = sealed.map(({ storage_key }) => storage_key);
   return {
     documents: Number(removed.numDeletedRows),
-    uploads: await uploads.discardAll(tx, owner, keptKeys),
+    uploads: await uploads.discardAll(tx, owner),
   };
 }

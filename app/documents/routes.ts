@@ -1,5 +1,7 @@
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { etagOf } from '../http/responses/precondition.ts';
+import { metadataBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Documents } from './documents.ts';
@@ -25,6 +27,7 @@ export const documentRoutes = [
     summary: 'Creates a document from a completed upload',
     access: mayWrite,
     body: CreateDocument,
+    maxBodyBytes: metadataBodyBytes,
     idempotent: true,
     waitsLong: true,
     status: 201,
@@ -48,6 +51,7 @@ export const documentRoutes = [
     query: DocumentPage,
     status: 200,
     response: DocumentList,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ documents }, { request, query, reply }) => {
       const page = await documents.list(request, query);
@@ -85,8 +89,8 @@ export const documentRoutes = [
     response: DocumentHash,
     errors: ['not_found'],
     handler: async ({ documents }, { request, params }) => {
-      const { document } = await documents.get(request, params.id);
-      return { hash: document.fileHash, algorithm: 'SHA3-256' as const };
+      const hash = await documents.getHash(request, params.id);
+      return { hash, algorithm: 'SHA3-256' as const };
     },
   }),
   route({

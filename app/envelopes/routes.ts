@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { parseIfMatch, withETag } from '../http/responses/precondition.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Envelopes } from './envelopes.ts';
@@ -42,6 +43,7 @@ export const envelopeRoutes = [
     summary: 'Stores the master envelope; clients should wrap the master key themselves',
     access,
     body: MasterKeyForm,
+    maxBodyBytes: smallBodyBytes,
     status: 201,
     response: StoredEnvelope,
     hasETag: true,
@@ -75,6 +77,7 @@ export const envelopeRoutes = [
     summary: 'Replaces the envelope of the same master key; keeps the former for 30 days; If-Match',
     access: { ...access, freshProof: 'always' },
     body: MasterKeyForm,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: StoredEnvelope,
     hasETag: true,
@@ -95,6 +98,7 @@ export const envelopeRoutes = [
     summary: 'Stores the master key wrapped under the recovery words',
     access: { ...access, freshProof: 'for a recovery verifier' },
     body: RecoveryKeyForm,
+    maxBodyBytes: smallBodyBytes,
     status: 201,
     response: StoredEnvelope,
     hasETag: true,
@@ -130,6 +134,7 @@ export const envelopeRoutes = [
       'a recovery verifier needs X-Reauth-Token; If-Match',
     access: { ...access, freshProof: 'always' },
     body: RecoveryKeyForm,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: StoredEnvelope,
     hasETag: true,

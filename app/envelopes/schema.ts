@@ -3,10 +3,10 @@ import { Salt, Verifier } from '../accounts/schema.ts';
 import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 /**
- * The most bytes that base64 in a body of 1 MiB can hold. This limit is far above the length of a
+ * The most bytes that base64 in a body of 16 KiB can hold. This limit is far above the length of a
  * key, since a key of a wrong length gets an error code of its own.
  */
-const maxBytes = 3 * 2 ** 18;
+const maxBytes = 3 * 2 ** 12;
 
 /** A wrapped key; its length is checked later. AES-256-KW adds 8 bytes to a key of 32. */
 export const Envelope = Base64(maxBytes);

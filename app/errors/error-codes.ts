@@ -248,14 +248,17 @@ const kinds = {
     'The If-Match header is missing; send the ETag of the state that you have read.',
   ),
   length_required: kind(411, 'The Content-Length header is missing; send the length of the body.'),
-  body_too_large: kind(413, 'The body is larger than 1 MiB; send a smaller body.'),
+  body_too_large: kind(413, 'The body is larger than this route accepts; send a smaller body.'),
   multipart_required: kind(415, 'The body must be multipart/form-data without a content encoding.'),
   unsupported_media_type: kind(415, 'The body must be application/json in UTF-8.'),
   range_not_satisfiable: kind(
     416,
     'The file has none of the requested bytes; request a range within its size.',
   ),
-  headers_too_large: kind(431, 'The request line and headers are over 16 KiB; shorten them.'),
+  headers_too_large: kind(
+    431,
+    'The request line and headers are over 16 KiB or 200 lines; shorten them.',
+  ),
   quota_exceeded: kind(
     429,
     'The account has reached its limit of open uploads, stored bytes, devices or blocked ' +

@@ -47,10 +47,8 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
   });
   // Replaces the library's insurance limiter, with which each request would wait for a Redis that
   // hangs.
-  const local = new RateLimiterMemory({
-    ...options,
-    points: Math.max(1, Math.floor(rate.count / 2)),
-  });
+  const localCount = Math.max(1, Math.floor(rate.count / 2));
+  const local = new RateLimiterMemory({ ...options, points: localCount });
 
   async function consumeLocally(key: string): Promise<number | undefined> {
     const waitMs = await refusal(local.consume(key));
@@ -72,6 +70,12 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
         () => refusal(shared.consume(key)),
         () => consumeLocally(key.slice(0, memoryKeyDigits)),
       ),
+    /** Resolves with the milliseconds to wait if no use is left. Counts nothing. */
+    findWait: (key: string): Promise<number | undefined> =>
+      breaker.call(
+        async () => waitOf(await shared.get(key), rate.count),
+        async () => waitOf(await local.get(key.slice(0, memoryKeyDigits)), localCount),
+      ),
     /** Subtracts one use from the count, which never falls below zero. */
     giveBack: (key: string): Promise<void> =>
       breaker.call(
@@ -79,6 +83,12 @@ export function createCounter({ name, rate, redis, breaker }: CounterOptions) {
         () => giveBackLocally(key.slice(0, memoryKeyDigits)),
       ),
   };
+}
+
+/** Returns the milliseconds to wait if a counted key has no use left. */
+function waitOf(counted: RateLimiterRes | null, count: number): number | undefined {
+  if (counted === null || counted.consumedPoints < count) return undefined;
+  return counted.msBeforeNext;
 }
 
 /**

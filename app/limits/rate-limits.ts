@@ -24,6 +24,8 @@ export const limitNames = [
 ] as const;
 
 export type LimitName = (typeof limitNames)[number];
+/** The name of a limit whose keys are client addresses. */
+export type AddressLimit = Extract<LimitName, `${string}-address`>;
 
 /** Rates by limit; undefined disables a limit. */
 export type Rates = Readonly<Record<LimitName, Rate | undefined>>;
@@ -40,6 +42,8 @@ export interface RateLimits {
   consume(name: LimitName, key: string): Promise<void>;
   /** Counts one use if one is left. Resolves with whether it was counted. */
   tryConsume(name: LimitName, key: string): Promise<boolean>;
+  /** Throws rate_limited, with retryAfterSeconds, if no use is left. Counts nothing. */
+  assertLeft(name: LimitName, key: string): Promise<void>;
   /** Subtracts one use from the count of a key. */
   giveBack(name: LimitName, key: string): Promise<void>;
 }
@@ -71,16 +75,23 @@ export function createRateLimits({ redis, rates, log }: RateLimitsOptions): Rate
 
   return {
     async consume(name, key) {
-      const waitMs = await count(name, key);
-      if (waitMs === undefined) return;
-      const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-      throw new AppError('rate_limited', { retryAfterSeconds });
+      refuseFor(await count(name, key));
+    },
+    async assertLeft(name, key) {
+      refuseFor(await counters.get(name)?.findWait(hashKey(name, key)));
     },
     tryConsume: async (name, key) => (await count(name, key)) === undefined,
     async giveBack(name, key) {
       await counters.get(name)?.giveBack(hashKey(name, key));
     },
   };
+}
+
+/** Throws rate_limited if there is a time to wait. */
+function refuseFor(waitMs: number | undefined): void {
+  if (waitMs === undefined) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  throw new AppError('rate_limited', { retryAfterSeconds });
 }
 
 function hashKey(name: LimitName, key: string): string {

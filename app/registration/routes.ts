@@ -5,6 +5,7 @@ import {
   Validated,
   ValidateEmailRequest,
 } from '../accounts/schema.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { Registration } from './registration.ts';
 import { steadily } from './steady-answer.ts';
@@ -20,8 +21,10 @@ export const registrationRoutes = [
     tag,
     summary: 'Registers an e-mail address with a salt and an SRP verifier',
     access: 'public',
+    addressLimit: 'register-address',
     guardBody: forbidPassword,
     body: RegisterRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: Registered,
     errors: ['password_forbidden', 'rate_limited', 'signer_unavailable', 'audit_backlog_full'],
@@ -44,7 +47,9 @@ export const registrationRoutes = [
     tag,
     summary: 'Activates the account whose registration the token belongs to',
     access: 'public',
+    addressLimit: 'validate-address',
     body: ValidateEmailRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: Validated,
     errors: ['rate_limited', 'audit_backlog_full'],

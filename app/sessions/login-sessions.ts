@@ -72,7 +72,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
       db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('login_sessions')
-          .selectAll()
+          .select(['id', 'device_id', 'created_at', 'last_used_at', 'expires_at'])
           .where('user_id', '=', caller.userId)
           .where('tenant_id', '=', caller.tenantId)
           .where('revoked_at', 'is', null)
@@ -261,7 +261,9 @@ export async function wasLoggedIn(tx: Tx, userId: string, seconds: number): Prom
   return session !== undefined;
 }
 
-function toView(row: Selectable<Schema['login_sessions']>, caller: Caller): View {
+type Viewed = 'id' | 'device_id' | 'created_at' | 'last_used_at' | 'expires_at';
+
+function toView(row: Pick<Selectable<Schema['login_sessions']>, Viewed>, caller: Caller): View {
   return {
     id: row.id,
     current: row.id === caller.sessionId,

@@ -1,6 +1,8 @@
 import { AppError } from '../errors/app-error.ts';
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { Uuid } from '../http/bodies/wire.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { LoginSessions } from './login-sessions.ts';
 import { RefreshRequest, SessionId, SessionList, SessionPage, TokenPair } from './schema.ts';
@@ -30,6 +32,7 @@ export const sessionRoutes = [
     summary: 'Exchanges a refresh token, which is used up, for a new pair of tokens',
     access: 'public',
     body: RefreshRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: TokenPair,
     noStore: true,
@@ -68,6 +71,7 @@ export const sessionRoutes = [
     query: SessionPage,
     status: 200,
     response: SessionList,
+    maxAnswerBytes: listBytes,
     noStore: true,
     errors: [],
     handler: async ({ loginSessions }, { request, query, reply }) => {

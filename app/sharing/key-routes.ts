@@ -1,4 +1,5 @@
 import { etagOf, parseIfMatch } from '../http/responses/precondition.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { SharingKeys } from './keys.ts';
@@ -25,6 +26,7 @@ export const sharingKeyRoutes = [
       'the former for 30 days',
     access: { ...access, freshProof: 'to replace a key pair' },
     body: SharingKeyChange,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: SharingKeyView,
     hasETag: true,

@@ -24,7 +24,8 @@ export async function listReceived(
   { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<ReceivedPage> {
   let query = selectReceived(tx, caller)
-    .select(['document_shares.id', sql<number>`octet_length(encrypted_metadata)`.as('bytes')])
+    .select('document_shares.id')
+    .select(sql<number>`octet_length(encrypted_metadata) + octet_length(wrapped_key)`.as('bytes'))
     .limit(limit + 1);
   if (cursor !== undefined) query = query.where('document_shares.id', '<', cursor);
   const page = cutPage(await query.execute(), {

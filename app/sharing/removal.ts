@@ -17,15 +17,20 @@ export interface RemovedSharing {
 export async function removeSharing(tx: Tx, { userId }: Owner): Promise<RemovedSharing> {
   // Locks in id order, so that two users who share with each other and close their accounts at the
   // same time cannot deadlock.
+  // Counts the locked rows, since returning them would take memory for each.
   takesLock(tx, 'document');
   await sql`
-    select id from documents where user_id = ${userId}::uuid order by id for update`.execute(tx);
+    select count(*) from (
+      select id from documents where user_id = ${userId}::uuid order by id for update
+    ) as locked`.execute(tx);
   takesLock(tx, 'share');
   await sql`
-    select id from document_shares
-    where recipient_user_id = ${userId}::uuid
-      or document_id in (select id from documents where user_id = ${userId}::uuid)
-    order by id for update`.execute(tx);
+    select count(*) from (
+      select id from document_shares
+      where recipient_user_id = ${userId}::uuid
+        or document_id in (select id from documents where user_id = ${userId}::uuid)
+      order by id for update
+    ) as locked`.execute(tx);
   const given = await sql`
     delete from document_shares
     where document_id in (select id from documents where user_id = ${userId}::uuid)`.execute(tx);

@@ -1,6 +1,8 @@
 import { mayRead, mayWrite } from '../documents/records/access.ts';
 import { DocumentId } from '../documents/records/schema.ts';
 import { linkNextPage } from '../http/responses/next-page.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import { fingerprintOf } from './public-key.ts';
 import type { Recipients } from './recipients.ts';
@@ -30,6 +32,7 @@ export const sharingRoutes = [
     summary: 'Returns the public key of a recipient, or a decoy that looks like one',
     access: mayWrite,
     body: ShareKeyRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: ShareKey,
     noStore: true,
@@ -50,6 +53,7 @@ export const sharingRoutes = [
     query: SharePage,
     status: 200,
     response: SharedList,
+    maxAnswerBytes: listBytes,
     noStore: true,
     errors: [],
     handler: async ({ sharing }, { request, query, reply }) => {
@@ -81,6 +85,7 @@ export const sharingRoutes = [
     access: mayWrite,
     params: DocumentId,
     body: CreateShare,
+    maxBodyBytes: smallBodyBytes,
     idempotent: true,
     status: 201,
     response: ShareView,
@@ -105,6 +110,7 @@ export const sharingRoutes = [
     query: SharePage,
     status: 200,
     response: ShareList,
+    maxAnswerBytes: listBytes,
     errors: ['not_found'],
     handler: async ({ sharing }, { request, params, query, reply }) => {
       const { shares, cursor } = await sharing.list(request, params.id, query);

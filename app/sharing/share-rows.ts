@@ -8,6 +8,11 @@ import type { Caller } from '../http/requests/caller.ts';
 import { Permissions, type ShareView } from './schema.ts';
 
 export type ShareRow = Selectable<Schema['document_shares']>;
+/** A share without the wrapped key, which only its recipient needs. */
+type ViewedShare = Pick<
+  ShareRow,
+  'id' | 'document_id' | 'recipient_ref' | 'permissions' | 'expires_at' | 'created_at'
+>;
 
 /**
  * Locks the row of a document of the caller for the rest of `tx`, so that the document is not
@@ -72,7 +77,7 @@ export async function listShares(
   caller: Caller,
   documentId: string,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
-): Promise<ShareRow[]> {
+): Promise<ViewedShare[]> {
   const document = await tx
     .selectFrom('documents')
     .select('id')
@@ -83,7 +88,7 @@ export async function listShares(
   if (document === undefined) throw new AppError('not_found');
   let query = tx
     .selectFrom('document_shares')
-    .selectAll()
+    .select(['id', 'document_id', 'recipient_ref', 'permissions', 'expires_at', 'created_at'])
     .where('document_id', '=', documentId)
     .where('user_id', '=', caller.userId)
     .where('tenant_id', '=', caller.tenantId)
@@ -93,7 +98,7 @@ export async function listShares(
   return query.execute();
 }
 
-export function toView(row: ShareRow): z.input<typeof ShareView> {
+export function toView(row: ViewedShare): z.input<typeof ShareView> {
   return {
     id: row.id,
     documentId: row.document_id,

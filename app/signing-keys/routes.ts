@@ -1,4 +1,6 @@
 import { AppError } from '../errors/app-error.ts';
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { KeyRotation } from './rotation.ts';
@@ -24,6 +26,7 @@ export const keyRoutes = [
     access: 'public',
     status: 200,
     response: Keys,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ publishedKeys }, { reply }) => {
       const keys = await publishedKeys.list();
@@ -39,6 +42,7 @@ export const keyRoutes = [
     access: 'internal',
     status: 200,
     response: Keys,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ publishedKeys }) => ({ keys: await publishedKeys.list() }),
   }),
@@ -49,6 +53,7 @@ export const keyRoutes = [
     summary: 'Creates the next key of a purpose, which signs nothing until it is activated',
     access: 'internal',
     body: KeyToCreate,
+    maxBodyBytes: smallBodyBytes,
     status: 201,
     response: Key,
     errors: ['audit_backlog_full', 'signer_unavailable'],

@@ -3,7 +3,10 @@ import { AppError } from '../errors/app-error.ts';
 import { linkNextPage } from '../http/responses/next-page.ts';
 import { Uuid } from '../http/bodies/wire.ts';
 import type { RequestInfo } from '../http/requests/request.ts';
+import { largestBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
+import { maxDataBytes } from './merge/limits.ts';
 import type { WritingDevice } from './objects/history.ts';
 import {
   Applied,
@@ -22,6 +25,8 @@ import { requireSchemaVersion } from './schema-versions.ts';
 import type { Synchronization } from './synchronization.ts';
 
 const tag = 'Synchronization';
+/** Bytes of an object with the names, ids and times around it. */
+const objectBytes = maxDataBytes + 2 ** 12;
 const mayRead = { scopes: ['sync:read'] } as const;
 const mayWrite = { scopes: ['sync:write'] } as const;
 const ofDevice = ['device_required', 'device_unknown', 'device_blacklisted'] as const;
@@ -51,9 +56,11 @@ const write = route({
   summary: 'Changes or deletes an object, merging what other devices changed',
   access: mayWrite,
   body: WriteObject,
+  maxBodyBytes: largestBodyBytes,
   uniqueNames: true,
   status: 200,
   response: Applied,
+  maxAnswerBytes: objectBytes,
   errors: ['not_found', 'sync_conflict', ...ofWrite],
   audit: {
     actions: ['sync.changed', 'sync.deleted', 'sync.conflicted'],
@@ -73,9 +80,11 @@ const create = route({
   summary: 'Makes an object under an id that the client chooses',
   access: mayWrite,
   body: CreateObject,
+  maxBodyBytes: largestBodyBytes,
   uniqueNames: true,
   status: 201,
   response: ObjectView,
+  maxAnswerBytes: objectBytes,
   errors: ['object_exists', ...ofWrite],
   audit: { actions: ['sync.created'] },
   handler: async ({ synchronization }, { request, body, http }) =>
@@ -92,6 +101,7 @@ const reads = [
     query: ChangePage,
     status: 200,
     response: ChangeList,
+    maxAnswerBytes: listBytes,
     errors: ofDevice,
     handler: async ({ syncReading }, { request, query, http }) =>
       syncReading.list(request, deviceIdOf(http), query),
@@ -105,6 +115,7 @@ const reads = [
     params: ObjectId,
     status: 200,
     response: ObjectView,
+    maxAnswerBytes: objectBytes,
     errors: ['not_found', ...ofDevice],
     handler: async ({ syncReading }, { request, params, http }) =>
       syncReading.get(request, deviceIdOf(http), params.objectId),
@@ -119,6 +130,7 @@ const reads = [
     query: HistoryPage,
     status: 200,
     response: HistoryList,
+    maxAnswerBytes: listBytes,
     errors: ['not_found', ...ofDevice],
     handler: async ({ syncReading }, { request, params: { objectId }, query, http, reply }) => {
       const page = await syncReading.history(request, deviceIdOf(http), objectId, query);
@@ -135,12 +147,10 @@ const reads = [
     params: ObjectId,
     status: 200,
     response: Export,
+    maxAnswerBytes: objectBytes,
     errors: ['not_found', ...ofDevice],
-    handler: async ({ syncReading }, { request, params, http, reply }) => {
-      const text = await syncReading.export(request, deviceIdOf(http), params.objectId);
-      reply.set('Content-Type', 'application/json; charset=utf-8');
-      return text;
-    },
+    handler: ({ syncReading }, { request, params, http }) =>
+      syncReading.export(request, deviceIdOf(http), params.objectId),
   }),
 ];
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../async/clock.ts';
 import { AppError } from '../errors/app-error.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { RegisteredKey } from '../proof/registered-key.ts';
@@ -27,6 +28,7 @@ export const issuerRoutes = [
     access: 'public',
     status: 200,
     response: JsonWebKeySet,
+    maxAnswerBytes: listBytes,
     errors: ['jwks_unavailable'],
     handler: async ({ registry, clock }, { reply }) => {
       const now = clock();
@@ -44,6 +46,7 @@ export const issuerRoutes = [
     access: 'public',
     status: 200,
     response: Discovery,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ issuer }, { reply }) => {
       reply.set('Cache-Control', cacheable);

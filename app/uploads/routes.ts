@@ -1,3 +1,5 @@
+import { smallBodyBytes } from '../http/bodies/json-body.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { Completion } from './completion/completion.ts';
 import { maxFileSize, maxPartSize, maxParts, minPartSize } from './sessions/limits.ts';
@@ -39,6 +41,7 @@ export const uploadRoutes = [
     access,
     status: 200,
     response: UploadConfig,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ uploadSettings }) => ({
       maxFileSize,
@@ -56,6 +59,7 @@ export const uploadRoutes = [
     summary: 'Opens an upload session',
     access,
     body: CreateUpload,
+    maxBodyBytes: smallBodyBytes,
     idempotent: true,
     status: 201,
     response: CreatedUpload,
@@ -78,6 +82,7 @@ export const uploadRoutes = [
     access,
     params: PartPath,
     streamsBody: true,
+    maxBodyBytes: maxPartSize,
     status: 200,
     response: StoredPart,
     errors: [

@@ -5,6 +5,7 @@ import { takesLock } from '../db/lock-order.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { StorageError } from '../storage/interface/storage-error.ts';
+import { removeUnusedOf } from './cleanup/unused-uploads.ts';
 import type { FileHashes, StoredFile } from './completion/file-hashes.ts';
 import { usableMs } from './sessions/limits.ts';
 
@@ -43,10 +44,13 @@ export interface Uploads {
   holdAll(tx: Tx, owner: Owner): Promise<void>;
   /**
    * Removes all uploads of an owner, in any state, with their stored objects, except uploads whose
-   * storage key is in `keptKeys`. Resolves with the number of removed uploads.
+   * file a document version uses. Resolves with the number of removed uploads.
    */
-  discardAll(tx: Tx, owner: Owner, keptKeys: readonly string[]): Promise<number>;
+  discardAll(tx: Tx, owner: Owner): Promise<number>;
 }
+
+/** Number of removed uploads whose storage keys are in memory at once. */
+const discardedAtOnce = 1000;
 
 interface UploadsOptions {
   readonly db: Database;
@@ -126,32 +130,28 @@ export function createUploads({ db, outbox, hashes, clock }: UploadsOptions): Up
     },
     async holdAll(tx, { userId, tenantId }) {
       takesLock(tx, 'upload session');
-      await tx
-        .selectFrom('upload_sessions')
-        .select('id')
-        .where('user_id', '=', userId)
-        .where('tenant_id', '=', tenantId)
-        .orderBy('id')
-        .forUpdate()
-        .execute();
+      // Counts the locked rows, since returning them would take memory for each.
+      await sql`
+        select count(*) from (
+          select id from upload_sessions
+          where user_id = ${userId}::uuid and tenant_id = ${tenantId} order by id for update
+        ) as locked`.execute(tx);
     },
-    async discardAll(tx, { userId, tenantId }, keptKeys) {
-      const discarded = await tx
-        .deleteFrom('upload_sessions')
-        .where('user_id', '=', userId)
-        .where('tenant_id', '=', tenantId)
-        .where(sql<boolean>`storage_key <> all(${keptKeys}::text[])`)
-        .returning(['status', 'storage_key as key', 'object_version', 'storage_upload_id'])
-        .execute();
-      const objects = discarded.flatMap(({ key, object_version: version }) =>
-        version === null ? [] : [{ key, version }],
-      );
-      const unfinished = discarded
-        .filter(({ status }) => status === 'IN_PROGRESS')
-        .map(({ key, storage_upload_id: uploadId }) => ({ key, uploadId }));
-      await outbox.addAll(tx, 'object.delete', objects);
-      await outbox.addAll(tx, 'multipart.abort', unfinished);
-      return discarded.length;
+    async discardAll(tx, owner) {
+      let total = 0;
+      for (;;) {
+        const discarded = await removeUnusedOf(tx, owner, discardedAtOnce);
+        const objects = discarded.flatMap(({ key, version }) =>
+          version === null ? [] : [{ key, version }],
+        );
+        const unfinished = discarded
+          .filter(({ status }) => status === 'IN_PROGRESS')
+          .map(({ key, uploadId }) => ({ key, uploadId }));
+        await outbox.addAll(tx, 'object.delete', objects);
+        await outbox.addAll(tx, 'multipart.abort', unfinished);
+        total += discarded.length;
+        if (discarded.length < discardedAtOnce) return total;
+      }
     },
   };
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
+import { createJsonBodies } from '../http/bodies/json-body.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createOutbox } from '../outbox/outbox.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
@@ -39,7 +40,8 @@ export async function startServices(config: Config, log: Log) {
   const common = { ...basis, ...records, outbox };
   const { stop: stopAccess, ...access } = startAccess(config, common);
   const changeFeeds = startChangeFeeds({ ...common, ...access });
-  const vault = createVault(config, { ...common, ...access, changeFeeds });
+  const jsonBodies = createJsonBodies();
+  const vault = createVault(config, { ...common, ...access, changeFeeds, jsonBodies });
   const operation = createOperation(config, { ...common, ...access });
 
   const outboxWorker = startOutboxWorker({
@@ -69,6 +71,7 @@ export async function startServices(config: Config, log: Log) {
     changeFeeds,
     clock,
     issuer: config.auth.issuer,
+    jsonBodies,
     schemaVersions: config.sync.schemaVersions,
     sharedAddress,
     uploadSettings: config.uploads,

@@ -14,6 +14,7 @@ import { createDocumentVersions } from '../documents/versions/versions.ts';
 import { createKeyForms } from '../envelopes/key-form.ts';
 import { createEnvelopes } from '../envelopes/envelopes.ts';
 import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
+import type { JsonBodies } from '../http/bodies/json-body.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { createReplacedKeys } from '../replaced-keys/replaced-keys.ts';
 import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
@@ -31,6 +32,7 @@ import type { Backends } from './backends.ts';
 
 interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
   readonly changeFeeds: ChangeFeeds;
+  readonly jsonBodies: JsonBodies;
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly log: Log;
@@ -75,7 +77,13 @@ export function createVault(config: Config, options: VaultOptions) {
     documents,
     downloads: createDownloads({ db, store, revocations, log }),
     envelopes: createEnvelopes({ issuer, unknownUser, db, act, toEnvelope, clock }),
-    formUpload: createFormUpload({ act, uploads, streamedUploads, documents }),
+    formUpload: createFormUpload({
+      act,
+      uploads,
+      streamedUploads,
+      documents,
+      jsonBodies: options.jsonBodies,
+    }),
     idempotencyKeys: createIdempotencyKeys({ db }),
     parts,
     recipients,

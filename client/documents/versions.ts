@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Http } from '../http/http.ts';
-import { listPages } from '../http/pages.ts';
+import { parseAnswer, type Http } from '../http/http.ts';
+import { listPages, readBodies } from '../http/pages.ts';
 import { AuditProof } from '../proofs/proof-format.ts';
 import { documentPath, DocumentStatus, FileHash, hashingTimeoutSeconds } from './fields.ts';
 
@@ -62,7 +62,11 @@ export function createDocumentVersions({ http }: { readonly http: Http }): Docum
 
     async proofs(id) {
       const path = `${documentPath(id)}/proof`;
-      return (await http.json(DocumentProofs, { method: 'GET', path })).proofs;
+      const proofs: AuditProof[] = [];
+      for await (const body of readBodies(http, { method: 'GET', path })) {
+        proofs.push(...parseAnswer(DocumentProofs, body).proofs);
+      }
+      return proofs;
     },
   };
 }

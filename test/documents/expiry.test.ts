@@ -105,6 +105,26 @@ test.serial('concurrent runs expire every document exactly once', async (t) => {
   t.deepEqual(states, [{ status: 'EXPIRED' }]);
 });
 
+test.serial('a batch expires 200 versions, however many a document has', async (t) => {
+  const { sql, vault } = t.context;
+  const owner = { userId: randomUUID(), tenantId: 'default' };
+  const [id = ''] = await insertDocuments(sql, owner, 1, '31 days');
+  await sql(
+    `insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
+       object_version, file_size, file_hash, encrypted_metadata, created_at)
+     select document_id, n, user_id, tenant_id, document_id || '/' || n, 'v', 1,
+       encode(sha256(n::text::bytea), 'hex'), encrypted_metadata, created_at
+     from document_versions, generate_series(2, 450) n`,
+  );
+  t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 450 });
+  const batches = await sql(
+    `select count(*)::int as entries from audit_entries where action = 'document.expired'
+     group by created_at order by entries`,
+  );
+  t.deepEqual(batches, [{ entries: 50 }, { entries: 200 }, { entries: 200 }]);
+  t.deepEqual(await actionsOn(sql, id), Array(450).fill('document.expired'));
+});
+
 test.serial('a document locked by another transaction is skipped and expires later', async (t) => {
   const { sql, vault } = t.context;
   const { documentExpiry } = vault.services;

@@ -67,7 +67,7 @@ test('a page ends before it grows too large, and the next continues without a ga
       pages.flatMap((page) => page.ids),
       ids,
     );
-    t.true(pages.length > 1 && pages.length < 5, `${pages.length} pages`);
-    for (const { bytes } of pages) t.true(bytes < 5_000_000, `${bytes} bytes`);
+    t.true(pages.length > 8 && pages.length < 12, `${pages.length} pages`);
+    for (const { bytes } of pages) t.true(bytes < 1_100_000, `${bytes} bytes`);
   }
 });

@@ -36,6 +36,19 @@ test('a limit holds across two replicas', async (t) => {
   t.truthy(await refusal(other.consume('proof-account', key)));
 });
 
+test('a check refuses what a use would be refused, and counts nothing', async (t) => {
+  const { limits } = startReplica(t, ownRedis.url, { count: 1, seconds: 3_600 });
+  const clientAddress = someClientAddress();
+  const check = () => refusal(limits.assertLeft('register-address', clientAddress));
+  for (let time = 0; time < 3; time += 1) t.is(await check(), undefined);
+  await limits.consume('register-address', clientAddress);
+  const { status, retryAfterSeconds = 0 } = (await check()) ?? t.fail();
+  t.is(status, 429);
+  t.true(retryAfterSeconds > 3_500 && retryAfterSeconds <= 3_600, String(retryAfterSeconds));
+  await limits.giveBack('register-address', clientAddress);
+  t.is(await check(), undefined);
+});
+
 test('limits and keys are counted separately', async (t) => {
   const { limits } = startReplica(t, ownRedis.url, tenAnHour);
   const key = randomUUID();

@@ -32,7 +32,8 @@ test('every token gets the same response', async (t) => {
     'jam',
     "' or 1=1 --",
     '\u{1f36f}',
-    'x'.repeat(100_000),
+    // As long as the body of a public route may be.
+    'x'.repeat(2 ** 14 - '{"token":""}'.length),
   ];
   const answers = [];
   for (const one of strings) answers.push(await validate(vault, one));

@@ -189,6 +189,37 @@ test('an export is canonical JSON (RFC 8785), byte for byte', async (t) => {
   );
 });
 
+test('an export of many versions is streamed, and fails where one is missing', async (t) => {
+  const { vault } = t.context;
+  const device = await createDevice(vault);
+  const id = await createObject(device, { a: 1 });
+  const { userId, tenantId } = device.api.caller;
+  const sql = createSql(vault);
+  await sql(
+    `insert into sync_history (id, user_id, tenant_id, object_id, version, base_version, status,
+       device_id, changed_at)
+     select uuidv7(), $1, $2, $3, n, n - 1, 'APPLIED', $4, now() from generate_series(2, 2500) n`,
+    [userId, tenantId, id, device.deviceId],
+  );
+  await sql('update sync_objects set version = 2500 where object_id = $1', [id]);
+  const read = async () => {
+    const response = await fetch(`${vault.baseUrl}/v1/sync/${id}/export`, {
+      headers: { authorization: `Bearer ${device.api.token}`, 'x-device-id': device.deviceId },
+    });
+    t.is(response.status, 200);
+    return response.text();
+  };
+  const text = await read();
+  const record = JSON.parse(text) as { readonly history: readonly { readonly version: number }[] };
+  t.is(canonicalize(record), text);
+  t.deepEqual(
+    record.history.map(({ version }) => version),
+    Array.from({ length: 2500 }, (_, index) => index + 1),
+  );
+  await sql('delete from sync_history where object_id = $1 and version = 1500', [id]);
+  await t.throwsAsync(read, undefined, 'the connection is cut, since versions are missing');
+});
+
 function isWithinLimits(value: unknown): boolean {
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return typeof value !== 'object' || value === null || Object.values(value).every(isWithinLimits);

@@ -1,4 +1,6 @@
 import { rolesFor } from '../../accounts/reach.ts';
+import { smallBodyBytes } from '../../http/bodies/json-body.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Dlq } from './dlq.ts';
 import {
@@ -29,6 +31,7 @@ export const dlqRoutes = [
     path: '/v1/audit/proof/dlq/stats',
     summary: 'Returns how many entries could not be sealed, and why',
     response: Stats,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: ({ dlq }, { request }) => dlq.stats(request),
   }),
@@ -38,6 +41,7 @@ export const dlqRoutes = [
     path: '/v1/audit/proof/dlq/alerts',
     summary: 'Lists the alerts whose thresholds are reached now',
     response: Alerts,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ dlq }, { request }) => ({ alerts: await dlq.alerts(request) }),
   }),
@@ -79,6 +83,7 @@ export const dlqRoutes = [
     params: DeadEntryId,
     query: AbandonQuery,
     body: NoBody,
+    maxBodyBytes: smallBodyBytes,
     isBodyOptional: true,
     response: AbandonedEntry,
     errors: ['not_found', 'entry_not_dead', 'retry_in_progress', 'audit_backlog_full'],

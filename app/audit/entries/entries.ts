@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { maxLookedThrough, selectInReach, selectMatches } from './matches.ts';
@@ -16,8 +17,8 @@ export function createEntries({ db }: { readonly db: Database }) {
   return {
     /**
      * Lists the entries that the caller may see, newest first. A page may contain fewer entries
-     * than `query.limit`, since at most 10,000 entries are examined for one page. `cursor` is
-     * undefined on the last page.
+     * than `query.limit`, since at most 10,000 entries are examined for one page, and at most 1 MiB
+     * of text is read. `cursor` is undefined on the last page.
      */
     list: (
       { caller }: ServiceRequest,
@@ -25,11 +26,19 @@ export function createEntries({ db }: { readonly db: Database }) {
     ): Promise<{ readonly entries: View[]; readonly cursor: string | undefined }> =>
       asReader(db, caller, async (tx) => {
         const inReach = selectInReach(tx, caller, query);
-        const rows = await selectMatches(tx, inReach, query)
+        const matches = await selectMatches(tx, inReach, query)
           .limit(query.limit + 1)
           .execute();
-        const page = cutPage(rows, { limit: query.limit, cursorOf: ({ id }) => id });
-        const entries = page.rows.map(toView);
+        const page = cutPage(matches, {
+          limit: query.limit,
+          cursorOf: ({ id }) => id,
+          bytesOf: ({ bytes }) => bytes,
+        });
+        const rows = await loadRows(
+          tx,
+          page.rows.map(({ id }) => id),
+        );
+        const entries = rows.map(toView);
         if (page.cursor !== undefined) return { entries, cursor: page.cursor };
         const last = await inReach
           .select('id')
@@ -44,7 +53,21 @@ export function createEntries({ db }: { readonly db: Database }) {
   };
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof selectMatches>['execute']>>[number];
+/** The time in the entry's id (UUIDv7), by which entries are ordered and filtered. */
+const recordedAt = sql<Date>`coalesce(uuid_extract_timestamp(id), created_at)`;
+
+/** Loads entries, newest first. */
+function loadRows(tx: Tx, ids: readonly string[]) {
+  return tx
+    .selectFrom('audit_entries')
+    .select(['id', 'action', 'resource_type', 'resource_id', 'seq', 'canonical', 'state'])
+    .select(['sealed_at', 'erased_at', recordedAt.as('recorded_at')])
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .orderBy('id', 'desc')
+    .execute();
+}
+
+type Row = Awaited<ReturnType<typeof loadRows>>[number];
 
 function toView(row: Row): View {
   const text = readText(row.canonical);

@@ -26,9 +26,13 @@ export function selectInReach(tx: Tx, caller: Caller, query: Omit<Query, 'limit'
   return found;
 }
 
+/** The SQL expression for the size of an entry's text in bytes; 0 if the text was erased. */
+export const textBytes = sql<number>`coalesce(octet_length(canonical), 0)`;
+
 /**
- * Applies the filters that have no index, but only to the first 10,000 entries of `inReach`, since
- * matches may be rare among millions of entries.
+ * Selects the ids of the matching entries, and the sizes of their texts. Applies the filters that
+ * have no index, but only to the first 10,000 entries of `inReach`, since matches may be rare among
+ * millions of entries.
  */
 export function selectMatches(
   tx: Tx,
@@ -36,19 +40,15 @@ export function selectMatches(
   { resourceType, action }: Pick<Query, 'resourceType' | 'action'> = {},
 ) {
   const lookedThrough = inReach
-    .select(['id', 'action', 'resource_type', 'resource_id', 'seq', 'canonical', 'state'])
-    .select(['hash', 'signature', 'key_id', 'sealed_at', 'erased_at'])
-    .select(recordedAt.as('recorded_at'))
+    .select(['id', 'action', 'resource_type', 'erased_at'])
+    .select(textBytes.as('bytes'))
     .limit(maxLookedThrough)
     .as('looked_through');
-  let matches = tx.selectFrom(lookedThrough).selectAll().orderBy('id', 'desc');
+  let matches = tx.selectFrom(lookedThrough).select(['id', 'bytes']).orderBy('id', 'desc');
   if (resourceType !== undefined) matches = matches.where('resource_type', '=', resourceType);
   if (action !== undefined) matches = matches.where('action', '=', action);
   return matches;
 }
-
-/** The time in the entry's id (UUIDv7), by which entries are ordered and filtered. */
-const recordedAt = sql<Date>`coalesce(uuid_extract_timestamp(id), created_at)`;
 
 /** Returns an id that is below every UUIDv7 generated at `time` or later. */
 function firstIdOf(time: Date): string {

@@ -1,4 +1,5 @@
 import { linkNextPage } from '../../http/responses/next-page.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Entries } from './entries.ts';
 import { EntryList, EntryQuery } from './schema.ts';
@@ -17,6 +18,7 @@ export const entryRoutes = [
     query: EntryQuery,
     status: 200,
     response: EntryList,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ entries }, { request, query, reply }) => {
       const page = await entries.list(request, query);

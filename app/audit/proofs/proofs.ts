@@ -13,8 +13,13 @@ export interface Proofs {
    * `proofId` if the entry was abandoned, or entry_erased.
    */
   get(caller: Caller, entryId: string): Promise<AuditProof>;
-  /** Returns the audit proofs of the entries that have a proof, in the order of `entryIds`. */
+  /**
+   * Returns the audit proofs of the entries that have a proof, in the order of `entryIds`. Reads
+   * all of them at once: `findSizes` tells how many are not too many.
+   */
   list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
+  /** Returns the sizes in bytes of the texts of the entries that the caller may see. */
+  findSizes(caller: Caller, entryIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
    * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
    * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
@@ -63,6 +68,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
       const stored = await storedProofs.find(caller, entryIds);
       return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
+    findSizes: storedProofs.findSizes,
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;
       for (;;) {

@@ -4,7 +4,8 @@ import type { Schema } from '../../db/schema.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
-import { selectInReach, selectMatches } from '../entries/matches.ts';
+import { pageBytes } from '../../http/responses/page.ts';
+import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
 import { asReader, selectReadable } from '../entries/readers.ts';
 
@@ -59,36 +60,69 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
     return new Map(keys.flatMap((key) => (key === undefined ? [] : [[key.keyId, key]])));
   }
 
+  /**
+   * Returns one result for each id, in the order of the ids. An entry that the caller may not see
+   * is reported as not_found.
+   */
+  async function find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
+    const rows = await asReader(db, caller, (tx) =>
+      selectReadable(tx, caller)
+        .select(['id', 'canonical', 'state', 'hash', 'signature', 'key_id'])
+        .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
+        .execute(),
+    );
+    const keys = await findKeys(rows);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return entryIds.map((entryId) => toStored(entryId, byId.get(entryId), keys));
+  }
+
+  /** Returns the sizes in bytes of the texts of the entries that the caller may see. */
+  async function findSizes(
+    caller: Caller,
+    entryIds: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const rows = await asReader(db, caller, (tx) =>
+      selectReadable(tx, caller)
+        .select(['id', textBytes.as('bytes')])
+        .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
+        .execute(),
+    );
+    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+  }
+
   return {
-    /**
-     * Returns one result for each id, in the order of the ids. An entry that the caller may not see
-     * is reported as not_found.
-     */
-    async find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
-      const rows = await asReader(db, caller, (tx) =>
-        selectReadable(tx, caller)
-          .select(['id', 'canonical', 'state', 'hash', 'signature', 'key_id'])
-          .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
-          .execute(),
-      );
-      const keys = await findKeys(rows);
-      const byId = new Map(rows.map((row) => [row.id, row]));
-      return entryIds.map((entryId) => toStored(entryId, byId.get(entryId), keys));
+    find,
+    findSizes,
+
+    /** Yields the results of `find` in slices whose entries have at most 1 MiB of text. */
+    async *findInSlices(
+      caller: Caller,
+      entryIds: readonly string[],
+    ): AsyncGenerator<readonly StoredProof[], void, void> {
+      const sizes = await findSizes(caller, entryIds);
+      let slice: string[] = [];
+      let room = pageBytes;
+      for (const entryId of entryIds) {
+        room -= sizes.get(entryId) ?? 0;
+        if (room < 0 && slice.length > 0) {
+          yield await find(caller, slice);
+          slice = [];
+          room = pageBytes - (sizes.get(entryId) ?? 0);
+        }
+        slice.push(entryId);
+      }
+      yield await find(caller, slice);
     },
 
-    /**
-     * Returns a result for each of the newest `limit` entries that the caller may see and that are
-     * not erased.
-     */
-    async findNewest(caller: Caller, limit: number): Promise<StoredProof[]> {
+    /** Returns the ids of the newest `limit` entries that the caller may see and are not erased. */
+    async findNewestIds(caller: Caller, limit: number): Promise<string[]> {
       const rows = await asReader(db, caller, (tx) =>
         selectMatches(tx, selectInReach(tx, caller))
           .where('erased_at', 'is', null)
           .limit(limit)
           .execute(),
       );
-      const keys = await findKeys(rows);
-      return rows.map((row) => toStored(row.id, row, keys));
+      return rows.map(({ id }) => id);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { createFairSlots } from '../../async/fair-slots.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
@@ -42,14 +43,32 @@ export type Verification = ReturnType<typeof createVerification>;
 /** Creates the service that verifies entries as they are stored now; verdicts are not cached. */
 export function createVerification(options: VerificationOptions) {
   const { proofs, storedProofs, registry, threads } = options;
+  const turns = createFairSlots({ perKey: 1 });
 
-  async function verifyAll(stored: readonly StoredProof[]): Promise<[string, EntryVerdict][]> {
+  async function verifySlice(stored: readonly StoredProof[]): Promise<[string, EntryVerdict][]> {
     const verdicts = await threads.verify(stored.filter((one) => 'proof' in one));
     const next = verdicts.values();
     return stored.map((one) => [
       one.entryId,
       'absence' in one ? unverified(one.absence) : takeNext(next),
     ]);
+  }
+
+  /**
+   * Verifies entries slice by slice, since a thousand entries may have 64 MiB of text. A user's
+   * requests take turns, so that each user has one slice in memory.
+   */
+  function verifyAll(
+    caller: Caller,
+    entryIds: readonly string[],
+  ): Promise<[string, EntryVerdict][]> {
+    return turns.take(caller.userId, async () => {
+      const verdicts: [string, EntryVerdict][] = [];
+      for await (const slice of storedProofs.findInSlices(caller, entryIds)) {
+        verdicts.push(...(await verifySlice(slice)));
+      }
+      return verdicts;
+    });
   }
 
   return {
@@ -63,8 +82,7 @@ export function createVerification(options: VerificationOptions) {
 
     /** Verifies several entries, each id once, in the order of the ids. */
     async verifyBatch(caller: Caller, entryIds: readonly string[]): Promise<BatchVerdict> {
-      const stored = await storedProofs.find(caller, [...new Set(entryIds)]);
-      const results = await verifyAll(stored);
+      const results = await verifyAll(caller, [...new Set(entryIds)]);
       const valid = results.filter(([, verdict]) => verdict.valid).length;
       const total = results.length;
       return { total, valid, invalid: total - valid, results: Object.fromEntries(results) };
@@ -76,7 +94,8 @@ export function createVerification(options: VerificationOptions) {
 
     /** Verifies the newest entries that the caller may see. */
     async verifyNewest(caller: Caller, limit: number): Promise<LogStatus> {
-      const verdicts = await verifyAll(await storedProofs.findNewest(caller, limit));
+      const newest = await storedProofs.findNewestIds(caller, limit);
+      const verdicts = await verifyAll(caller, newest);
       const count = (is: (verdict: EntryVerdict) => boolean) =>
         verdicts.filter(([, verdict]) => is(verdict)).length;
       const checked = count(({ reason }) => reason === undefined);

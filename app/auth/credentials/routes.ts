@@ -1,4 +1,5 @@
 import { forbidPassword } from '../../accounts/forbid-password.ts';
+import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Credentials } from './credentials.ts';
 import { CredentialsChange } from './schema.ts';
@@ -15,6 +16,7 @@ export const credentialsRoutes = [
     access: { roles: ['user'], reauth: true, orRecovery: true },
     guardBody: forbidPassword,
     body: CredentialsChange,
+    maxBodyBytes: metadataBodyBytes,
     status: 204,
     response: undefined,
     noStore: true,

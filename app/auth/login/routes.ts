@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../errors/error-codes.ts';
+import { smallBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Login } from './login.ts';
 import {
@@ -57,6 +58,7 @@ export const loginRoutes = [
     summary: 'Begins a login: takes A and returns the salt and B',
     access: 'public',
     body: ChallengeRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: Challenge,
     noStore: true,
@@ -75,6 +77,7 @@ export const loginRoutes = [
     summary: 'Completes a login: takes M1 and returns tokens and M2',
     access: 'public',
     body: ProofRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: LoggedIn,
     noStore: true,
@@ -90,6 +93,7 @@ export const loginRoutes = [
     summary: 'Performs either step of a login: {email, A} or {sessionId, A, M1}',
     access: 'public',
     body: LoginStep,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: LoginStepAnswer,
     noStore: true,

@@ -1,3 +1,4 @@
+import { smallBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { Reauth } from './reauth.ts';
 import { Reauthenticated, ReauthRequest } from './schema.ts';
@@ -13,6 +14,7 @@ export const reauthRoutes = [
     summary: 'Takes the password or an SRP proof of it; returns an X-Reauth-Token for five minutes',
     access: { roles: ['user'] },
     body: ReauthRequest,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: Reauthenticated,
     noStore: true,

@@ -1,6 +1,8 @@
+import { linkNextPage } from '../../http/responses/next-page.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayRead, mayWrite } from '../records/access.ts';
-import { Certified, DocumentId, DocumentProofList } from '../records/schema.ts';
+import { Certified, DocumentId, DocumentProofList, VersionPage } from '../records/schema.ts';
 import type { Certification } from './certification.ts';
 import type { DocumentProofs } from './document-proofs.ts';
 
@@ -42,16 +44,19 @@ export const sealingRoutes = [
     path: '/v1/documents/:id/proof',
     aliases: ['/api/v1/documents/:id/proof'],
     tag,
-    summary: 'Returns the signed proofs of the sealed versions of a document, oldest first',
+    summary: 'Lists the signed proofs of the sealed versions of a document, oldest first',
     access: mayRead,
     params: DocumentId,
+    query: VersionPage,
     status: 200,
     response: DocumentProofList,
+    maxAnswerBytes: listBytes,
     errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
     audit: { actions: ['audit.read'] },
-    handler: async ({ documentProofs }, { request, params }) => ({
-      documentId: params.id,
-      proofs: await documentProofs.list(request, params.id),
-    }),
+    handler: async ({ documentProofs }, { request, params, query, reply }) => {
+      const { proofs, cursor } = await documentProofs.list(request, params.id, query);
+      linkNextPage(reply, `/v1/documents/${params.id}/proof`, query, cursor);
+      return { documentId: params.id, proofs };
+    },
   }),
 ];

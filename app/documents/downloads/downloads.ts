@@ -8,7 +8,7 @@ import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ByteRange, ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../../storage/interface/storage-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isReadableBy, loadDocument, type VersionRow } from '../records/document-rows.ts';
+import { isReadableBy, type VersionRow } from '../records/document-rows.ts';
 import { endWithRight } from './reading-right.ts';
 
 interface DownloadsOptions {
@@ -25,6 +25,21 @@ const damages: ReadonlySet<StorageErrorCode> = new Set([
   'invalid_range',
 ]);
 
+/** The columns of a version without its metadata, which a download does not need. */
+const columns = [
+  'document_versions.document_id',
+  'document_versions.version',
+  'document_versions.storage_key',
+  'document_versions.object_version',
+  'document_versions.file_size',
+  'document_versions.file_hash',
+] as const;
+
+type StoredFile = Pick<
+  VersionRow,
+  'document_id' | 'version' | 'storage_key' | 'object_version' | 'file_size' | 'file_hash'
+>;
+
 interface OpenOptions {
   readonly range: ByteRange | undefined;
   readonly signal: AbortSignal;
@@ -34,13 +49,11 @@ export type Downloads = ReturnType<typeof createDownloads>;
 
 /** Creates the service that sends the files of documents to their owners and recipients. */
 export function createDownloads({ db, store, revocations, log }: DownloadsOptions) {
-  function findVersion(caller: Caller, id: string, version?: number): Promise<VersionRow> {
-    return db.asUser(caller, (tx) =>
-      version === undefined ? loadDocument(tx, caller, id) : loadVersion(tx, caller, id, version),
-    );
+  function findVersion(caller: Caller, id: string, version?: number): Promise<StoredFile> {
+    return db.asUser(caller, (tx) => loadFile(tx, caller, id, version));
   }
 
-  async function assertMayRead(caller: Caller, file: VersionRow): Promise<void> {
+  async function assertMayRead(caller: Caller, file: StoredFile): Promise<void> {
     if (await revocations.isRevoked(caller.sessionId)) throw new AppError('invalid_token');
     await findVersion(caller, file.document_id, file.version);
   }
@@ -49,7 +62,7 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
    * Returns the error to report to the client after a read from the object store failed with
    * `error`. Never rejects.
    */
-  async function explain(caller: Caller, file: VersionRow, error: unknown): Promise<unknown> {
+  async function explain(caller: Caller, file: StoredFile, error: unknown): Promise<unknown> {
     if (!(error instanceof StorageError && damages.has(error.code))) return error;
     const { document_id: documentId, version } = file;
     try {
@@ -77,7 +90,7 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
      */
     async open(
       { caller }: ServiceRequest,
-      file: VersionRow,
+      file: StoredFile,
       { range, signal }: OpenOptions,
     ): Promise<Readable> {
       try {
@@ -98,20 +111,24 @@ export function createDownloads({ db, store, revocations, log }: DownloadsOption
   };
 }
 
-async function loadVersion(
+/** Loads a version of a document, the current one by default. Throws not_found. */
+async function loadFile(
   tx: Tx,
   reader: Owner,
   id: string,
-  version: number,
-): Promise<VersionRow> {
-  const row = await tx
+  version: number | undefined,
+): Promise<StoredFile> {
+  const file = tx
     .selectFrom('document_versions')
     .innerJoin('documents', 'documents.id', 'document_versions.document_id')
-    .selectAll('document_versions')
+    .select(columns)
     .where('documents.id', '=', id)
-    .where('document_versions.version', '=', version)
-    .where(isReadableBy(reader))
-    .executeTakeFirst();
+    .where(isReadableBy(reader));
+  const row = await (
+    version === undefined
+      ? file.whereRef('document_versions.version', '=', 'documents.version')
+      : file.where('document_versions.version', '=', version)
+  ).executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
 }

@@ -15,6 +15,9 @@ const DownloadQuery = z.strictObject({
     .optional(),
 });
 
+/** Bytes of a download that are in memory at once. */
+const chunkBytes = 2 ** 19;
+
 const route = routeFor<{ readonly downloads: Downloads }>();
 
 export const downloadRoutes = [
@@ -29,6 +32,7 @@ export const downloadRoutes = [
     query: DownloadQuery,
     status: 200,
     response: StreamedAnswer,
+    maxAnswerBytes: chunkBytes,
     errors: [
       'invalid_request',
       'not_found',

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../../errors/app-error.ts';
+import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { limitIdle } from '../../http/requests/idle-clients.ts';
 
 interface FormFile {
@@ -36,9 +37,8 @@ export interface FormLimits {
   readonly idleMs: number;
 }
 
-const maxFieldBytes = 2 ** 20;
 /** Bytes of the body allowed in addition to the file: the field, part headers and boundaries. */
-const overheadBytes = maxFieldBytes + 2 ** 16;
+export const overheadBytes = metadataBodyBytes + 2 ** 16;
 const maxHeaderBytes = 2 ** 13;
 /**
  * Bytes that a client may still send after its form was refused; then the client is disconnected.
@@ -79,7 +79,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
   function parse(parser: BusboyInstance): void {
     parser.on('field', (_name, text, _isNameCut, isCut) => {
       if (expected !== 'document') return refuse('document', 'must be sent once, before the file');
-      if (isCut) return refuse('document', 'must be at most 1 MiB');
+      if (isCut) return refuse('document', 'must be at most 128 KiB');
       expected = 'file';
       document.resolve(text);
     });
@@ -159,7 +159,7 @@ function createParser({ headers }: IncomingMessage, maxFileSize: number): Busboy
       isPartAFile: (name) => name !== 'document',
       limits: {
         parts: 2,
-        fieldSize: maxFieldBytes,
+        fieldSize: metadataBodyBytes,
         fileSize: maxFileSize,
         headerSize: maxHeaderBytes,
       },

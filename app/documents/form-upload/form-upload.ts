@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
+import type { JsonBodies } from '../../http/bodies/json-body.ts';
+import { clientOf } from '../../http/requests/client-of.ts';
 import { untilHangUp } from '../../http/requests/hang-up.ts';
 import { idleMs } from '../../http/requests/idle-clients.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
@@ -17,6 +19,7 @@ interface FormUploadOptions {
   readonly uploads: Uploads;
   readonly streamedUploads: StreamedUploads;
   readonly documents: Documents;
+  readonly jsonBodies: JsonBodies;
 }
 
 interface CompletedUpload {
@@ -28,7 +31,7 @@ export type FormUpload = ReturnType<typeof createFormUpload>;
 
 /** Creates the service that creates documents from multipart forms. */
 export function createFormUpload(options: FormUploadOptions) {
-  const { act, uploads, streamedUploads, documents } = options;
+  const { act, uploads, streamedUploads, documents, jsonBodies } = options;
 
   /**
    * Removes an upload from which no document was created: no response has named its storage path,
@@ -87,7 +90,11 @@ export function createFormUpload(options: FormUploadOptions) {
     ): Promise<z.input<typeof DocumentView>> {
       const form = readForm(stream, { maxFileSize, idleMs });
       try {
-        const field = parseDocumentField(await form.document);
+        const client = clientOf(request.caller, request);
+        const text = await form.document;
+        const field = parseDocumentField(
+          await jsonBodies.parse(text, client, { path: 'document' }),
+        );
         const { bytes, ...named } = await form.file;
         const file = parseFileField(named);
         const length = Number(stream.headers['content-length'] ?? maxFileSize);

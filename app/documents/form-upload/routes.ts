@@ -1,5 +1,7 @@
 import { routeFor } from '../../http/routing/route.ts';
 import { mayWrite } from '../records/access.ts';
+import { maxFileSize } from '../../uploads/sessions/limits.ts';
+import { overheadBytes } from './body.ts';
 import type { FormUpload } from './form-upload.ts';
 import { UploadForm } from './schema.ts';
 import { DocumentView } from '../records/schema.ts';
@@ -15,6 +17,7 @@ export const formUploadRoutes = [
     summary: 'Creates a document from a form: first the field `document`, then its encrypted file',
     access: { ...mayWrite, scopes: [...mayWrite.scopes, 'uploads:write'] },
     streamsForm: UploadForm,
+    maxBodyBytes: maxFileSize + overheadBytes,
     status: 201,
     response: DocumentView,
     errors: [

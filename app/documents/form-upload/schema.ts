@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { AppError } from '../../errors/app-error.ts';
-import { assertSafeText } from '../../http/bodies/safe-text.ts';
 import { parseInput } from '../../http/bodies/validation.ts';
 import { CreateUpload } from '../../uploads/sessions/schema.ts';
 import { CreateDocument } from '../records/schema.ts';
@@ -18,9 +16,9 @@ export const UploadForm = z.strictObject({
   file: z.string().meta({ format: 'binary' }),
 });
 
-/** Parses the field `document`. Throws invalid_json or validation_failed. */
-export function parseDocumentField(text: string): z.output<typeof FormDocument> {
-  const fields = { document: parseJson(text) };
+/** Parses the JSON value of the field `document`. Throws validation_failed. */
+export function parseDocumentField(value: unknown): z.output<typeof FormDocument> {
+  const fields = { document: value };
   return (parseInput(DocumentField, fields, 'body') as z.output<typeof DocumentField>).document;
 }
 
@@ -29,16 +27,4 @@ export function parseFileField(
   file: Readonly<Record<keyof z.input<typeof FormFile>, string | undefined>>,
 ): z.output<typeof FormFile> {
   return (parseInput(FileField, { file }, 'body') as z.output<typeof FileField>).file;
-}
-
-function parseJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    const details = [{ path: 'document', message: 'must be JSON' }];
-    throw new AppError('invalid_json', { details, cause });
-  }
-  assertSafeText(value, 'document');
-  return value;
 }

@@ -1,4 +1,5 @@
 import { etagOf, parseIfMatch } from '../../http/responses/precondition.ts';
+import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayWrite } from '../records/access.ts';
 import type { DocumentMetadata } from './metadata.ts';
@@ -16,6 +17,7 @@ export const metadataRoutes = [
     access: mayWrite,
     params: DocumentId,
     body: ReplaceMetadata,
+    maxBodyBytes: metadataBodyBytes,
     status: 200,
     response: DocumentView,
     hasETag: true,

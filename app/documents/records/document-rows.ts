@@ -60,6 +60,30 @@ export async function loadDocument(tx: Tx, reader: Owner, id: string): Promise<D
   return row;
 }
 
+/** Returns the hash of the file of a document's current version, in hex. Throws not_found. */
+export async function loadHash(tx: Tx, reader: Owner, id: string): Promise<string> {
+  const row = await selectDocuments(tx)
+    .clearSelect()
+    .select('document_versions.file_hash')
+    .where('documents.id', '=', id)
+    .where(isReadableBy(reader))
+    .executeTakeFirst();
+  if (row === undefined) throw new AppError('not_found');
+  return row.file_hash;
+}
+
+/** Returns the owner of a document that the reader may read. Throws not_found. */
+export async function loadOwner(tx: Tx, reader: Owner, id: string): Promise<Owner> {
+  const owner = await tx
+    .selectFrom('documents')
+    .select(['user_id as userId', 'tenant_id as tenantId'])
+    .where('id', '=', id)
+    .where(isReadableBy(reader))
+    .executeTakeFirst();
+  if (owner === undefined) throw new AppError('not_found');
+  return owner;
+}
+
 /**
  * Locks the row of a document of the owner for the rest of `tx`, and returns the document with its
  * current version. Throws not_found.
@@ -133,7 +157,7 @@ export async function revise(tx: Tx, row: DocumentRow): Promise<DocumentRow> {
   return { ...row, revision };
 }
 
-export function ownerOf(row: VersionRow): Owner {
+export function ownerOf(row: Pick<VersionRow, 'user_id' | 'tenant_id'>): Owner {
   return { userId: row.user_id, tenantId: row.tenant_id };
 }
 

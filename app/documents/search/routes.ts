@@ -1,4 +1,6 @@
 import { linkNextPage } from '../../http/responses/next-page.ts';
+import { smallBodyBytes } from '../../http/bodies/json-body.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayRead } from '../records/access.ts';
 import { DocumentList, DocumentPage } from '../records/schema.ts';
@@ -21,8 +23,10 @@ export const searchRoutes = [
     access: mayRead,
     query: DocumentPage,
     body: SearchDocuments,
+    maxBodyBytes: smallBodyBytes,
     status: 200,
     response: DocumentList,
+    maxAnswerBytes: listBytes,
     errors: [],
     audit: { actions: [], note: 'a search changes nothing' },
     handler: async ({ documentSearch }, { request, query, body, reply }) => {

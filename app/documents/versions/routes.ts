@@ -1,4 +1,6 @@
 import { linkNextPage } from '../../http/responses/next-page.ts';
+import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayRead, mayWrite } from '../records/access.ts';
 import {
@@ -23,6 +25,7 @@ export const versionRoutes = [
     access: mayWrite,
     params: DocumentId,
     body: AddVersion,
+    maxBodyBytes: metadataBodyBytes,
     idempotent: true,
     waitsLong: true,
     status: 201,
@@ -50,6 +53,7 @@ export const versionRoutes = [
     query: VersionPage,
     status: 200,
     response: VersionList,
+    maxAnswerBytes: listBytes,
     errors: ['not_found'],
     handler: async ({ documentVersions }, { request, params, query, reply }) => {
       const { versions, cursor } = await documentVersions.list(request, params.id, query);

@@ -7,7 +7,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
-import { loadDocument, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
+import { loadOwner, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';
 import type { AddVersion, VersionView } from '../records/schema.ts';
 
@@ -75,13 +75,13 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
       { limit, cursor }: { readonly limit: number; readonly cursor?: number | undefined },
     ) =>
       db.asUser(caller, async (tx) => {
-        const { user_id, tenant_id } = await loadDocument(tx, caller, id);
+        const { userId, tenantId } = await loadOwner(tx, caller, id);
         let query = tx
           .selectFrom('document_versions')
-          .selectAll()
+          .select(['document_id', 'version', 'file_hash', 'status', 'created_at'])
           .where('document_id', '=', id)
-          .where('user_id', '=', user_id)
-          .where('tenant_id', '=', tenant_id)
+          .where('user_id', '=', userId)
+          .where('tenant_id', '=', tenantId)
           .orderBy('version', 'desc')
           .limit(limit + 1);
         if (cursor !== undefined) query = query.where('version', '<', cursor);
@@ -118,7 +118,9 @@ function addedEvent(added: VersionRow) {
   } as const;
 }
 
-function toView(row: VersionRow): View {
+type Viewed = Pick<VersionRow, 'document_id' | 'version' | 'file_hash' | 'status' | 'created_at'>;
+
+function toView(row: Viewed): View {
   return {
     documentId: row.document_id,
     version: row.version,

@@ -2,85 +2,133 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
 import { AppError } from '../../errors/app-error.ts';
+import { createHeavyWork } from '../../async/heavy-work.ts';
 import { createFairSlots } from '../../async/fair-slots.ts';
-import { createTurns } from '../../async/turns.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
 
-const maxBytes = 2 ** 20;
-const deadlineMs = 30_000;
+/** Limit on bodies whose fields are all short. */
+export const smallBodyBytes = 2 ** 14;
+/** Limit on bodies with encrypted metadata, which has 64 KiB. */
+export const metadataBodyBytes = 2 ** 17;
+/** Limit on any JSON body. */
+export const largestBodyBytes = 2 ** 20;
 
+const deadlineMs = 30_000;
 /**
- * Number of bytes above which a body is read and parsed in turns. A smaller body is parsed in less
- * time than it would wait.
+ * Number of bytes above which a text is parsed in turns. A smaller text is parsed in less time than
+ * it would wait.
  */
-const largeBytes = 2 ** 14;
+const largeBytes = smallBodyBytes;
 /**
- * Number of large bodies of one client that are read at a time. Further large bodies of the client
- * stay unread and use no memory.
+ * Number of large bodies of one client that are read and handled at a time. Further large bodies of
+ * the client stay unread and use no memory.
  */
 const largeAtOnce = 4;
 
-interface BodyOptions {
-  /** Refuses a body in which an object has two members of the same name. */
+interface TextOptions {
+  /** Refuses a text in which an object has two members of the same name. */
   readonly uniqueNames?: boolean | undefined;
+  /** The field that has the text, for the details of an error. */
+  readonly path?: string;
 }
 
-interface JsonBodies {
-  /** Returns whether a body is so small that it is read at once. */
-  isSmall(request: IncomingMessage): boolean;
-  /**
-   * Reads a JSON body of at most 1 MiB in UTF-8. Throws unsupported_media_type, body_too_large,
-   * incomplete_body or invalid_json.
-   */
-  read(request: IncomingMessage, client: string, options?: BodyOptions): Promise<unknown>;
+interface BodyOptions {
+  /** Limit on the body in bytes. */
+  readonly maxBodyBytes?: number | undefined;
+  readonly uniqueNames?: boolean | undefined;
+  /** The work may take minutes: it holds no turn of the client while it runs. */
+  readonly waitsLong?: boolean | undefined;
 }
+
+export type JsonBodies = ReturnType<typeof createJsonBodies>;
 
 /**
- * Creates a reader of JSON bodies. A large body waits while several large bodies of the same client
- * are being read, so that one client cannot delay the responses to other clients.
+ * Creates a reader of JSON texts. Large texts are parsed one at a time and step by step, so that no
+ * client delays the responses to other clients for long.
  */
-export function createJsonBodies(): JsonBodies {
-  const reading = createFairSlots({ perKey: largeAtOnce });
-  const parsing = createTurns(1);
+export function createJsonBodies() {
+  const turns = createFairSlots({ perKey: largeAtOnce });
+  const heavyWork = createHeavyWork();
 
-  async function readLarge(request: IncomingMessage, options?: BodyOptions): Promise<unknown> {
-    const bytes = await readBytes(request);
-    return parsing.take(async () => {
-      // Lets other pending requests run between two large bodies.
-      await setImmediate();
-      return parseJson(bytes, options);
-    });
+  /** Parses a text. Throws invalid_json. */
+  async function parse(text: string, options: TextOptions): Promise<unknown> {
+    const isLarge = text.length > largeBytes;
+    const value = await parseWith(isLarge ? heavyWork.run : atOnce, text, options);
+    // Lets other requests run before the caller goes on with a large value.
+    if (isLarge) await setImmediate();
+    return value;
   }
 
-  // A body without Content-Length, whose length is unknown, counts as large.
-  function isSmall({ headers }: IncomingMessage): boolean {
-    return Number(headers['content-length']) <= largeBytes;
+  async function parseWith(run: Run, text: string, options: TextOptions): Promise<unknown> {
+    const { uniqueNames = false, path = '' } = options;
+    const value = await run(() => parseText(text, path));
+    await run(() => assertSafeText(value, path));
+    if (uniqueNames && (await run(() => hasRepeatedNames(text, value)))) {
+      throw unusableJson('has two members of the same name', path);
+    }
+    return value;
+  }
+
+  async function read(request: IncomingMessage, options: BodyOptions): Promise<unknown> {
+    const { maxBodyBytes = smallBodyBytes, uniqueNames } = options;
+    return parse(decode(await readBytes(request, maxBodyBytes)), { uniqueNames });
   }
 
   return {
-    isSmall,
-    async read(request, client, options) {
+    /**
+     * Parses a JSON text that did not arrive as a body. Large texts of one client take turns with
+     * its large bodies. Throws invalid_json.
+     */
+    parse: (text: string, client: string, options: TextOptions): Promise<unknown> =>
+      text.length > largeBytes
+        ? turns.take(client, () => parse(text, options))
+        : parse(text, options),
+
+    /**
+     * Reads a JSON body in UTF-8, and settles as `work` does with its value. Large bodies of one
+     * client take turns. Throws unsupported_media_type, body_too_large, incomplete_body or
+     * invalid_json.
+     */
+    async withBody<T>(
+      request: IncomingMessage,
+      client: string,
+      options: BodyOptions,
+      work: (body: unknown) => Promise<T>,
+    ): Promise<T> {
       assertJsonType(request);
-      if (isSmall(request)) return parseJson(await readBytes(request), options);
-      return reading.take(client, () => readLarge(request, options));
+      const { maxBodyBytes = smallBodyBytes, waitsLong = false } = options;
+      const length = request.headers['content-length'];
+      if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
+      // A body without Content-Length, whose length is unknown, may be as large as the limit.
+      const isSmall = Number(length ?? maxBodyBytes) <= largeBytes;
+      if (isSmall) return work(await read(request, options));
+      if (waitsLong) return work(await turns.take(client, () => read(request, options)));
+      return turns.take(client, async () => work(await read(request, options)));
     },
   };
 }
 
-function parseJson(bytes: Buffer, { uniqueNames = false }: BodyOptions = {}): unknown {
-  let text: string;
-  let value: unknown;
+/** Runs work that blocks the event loop, at once or when its turn comes. */
+type Run = <T>(work: () => T) => Promise<T>;
+
+const atOnce: Run = async (work) => work();
+
+function decode(bytes: Buffer): string {
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    value = JSON.parse(text);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     throw new AppError('invalid_json', { cause });
   }
-  assertSafeText(value);
-  if (uniqueNames && hasRepeatedNames(text, value))
-    throw unusableJson('has two members of the same name');
-  return value;
+}
+
+function parseText(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const details = [{ path, message: 'must be JSON' }];
+    throw new AppError('invalid_json', { cause, ...(path === '' ? {} : { details }) });
+  }
 }
 
 function assertJsonType(request: IncomingMessage): void {
@@ -96,19 +144,21 @@ function assertJsonType(request: IncomingMessage): void {
   }
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const deadline = setTimeout(() => request.destroy(), deadlineMs);
   try {
-    return await getRawBody(request, {
-      limit: maxBytes,
-      length: request.headers['content-length'] ?? null,
-    });
+    return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (cause) {
     const type = (cause as { type?: string }).type;
-    throw new AppError(type === 'entity.too.large' ? 'body_too_large' : 'incomplete_body', {
-      cause,
-    });
+    throw type === 'entity.too.large'
+      ? tooLarge(limit, cause)
+      : new AppError('incomplete_body', { cause });
   } finally {
     clearTimeout(deadline);
   }
+}
+
+function tooLarge(limit: number, cause?: unknown): AppError {
+  const details = [{ path: 'body', message: `must be at most ${limit} bytes` }];
+  return new AppError('body_too_large', { details, cause });
 }

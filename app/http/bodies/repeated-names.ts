@@ -8,7 +8,9 @@ export function hasRepeatedNames(text: string, value: unknown): boolean {
   return countNames(text) !== countMembers(value);
 }
 
-const [backslash, quote] = [0x5c, 0x22];
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const [backslash, colon, quote] = [0x5c, 0x3a, 0x22];
 const space = /\s*/y;
 
 /**
@@ -22,10 +24,13 @@ function countNames(text: string): number {
     for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(at)) {
       at += code === backslash ? 2 : 1;
     }
-    space.lastIndex = at + 1;
-    space.test(text);
-    at = space.lastIndex;
-    if (text[at] === ':') names += 1;
+    at += 1;
+    if (text.charCodeAt(at) !== colon) {
+      space.lastIndex = at;
+      space.test(text);
+      at = space.lastIndex;
+    }
+    if (text.charCodeAt(at) === colon) names += 1;
   }
   return names;
 }
@@ -37,6 +42,6 @@ function countMembers(value: unknown): number {
     for (const item of value) count += countMembers(item);
     return count;
   }
-  for (const member of Object.values(value)) count += 1 + countMembers(member);
+  for (const key of Object.keys(value)) count += 1 + countMembers((value as JsonObject)[key]);
   return count;
 }

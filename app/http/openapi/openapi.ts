@@ -109,14 +109,18 @@ function operationId(method: string, path: string): string {
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  if (route.streamsBody === true) return { requestBody: { required: true, content: octets } };
+  const description = `At most ${route.maxBodyBytes} bytes.`;
+  if (route.streamsBody === true) {
+    return { requestBody: { description, required: true, content: octets } };
+  }
   if (route.streamsForm !== undefined) {
     const content = { 'multipart/form-data': { schema: route.streamsForm } };
-    return { requestBody: { required: true, content } };
+    return { requestBody: { description, required: true, content } };
   }
   if (route.body === undefined) return {};
   return {
     requestBody: {
+      description,
       required: route.isBodyOptional !== true,
       content: { 'application/json': { schema: route.body } },
     },
@@ -131,7 +135,12 @@ function success(route: Route) {
     route.response === undefined
       ? {}
       : { content: { 'application/json': { schema: route.response } } };
-  return { [String(route.status)]: { description, ...answerHeaders(route), ...content } };
+  // The whole of a streamed text may be longer than a chunk, which `maxAnswerBytes` bounds.
+  const isBounded = route.maxAnswerBytes !== undefined && !(route.response instanceof z.ZodCustom);
+  const bounded = isBounded
+    ? `${description}. At most ${route.maxAnswerBytes} bytes.`
+    : description;
+  return { [String(route.status)]: { description: bounded, ...answerHeaders(route), ...content } };
 }
 
 /** Returns the error codes of the guards. */

@@ -13,13 +13,19 @@ interface PageOptions<Row, Cursor> {
 }
 
 /**
- * Limit on a page: a thousand rows with the largest metadata would be 90 MB, and several times as
- * much in memory.
+ * Limit on what the rows of a page contain, in bytes. A thousand rows with the largest metadata
+ * would be 90 MB, and several times as much in memory.
  */
-const maxBytes = 4 * 2 ** 20;
+export const pageBytes = 2 ** 20;
 
 /**
- * Cuts a page at `limit` rows or 4 MiB, whichever is reached first. A page has at least one row
+ * Limit on a response with a page, in bytes: what the rows contain, and the names, ids and times of
+ * a thousand rows.
+ */
+export const listBytes = 2 * pageBytes;
+
+/**
+ * Cuts a page at `limit` rows or 1 MiB, whichever is reached first. A page has at least one row
  * unless `rows` is empty. Callers pass one row more than `limit` if the list continues.
  */
 export function cutPage<Row, Cursor>(
@@ -27,7 +33,7 @@ export function cutPage<Row, Cursor>(
   { limit, cursorOf, bytesOf = () => 0 }: PageOptions<Row, Cursor>,
 ): Page<Row, Cursor> {
   const page: Row[] = [];
-  let room = maxBytes;
+  let room = pageBytes;
   for (const row of rows.slice(0, limit)) {
     room -= bytesOf(row);
     if (room < 0 && page.length > 0) break;

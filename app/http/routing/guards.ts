@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors/app-error.ts';
+import type { AddressLimit } from '../../limits/rate-limits.ts';
 import {
   isRecovery,
   mayAccess,
@@ -22,6 +23,8 @@ export interface Guards {
    * reauth_invalid.
    */
   verifyReauth(token: string | undefined, caller: Caller): Promise<void>;
+  /** Throws rate_limited if the client address has used up the limit. Counts nothing. */
+  assertAddressMay(limit: AddressLimit, clientAddress: string): Promise<void>;
   /**
    * Returns the holder of an internal API key. Throws invalid_api_key, or access_denied for a key
    * without the admin right. If absent, the listener accepts no internal API keys.

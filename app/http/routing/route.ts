@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { AuditAction } from '../../audit-trail/event.ts';
+import type { AddressLimit } from '../../limits/rate-limits.ts';
 import { parseInput } from '../bodies/validation.ts';
 import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
 import { untilHangUp } from '../requests/hang-up.ts';
@@ -48,10 +49,20 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly tag: string;
   readonly summary: string;
   readonly access: A;
+  /**
+   * A limit by client address. A request from an address that has used it up is refused before its
+   * body is read; the service counts the uses.
+   */
+  readonly addressLimit?: AddressLimit;
   readonly params?: P;
   readonly query?: Q;
   /** The schema of the JSON body. If absent, no body is read. */
   readonly body?: B;
+  /**
+   * The most bytes of the body, which a route that reads a body must state. A request whose
+   * Content-Length is larger is refused before its body is read.
+   */
+  readonly maxBodyBytes?: number;
   /** Allows requests without a body, for which the schema gets undefined. */
   readonly isBodyOptional?: true;
   /**
@@ -73,8 +84,13 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   /** The service may take minutes. `request.hangUp` aborts when the client disconnects. */
   readonly waitsLong?: true;
   readonly status: number;
-  /** The schema of the JSON response, or StreamedAnswer or EventStream. */
+  /** The schema of the JSON response, or StreamedAnswer, StreamedJson or EventStream. */
   readonly response: R;
+  /**
+   * The most bytes of the response that are in memory at once, which a route must state if its
+   * response is a list or a stream: all bytes of JSON, or one chunk of a stream.
+   */
+  readonly maxAnswerBytes?: number;
   /** Sends Cache-Control: no-store, since the response contains a secret, token or key. */
   readonly noStore?: boolean;
   /** Documents that the response has an ETag. */
@@ -87,6 +103,9 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly audit?: LeavesEntries;
   readonly handler: (services: S, input: Input<A, P, Q, B>) => Promise<Answer<R>>;
 }
+
+/** Requires that a route with a JSON body states its limit. */
+type StatesBodyLimit<B> = B extends Schema ? { readonly maxBodyBytes: number } : unknown;
 
 /** The raw, untyped request as the router hands it over. */
 interface RawRequest {
@@ -130,7 +149,7 @@ export function routeFor<S>() {
     P extends Schema | undefined = undefined,
     Q extends Schema | undefined = undefined,
     B extends Schema | undefined = undefined,
-  >(options: RouteOptions<S, A, P, Q, B, R>): Route<S> {
+  >(options: RouteOptions<S, A, P, Q, B, R> & StatesBodyLimit<B>): Route<S> {
     const { handler, ...definition } = options;
 
     async function handle(services: S, raw: RawRequest): Promise<unknown> {

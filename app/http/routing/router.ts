@@ -1,25 +1,27 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { Router, type RouterContext } from '@koa/router';
 import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
-import { EventStream, sendEvents } from '../responses/event-stream.ts';
+import type { JsonBodies } from '../bodies/json-body.ts';
+import { isSafeString } from '../bodies/safe-text.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
+import { clientOf } from '../requests/client-of.ts';
+import { requestInfo } from '../requests/request-context.ts';
+import type { SharedAddressWatch } from '../requests/shared-address.ts';
+import { EventStream, sendEvents } from '../responses/event-stream.ts';
+import { limitIdleReader } from '../responses/idle-readers.ts';
+import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
+import { sendJson } from '../responses/streamed-json.ts';
 import { admit, type Guards } from './guards.ts';
 import type { IdempotencyKeys } from './idempotency.ts';
-import { createJsonBodies } from '../bodies/json-body.ts';
-import { networkOf } from '../../limits/network.ts';
-import { limitIdleReader } from '../responses/idle-readers.ts';
-import { requestInfo } from '../requests/request-context.ts';
-import type { RequestInfo } from '../requests/request.ts';
-import type { SharedAddressWatch } from '../requests/shared-address.ts';
-import type { Route } from './route.ts';
 import { leaveAdmission, type RequestSlots } from './request-slots.ts';
-import { isSafeString } from '../bodies/safe-text.ts';
-import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
+import type { Route } from './route.ts';
 
 /**
- * Creates the router of these routes. Each request passes the guards, then its body is read, then
- * the route validates its input and handles it.
+ * Creates the router of these routes. Each request passes the guards and the limits of its client,
+ * then its body is read, then it waits for a slot of its client, and then the route validates its
+ * input and handles it.
  */
 export function createRouter<S>(
   routes: readonly Route<S>[],
@@ -27,10 +29,9 @@ export function createRouter<S>(
   options: RouterOptions,
 ): Router {
   const router = new Router({ strict: true, sensitive: true });
-  const serving = { ...options, bodies: createJsonBodies() };
   for (const route of routes) {
     for (const path of [route.path, ...(route.aliases ?? [])]) {
-      router[route.method](path, serve(route, services, serving));
+      router[route.method](path, serve(route, services, options));
     }
   }
   return router;
@@ -39,72 +40,56 @@ export function createRouter<S>(
 interface RouterOptions {
   readonly guards: Guards;
   readonly idempotencyKeys: IdempotencyKeys;
+  readonly jsonBodies: JsonBodies;
+  readonly sharedAddress: SharedAddressWatch;
   readonly slots: RequestSlots;
   /** Counts a request that may change something. Throws rate_limited. */
   readonly countWrite: (caller: Caller) => Promise<void>;
-  readonly sharedAddress: SharedAddressWatch;
 }
 
-interface Serving extends RouterOptions {
-  readonly bodies: ReturnType<typeof createJsonBodies>;
-}
-
-function serve<S>(route: Route<S>, services: S, serving: Serving) {
-  const { guards, idempotencyKeys } = serving;
+function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
+  const { guards, idempotencyKeys, jsonBodies, sharedAddress, slots, countWrite } = options;
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
-    if (route.method !== 'get' && isUser(caller)) await serving.countWrite(caller);
-    leaveAdmission(ctx);
-    const body = await enter(route, caller, ctx, serving);
     const request = requestInfo(ctx);
-    if (isUser(caller)) serving.sharedAddress.note(caller.userId, request);
+    if (route.addressLimit !== undefined) {
+      await guards.assertAddressMay(route.addressLimit, request.clientAddress);
+    }
+    if (isUser(caller)) {
+      sharedAddress.note(caller.userId, request);
+      if (route.method !== 'get') await countWrite(caller);
+    }
+    leaveAdmission(ctx);
     ctx.status = route.status;
-    const result = await route.handle(services, {
-      params: ctx.params,
-      query: { ...ctx.query },
-      body,
-      caller,
-      request,
-      reply: {
-        set: (name, value) => ctx.set(name, value),
-        status: (code) => {
-          ctx.status = code;
+    const client = clientOf(caller, request);
+    const handle = async (body?: unknown) => {
+      if (!isHolder(caller)) await slots.serve(route, client, ctx);
+      return route.handle(services, {
+        params: ctx.params,
+        query: { ...ctx.query },
+        body,
+        caller,
+        request,
+        reply: {
+          set: (name, value) => ctx.set(name, value),
+          status: (code) => {
+            ctx.status = code;
+          },
         },
-      },
-      idempotencyKeys,
-    });
+        idempotencyKeys,
+      });
+    };
+    const result = takesBody(route, ctx.req)
+      ? await jsonBodies.withBody(ctx.req, client, route, handle)
+      : await handle();
     if (route.response === EventStream) return sendEvents(ctx, EventStream.parse(result));
     if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
+    if (result instanceof Readable) return sendJson(ctx, result);
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
     if (result !== undefined) ctx.body = result;
     limitIdleReader(ctx.res);
   };
-}
-
-/**
- * Reads the body of a request and waits for the client's slot, which the request then holds. A
- * small body is read before, so that a client that sends it slowly holds no slot meanwhile.
- */
-async function enter<S>(
-  route: Route<S>,
-  caller: AnyCaller,
-  ctx: RouterContext,
-  { slots, bodies }: Serving,
-): Promise<unknown> {
-  const client = clientOf(caller, requestInfo(ctx));
-  const wait = () => (isHolder(caller) ? undefined : slots.serve(route, client, ctx));
-  if (!takesBody(route, ctx.req)) {
-    await wait();
-    return undefined;
-  }
-  if (bodies.isSmall(ctx.req)) {
-    const body = await bodies.read(ctx.req, client, route);
-    await wait();
-    return body;
-  }
-  await wait();
-  return bodies.read(ctx.req, client, route);
 }
 
 type AnyCaller = Caller | InternalCaller | undefined;
@@ -116,11 +101,6 @@ function isUser(caller: AnyCaller): caller is Caller {
 /** Returns whether the caller has an internal API key, whose requests are not limited. */
 function isHolder(caller: AnyCaller): caller is InternalCaller {
   return caller !== undefined && 'internalKey' in caller;
-}
-
-/** Returns the client in whose queue a request waits: a user, or a client address. */
-function clientOf(caller: AnyCaller, { clientAddress }: RequestInfo): string {
-  return isUser(caller) ? `user ${caller.userId}` : networkOf(clientAddress);
 }
 
 function takesBody(

@@ -4,7 +4,11 @@ import { AppError } from '../../errors/app-error.ts';
 import { EventStream } from '../../http/responses/event-stream.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { Cursor } from '../objects/cursor.ts';
+import { pageSize } from './changes.ts';
 import type { ChangeFeeds } from './feeds.ts';
+
+/** Bytes of the longest event. */
+const eventBytes = 2 ** 9;
 
 const FeedQuery = z.strictObject({
   since: Cursor.optional().meta({
@@ -23,6 +27,7 @@ const events = route({
   query: FeedQuery,
   status: 200,
   response: EventStream,
+  maxAnswerBytes: pageSize * eventBytes,
   errors: [
     'device_required',
     'device_unknown',

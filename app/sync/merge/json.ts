@@ -15,9 +15,25 @@ export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Returns whether two values are the same JSON; undefined stands for a missing value. */
+/**
+ * Returns whether two values are the same JSON; undefined stands for a missing value. Does not
+ * compare canonical texts, which take far longer to make.
+ */
 export function isSame(one: unknown, other: unknown): boolean {
-  return textOf(one) === textOf(other);
+  if (one === other) return true;
+  if (Array.isArray(one)) {
+    return (
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, index) => isSame(item, other[index]))
+    );
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key]))
+  );
 }
 
 /** Returns the canonical text (RFC 8785) of a value, and '' for undefined. */

@@ -45,9 +45,12 @@ export function assertStorable(data: JsonObject): void {
       for (const item of value) check(item, depth + 1, 0, true);
       return;
     }
-    for (const [key, member] of Object.entries(value)) {
+    const keys = Object.keys(value);
+    // Every member has a leaf, so that an object with too many members needs no further check.
+    if (!isInArray && keys.length > maxLeaves) throw new AppError('too_many_fields');
+    for (const key of keys) {
       const path = isInArray ? 0 : length + Buffer.byteLength(childOf('', key));
-      check(member, depth + 1, path, isInArray);
+      check((value as JsonObject)[key], depth + 1, path, isInArray);
     }
   }
 

@@ -34,19 +34,23 @@ export async function loadObject(
 
 /** Throws not_found unless the object or its tombstone exists. */
 export async function assertKnown(tx: Tx, owner: Owner, objectId: string): Promise<void> {
-  assertFound(await findObject(tx, owner, objectId).executeTakeFirst());
+  const row = selectObject(tx, owner, objectId).select('object_id');
+  assertFound(await row.executeTakeFirst());
 }
 
-function findObject(tx: Tx, { userId, tenantId }: Owner, objectId: string) {
+function findObject(tx: Tx, owner: Owner, objectId: string) {
+  return selectObject(tx, owner, objectId).select(columns);
+}
+
+function selectObject(tx: Tx, { userId, tenantId }: Owner, objectId: string) {
   return tx
     .selectFrom('sync_objects')
-    .select(columns)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
     .where('object_id', '=', objectId);
 }
 
-function assertFound(row: ObjectRow | undefined): ObjectRow {
+function assertFound<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new AppError('not_found');
   return row;
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
@@ -85,10 +86,11 @@ export function createSyncReading({ db, deviceGuard, clock }: SyncReadingOptions
       read(request, deviceId, (tx, owner) => listHistory(tx, owner, objectId, page)),
 
     /**
-     * Returns an object and its versions as RFC 8785 text. Throws not_found, also for a tombstone.
+     * Returns an object and its versions as a stream of RFC 8785 text, which fails if the device is
+     * revoked meanwhile. Throws not_found, also for a tombstone.
      */
-    export: (request: ServiceRequest, deviceId: string, objectId: string): Promise<string> =>
-      read(request, deviceId, (tx, owner) => exportObject(tx, owner, objectId, clock())),
+    export: (request: ServiceRequest, deviceId: string, objectId: string): Promise<Readable> =>
+      exportObject((work) => read(request, deviceId, work), objectId, clock()),
   };
 }
 
@@ -101,7 +103,9 @@ async function listHistory(
   await assertKnown(tx, owner, objectId);
   let query = tx
     .selectFrom('sync_history')
-    .selectAll()
+    // Leaves out `changed_fields`, of which a row may have 1 MiB.
+    .select(['id', 'version', 'base_version', 'status', 'conflict_type', 'rule_applied'])
+    .select(['sync_request_id', 'device_id', 'recorded_at'])
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .where('object_id', '=', objectId)

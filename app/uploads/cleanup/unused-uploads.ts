@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { NIL } from 'uuid';
-import type { Tx } from '../../db/database.ts';
+import type { Owner, Tx } from '../../db/database.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 
 /** A position in the list of completed uploads, oldest first. */
@@ -71,6 +71,27 @@ export async function removeUnused(tx: Tx, ids: readonly string[]): Promise<Sess
     )
     .where(isUnused)
     .returningAll()
+    .execute();
+}
+
+/**
+ * Removes up to `limit` uploads of an owner, in any state, that no document uses, and returns their
+ * storage keys. The caller has locked all uploads of the owner.
+ */
+export function removeUnusedOf(tx: Tx, { userId, tenantId }: Owner, limit: number) {
+  return tx
+    .deleteFrom('upload_sessions')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('upload_sessions')
+        .select('id')
+        .where('user_id', '=', userId)
+        .where('tenant_id', '=', tenantId)
+        .where(isUnused)
+        .limit(limit),
+    )
+    .returning(['status', 'storage_key as key', 'object_version as version'])
+    .returning('storage_upload_id as uploadId')
     .execute();
 }
 

@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
+import { nextCursor } from '../../../client/http/pages.ts';
 import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
@@ -42,6 +43,25 @@ test('a document lists the proofs of its sealed versions, oldest first', async (
   }[];
   const trustedKeys = keys.map(({ fingerprint }) => fingerprint);
   for (const proof of proofs) t.true(verifyProof(proof, { trustedKeys }).valid);
+});
+
+test('the proofs of a document are read page by page', async (t) => {
+  const { vault } = t.context;
+  const api = await createApi(vault);
+  const { id } = await storeDocument(t, api);
+  const proofs = await sealVersions(api, id, () => storeVersion(t, api, id));
+  const read: AuditProof[] = [];
+  let cursor: string | undefined = '';
+  while (cursor !== undefined) {
+    const path = `/v1/documents/${id}/proof?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`;
+    const { headers, body } = await api.send('GET', path);
+    const page = body.proofs as AuditProof[];
+    t.true(page.length <= 2);
+    read.push(...page);
+    cursor = nextCursor(headers.get('link'));
+  }
+  t.deepEqual(read, proofs);
+  t.is((await api.send('GET', `/v1/documents/${id}/proof?limit=0`)).status, 400);
 });
 
 test('a document without a sealed version has no proofs', async (t) => {

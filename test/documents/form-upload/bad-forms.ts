@@ -1,4 +1,3 @@
-import { MiB } from '../../support/documents/files.ts';
 import { metadata } from '../../support/documents/documents.ts';
 import { documentPart, filePart, formOf, formEnd, formType, type FormPart } from './forms.ts';
 
@@ -157,8 +156,8 @@ export const badForms: readonly BadForm[] = [
     path: 'document',
   },
   {
-    what: 'a document over 1 MiB',
-    form: formOf([document[0], ' '.repeat(MiB + 1)], file),
+    what: 'a document over 128 KiB',
+    form: formOf([document[0], ' '.repeat(2 ** 17 + 1)], file),
     path: 'document',
   },
   {

@@ -8,13 +8,17 @@ import { createJsonBodies } from '../../../app/http/bodies/json-body.ts';
 const large = JSON.stringify('x'.repeat(100_000));
 const small = '"x"';
 
-/** Starts a server that reads bodies for the client named by the header `x-client`. */
-async function serve(t: ExecutionContext) {
-  const bodies = createJsonBodies();
+/**
+ * Starts a server that reads bodies for the client named by the header `x-client`, and responds
+ * when `work` ends.
+ */
+async function serve(t: ExecutionContext, work: () => Promise<unknown> = async () => undefined) {
+  const { withBody } = createJsonBodies();
   let hungUp = 0;
   const server = createServer((req, res) => {
     req.once('close', () => (hungUp += Number(!req.complete)));
-    bodies.read(req, String(req.headers['x-client'])).then(
+    const client = String(req.headers['x-client']);
+    withBody(req, client, { maxBodyBytes: 2 ** 20 }, work).then(
       () => res.end(),
       () => res.writeHead(400).end(),
     );
@@ -76,6 +80,22 @@ test('large bodies of one client queue up; small ones and other clients do not',
   t.false(isFifthAnswered);
   t.deepEqual(await held.finish(), [200, 200, 200, 200]);
   t.is(await answered, 200);
+});
+
+test('a large body holds its turn until its request is handled', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let handled = 0;
+  const { begin } = await serve(t, async () => {
+    handled += 1;
+    await gate.promise;
+  });
+  const answers = Array.from({ length: 6 }, () => statusOf(begin('busy', large).end(large)));
+  await until(async () => handled === 4, { what: 'four requests', timeoutMs: 10_000 });
+  answers.push(statusOf(begin('other', large).end(large)));
+  await until(async () => handled === 5, { what: 'the other client', timeoutMs: 10_000 });
+  gate.resolve();
+  t.deepEqual(await Promise.all(answers), Array(7).fill(200));
+  t.is(handled, 7);
 });
 
 test('a client that hangs up while waiting takes no turn', async (t) => {

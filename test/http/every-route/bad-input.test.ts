@@ -42,8 +42,6 @@ const bodies: [string, string | Buffer, { status: number; code: string }][] = [
   ['__proto__', '{"__proto__":{"email":"a@example.org"}}', invalidJson],
   ['a nested __proto__', '{"email":{"__proto__":1}}', invalidJson],
   ['65 levels of nesting', nested(65), invalidJson],
-  ['100,000 levels of nesting', nested(100_000), invalidJson],
-  ['100,000 open brackets', '['.repeat(100_000), invalidJson],
   ['a number', '1', invalid],
   ['null', 'null', invalid],
   ['a string', '"a"', invalid],
@@ -64,8 +62,10 @@ const bodies: [string, string | Buffer, { status: number; code: string }][] = [
     JSON.stringify({ email: 'a'.repeat(2 ** 21) }),
     { status: 413, code: 'body_too_large' },
   ],
-  ['one byte over 1 MiB', ' '.repeat(2 ** 20 + 1), { status: 413, code: 'body_too_large' }],
-  ['1 MiB of spaces', ' '.repeat(2 ** 20), invalidJson],
+  ['one byte over 16 KiB', ' '.repeat(2 ** 14 + 1), { status: 413, code: 'body_too_large' }],
+  ['16 KiB of spaces', ' '.repeat(2 ** 14), invalidJson],
+  ['16,000 open brackets', '['.repeat(16_000), invalidJson],
+  ['2,000 levels of nesting', nested(2_000), invalidJson],
 ];
 
 for (const [what, bytes, refusal] of bodies) {
@@ -93,7 +93,7 @@ test('a refusal of valid JSON states its reason', async (t) => {
 });
 
 /** Values that are invalid in every field, sent while all other fields are valid. */
-const badStrings = ['', ' ', 'zz', '0x10', '-1', '1.5', '\u0661', 'a'.repeat(100_000), '\n', '%00'];
+const badStrings = ['', ' ', 'zz', '0x10', '-1', '1.5', '\u0661', 'a'.repeat(10_000), '\n', '%00'];
 for (const field of ['email', 'salt', 'verifier']) {
   for (const bad of [...badStrings, 7, true, null, [], {}, [salt]]) {
     test(`a bad ${field} is refused: ${JSON.stringify(bad).slice(0, 20)}`, async (t) => {

@@ -93,6 +93,12 @@ const cases: Malformed[] = [
     code: 'headers_too_large',
   },
   {
+    what: 'hundreds of short headers',
+    bytes: `GET / HTTP/1.1\r\n${host}${'a:\r\n'.repeat(200)}\r\n`,
+    status: 431,
+    code: 'headers_too_large',
+  },
+  {
     what: 'thousands of headers',
     bytes: `GET / HTTP/1.1\r\n${host}${'X-A: a\r\n'.repeat(5_000)}\r\n`,
     status: 431,

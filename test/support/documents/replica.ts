@@ -15,14 +15,16 @@ export interface Replica {
 /**
  * Starts another process of the same vault: with the same database, objects and access tokens.
  * @param settings Environment variables that override the replica's own.
+ * @param flags Flags of Node.
  */
 export async function startReplica(
   vault: TestVault,
   settings: Record<string, string> = {},
+  flags: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
   const { redisUrl, signerSocketPath } = testStack();
-  const spec = nodeProcess('replica', ['app/main.ts'], {
+  const environment = {
     ...inheritedEnvironment(),
     NODE_ENV: 'test',
     LOG_LEVEL: 'warn',
@@ -37,7 +39,8 @@ export async function startReplica(
     MAIL_DIRECTORY: vault.mailDirectory,
     ...withoutLimits,
     ...settings,
-  });
+  };
+  const spec = nodeProcess('replica', ['app/main.ts'], environment, flags);
   const baseUrl = `http://127.0.0.1:${port}`;
   const process = await spawnGuarded(spec, { onLine: () => undefined });
   const isReady = async () => {

@@ -5,6 +5,7 @@ import { isObject, isSame, memberOf, type JsonObject } from '../../../app/sync/m
 import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import { applyPatch } from '../../../app/sync/merge/merge-patch.ts';
 import type { Rule } from '../../../app/sync/merge/rules.ts';
+import { jsonObject } from './json-values.ts';
 import { receive, type OfflineWrite } from './model.ts';
 
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };
@@ -53,6 +54,23 @@ function isDone(now: unknown, delta: JsonObject, first: unknown): boolean {
     return isDone(is, wanted, was);
   });
 }
+
+test('values are the same exactly if their canonical texts are', (t) => {
+  fc.assert(
+    fc.property(data, data, (one, other) => {
+      t.is(isSame(one, other), canonicalText(one) === canonicalText(other));
+    }),
+    runs,
+  );
+  fc.assert(
+    fc.property(jsonObject, (object) => {
+      t.true(isSame(object, JSON.parse(canonicalText(object))));
+    }),
+    runs,
+  );
+  t.false(isSame([1], { 0: 1, length: 1 }));
+  t.false(isSame({}, undefined));
+});
 
 test('no acknowledged change is lost, whatever writes come before and after it', (t) => {
   let conflicts = 0;
