@@ -29,6 +29,7 @@ import {
   share,
 } from '../../support/documents/people.ts';
 import { abort, bytesOf, openSession, upload } from '../../support/documents/files.ts';
+import type { Api } from '../../support/documents/uploads.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
 import { openTrail } from '../../support/audit/entries.ts';
@@ -87,7 +88,8 @@ async function useDocuments(t: Context, { api }: Member, secrets: Secrets) {
   secrets.set('email of the recipient', recipient.email);
   const { recipientId } = (await askKey(api, recipient.email)).body;
   const { body } = await share(api, id, { recipientId: String(recipientId), wrappedKey });
-  await api.send('DELETE', `/v1/documents/${id}/shares/${String(body.id ?? body.shareId)}`);
+  await refuseShares(recipient.api, String(body.id), api.caller.userId);
+  await api.send('DELETE', `/v1/documents/${id}/shares/${String(body.id)}`);
   await certify(api, id);
   await addVersion(api, id, (await upload(t, api, bytesOf(10))).fileKey);
   await api.send('GET', `/v1/documents/${id}/proof`);
@@ -109,6 +111,15 @@ async function restoreKeys({ context: { vault } }: Context, { api }: Member, sec
   const { body } = await api.send('GET', `${keys}/replaced`);
   for (const { id } of body as unknown as { readonly id: string }[]) {
     await api.send('POST', `${keys}/replaced/${id}/restore`, { headers });
+  }
+}
+
+/** Removes a share as its recipient, and blocks and unblocks its sender. */
+async function refuseShares(recipient: Api, shareId: string, senderId: string) {
+  const shared = '/v1/documents/shared';
+  await recipient.send('DELETE', `${shared}/${shareId}`);
+  for (const method of ['PUT', 'DELETE']) {
+    await recipient.send(method, `${shared}/blocked-senders/${senderId}`);
   }
 }
 

@@ -179,10 +179,11 @@ test('a recovery that broke anywhere can be started again, despite lost response
 test('words that open an outdated master key are detected', async (t) => {
   const { session, credentials } = steady;
   const words = await setWords(session, credentials.password);
+  const { reauthToken } = await session.reauthenticate(credentials.password);
   await session.http.send({
     method: 'PUT',
     path: '/v1/crypto/keys/recovery-envelope',
-    headers: { 'if-match': '*' },
+    headers: { 'if-match': '*', 'x-reauth-token': reauthToken },
     json: { encryptedEnvelope: encodeBase64(randomBytes(40)) },
   });
   t.false(await session.recovery.check(words));

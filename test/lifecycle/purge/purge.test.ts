@@ -166,7 +166,7 @@ test.serial('each batch leaves one entry with counts and without names', async (
     t.false(emails.some((email) => String(canonical).includes(email)));
   }
   const path = `/v1/audit/proof/${String(entries[0]?.['id'])}/verify`;
-  const auditor = await createApi(vault, { roles: ['auditor'] });
+  const auditor = await createApi(vault, { roles: ['platform_auditor'] });
   const verdict = await until(
     async () => {
       const { status, body } = await auditor.send('GET', path);
@@ -175,7 +175,9 @@ test.serial('each batch leaves one entry with counts and without names', async (
     { what: 'the signature', timeoutMs: 20_000 },
   );
   t.is(verdict['valid'], true);
-  t.is((await (await createApi(vault)).send('GET', path)).status, 404);
+  for (const roles of [['user'], ['auditor']]) {
+    t.is((await (await createApi(vault, { roles })).send('GET', path)).status, 404);
+  }
 });
 
 test.serial('the status tells what a purge would remove, and what the last one did', async (t) => {
