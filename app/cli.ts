@@ -8,6 +8,7 @@ const usage = `usage: probatio <command> [options]
   revoke           revoke roles and scopes of an account, or end its sessions
   api-key create   create an internal API key
   maintenance      run a maintenance task in a running app, such as collect-garbage
+  usage            compare the counters of what users keep with the rows, and repair them
   restored         record that the database was restored from a backup
   keys             list, create, activate and retire signing keys in the HSM
   openapi          print the OpenAPI document of the API
@@ -27,6 +28,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['revoke', async () => (await import('./cli/commands/revoke.ts')).revoke],
   ['api-key', async () => (await import('./cli/commands/api-key.ts')).apiKey],
   ['maintenance', async () => (await import('./cli/commands/maintenance.ts')).maintenance],
+  ['usage', async () => (await import('./cli/commands/usage.ts')).usage],
   ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
   ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
   ['access', async () => (await import('./cli/commands/access.ts')).access],

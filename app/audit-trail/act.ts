@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../db/database.ts';
 import type { Caller, InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
+import type { Plans } from '../plans/plans.ts';
 import { byOwner, type AuditEvent, type RequestEvent } from './event.ts';
 import type { AuditTrail } from './audit-trail.ts';
 
@@ -32,8 +33,14 @@ export const backlogChecked = { evenWithFullBacklog: true } as const;
 
 export type Act = ReturnType<typeof createAct>;
 
+interface ActDependencies {
+  readonly db: Database;
+  readonly audit: AuditTrail;
+  readonly plans: Plans;
+}
+
 /** Creates `act`, with which services perform the actions of requests. */
-export function createAct({ db, audit }: { readonly db: Database; readonly audit: AuditTrail }) {
+export function createAct({ db, audit, plans }: ActDependencies) {
   function finish<Answer>(request: ServiceRequest<AnyCaller>, work: Work<Answer>) {
     return async (tx: Tx): Promise<Answer> => {
       const { answer, events } = await work(tx);
@@ -54,7 +61,8 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
    * Performs the action of a request in one transaction, which sees only the caller's own rows: it
    * does the work, keeps the response under the Idempotency-Key, and appends the audit entries
    * last, in the order of their resources. Either all of this is stored or nothing. Throws
-   * audit_backlog_full before the work.
+   * audit_backlog_full before the work, and quota_exceeded if the caller would keep more than the
+   * plan allows.
    */
   async function act<Answer>(
     request: ServiceRequest,
@@ -62,12 +70,14 @@ export function createAct({ db, audit }: { readonly db: Database; readonly audit
     { evenWithFullBacklog = false }: ActOptions = {},
   ): Promise<Answer> {
     if (!evenWithFullBacklog) assertWritable(request);
-    return db.asUser(request.caller, finish(request, work));
+    const { limits } = plans(request.caller.plan);
+    return db.asUser(request.caller, finish(request, work), limits);
   }
 
   /**
-   * Performs an action like `act`, but with the service login, which sees the rows of all users. If
-   * no user sent the request, its events must name their owner and actor.
+   * Performs an action like `act`, but with the service login, which sees the rows of all users,
+   * and without limits of a plan. If no user sent the request, its events must name their owner and
+   * actor.
    */
   async function asService<Answer>(
     request: ServiceRequest<AnyCaller>,

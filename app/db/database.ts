@@ -7,6 +7,7 @@ import { AppError } from '../errors/app-error.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
 import { watchLocks } from './lock-order.ts';
+import { findQuotaError, formatLimits, type Counts } from './usage/quota.ts';
 import { entities, type Schema } from './schema.ts';
 import { isUnavailable } from './unavailable.ts';
 
@@ -26,10 +27,12 @@ export interface Owner {
  */
 export interface Database {
   /**
-   * Runs a transaction in which row-level security shows only the rows of `owner`. Each user has a
-   * few connections; further transactions of this user wait for them. Throws busy if too many wait.
+   * Runs a transaction in which row-level security shows only the rows of `owner`. With `limits`,
+   * the commit throws quota_exceeded if the transaction adds to what the owner keeps and that would
+   * exceed a limit. Each user has a few connections; further transactions of this user wait for
+   * them. Throws busy if too many wait.
    */
-  asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>): Promise<T>;
+  asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>, limits?: Counts): Promise<T>;
   /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
   asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   ping(): Promise<void>;
@@ -79,8 +82,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     noneFree: 'database_unavailable',
   });
   return {
-    asUser: (owner, work) =>
-      connections.take(owner.userId, () => transaction(app, `begin; ${assume(owner)}`, work)),
+    asUser: (owner, work, counts) =>
+      connections.take(owner.userId, () =>
+        transaction(app, `begin; ${assume(owner, counts)}`, work),
+      ),
     asService: (work) => transaction(service, 'begin', work),
     ping: () => transaction(app, 'begin', async () => undefined),
     async close() {
@@ -144,12 +149,15 @@ function valueParsers(): TypeOverrides {
 }
 
 /**
- * Returns the statement that sets the owner for row-level security until the transaction ends. The
- * values are literals, since several statements in one round trip cannot have parameters.
+ * Returns the statement that sets the owner for row-level security, and the owner's limits, until
+ * the transaction ends. The values are literals, since several statements in one round trip cannot
+ * have parameters.
  */
-function assume({ userId, tenantId }: Owner): string {
+function assume({ userId, tenantId }: Owner, limits: Counts | undefined): string {
+  const bound = limits === undefined ? '' : formatLimits(limits);
   return `select set_config('app.user_id', ${escapeLiteral(userId)}, true),
-    set_config('app.tenant_id', ${escapeLiteral(tenantId)}, true)`;
+    set_config('app.tenant_id', ${escapeLiteral(tenantId)}, true),
+    set_config('app.limits', '${bound}', true)`;
 }
 
 /**
@@ -208,7 +216,8 @@ async function transaction<T>(
     for (const followUp of followUps) followUp();
     return result;
   } catch (cause) {
-    throw isUnavailable(cause) ? new AppError('database_unavailable', { cause }) : cause;
+    if (isUnavailable(cause)) throw new AppError('database_unavailable', { cause });
+    throw findQuotaError(cause) ?? cause;
   }
 }
 

@@ -5,7 +5,8 @@ type Tx = Kysely<Schema>;
 
 /**
  * The order in which a transaction takes its locks. Transactions that take their locks in this
- * order cannot deadlock. Several locks of one kind are taken in the order of their ids.
+ * order cannot deadlock. Several locks of one kind are taken in the order of their ids. After all
+ * of them, the commit itself locks rows of `usage`, in the order of their owners.
  */
 const lockOrder = [
   'account',
@@ -20,7 +21,6 @@ const lockOrder = [
   'share recipient',
   'sharing key',
   'sender blocks',
-  'upload quota',
   'upload session',
   'sync request',
   'sync object',

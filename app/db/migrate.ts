@@ -16,6 +16,8 @@ import { Migration0010OutboxKinds } from './migrations/0010-outbox-kinds.ts';
 import { Migration0011SyncRequests } from './migrations/0011-sync-requests.ts';
 import { Migration0012Isolation } from './migrations/0012-isolation.ts';
 import { Migration0014ReplacedKeys } from './migrations/0014-replaced-keys.ts';
+import { Migration0017SyncHistory } from './migrations/0017-sync-history.ts';
+import { Migration0018Usage } from './migrations/0018-usage.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
 import { Migration0021SealingTurns } from './migrations/0021-sealing-turns.ts';
 import { Migration0022SenderBlocks } from './migrations/0022-sender-blocks.ts';
@@ -39,6 +41,8 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0011SyncRequests,
   Migration0012Isolation,
   Migration0014ReplacedKeys,
+  Migration0017SyncHistory,
+  Migration0018Usage,
   Migration0020RefreshSuccessors,
   Migration0021SealingTurns,
   Migration0022SenderBlocks,
@@ -66,6 +70,8 @@ export function connectOwner(ownerUrl: string, roles = defaultRoles): Promise<Mi
     // Makes statements fail instead of skipping rows that row-level security hides from the owner.
     driverOptions: { options: '-c row_security=off' },
     extensions: [Migrator],
+    // Entities describe neither triggers nor functions, so the comparison leaves both out.
+    schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },
     migrations: {
       tableName: 'migrations',
       migrationsList: migrations.map((migration) => ({

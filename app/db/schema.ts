@@ -1,6 +1,6 @@
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import { IsolationCanary } from './canary/canary.ts';
-import { Account, Credential, PurgeRun, Registration } from './tables/accounts.ts';
+import { Account, Credential, PurgeRun, Registration, Usage } from './tables/accounts.ts';
 import {
   AuditDeadLetter,
   AuditEntry,
@@ -58,6 +58,7 @@ export const entities = [
   SyncRequest,
   UploadPart,
   UploadSession,
+  Usage,
 ] as const;
 
 /** The tables and columns by their SQL names, for Kysely. */

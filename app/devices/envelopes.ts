@@ -3,6 +3,7 @@ import type { Clock } from '../async/clock.ts';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { quotaExceeded } from '../db/usage/quota.ts';
 import type { KeyForm, ToEnvelope } from '../envelopes/key-form.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import {
@@ -141,5 +142,7 @@ async function insertDevice(
     .where('tenant_id', '=', tenantId)
     .where('revoked_at', 'is', null)
     .executeTakeFirstOrThrow();
-  if (count > maxDevices) throw new AppError('quota_exceeded', { retryAfterSeconds: 3600 });
+  if (count > maxDevices) {
+    throw quotaExceeded([{ counter: 'activeDevices', used: maxDevices, limit: maxDevices }]);
+  }
 }

@@ -35,6 +35,7 @@ export const documentRoutes = [
     errors: [
       'stored_file_not_found',
       'duplicate_hash',
+      'quota_exceeded',
       'storage_unavailable',
       'audit_backlog_full',
     ],

@@ -261,8 +261,8 @@ const kinds = {
   ),
   quota_exceeded: kind(
     429,
-    'The account has reached its limit of open uploads, stored bytes, devices or blocked ' +
-      'senders; remove some of these, or get a larger plan.',
+    'The account has reached a limit of its plan, which `details` names; remove something of ' +
+      'this kind, or get a larger plan.',
   ),
   too_many_feeds: kind(
     429,

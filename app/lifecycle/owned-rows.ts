@@ -57,6 +57,8 @@ export const fates = {
   login_sessions: { closure: 'feature', move: 'allowed' },
   // These rows hold responses that are stored for 24 hours.
   idempotency_keys: { closure: 'kept', move: 'allowed' },
+  // Triggers count the rows of the other tables here, and count down as these are removed.
+  usage: { closure: 'kept', move: 'allowed' },
   audit_entries: log,
   audit_sequences: log,
   audit_tallies: log,

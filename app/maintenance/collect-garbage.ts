@@ -4,6 +4,12 @@ import type { Clock } from '../async/clock.ts';
 import { countOldBindings, removeOldBindings } from '../devices/expired-bindings.ts';
 import { countOldKeys, removeOldKeys } from '../idempotency/expired-keys.ts';
 import { countOldReplaced, removeOldReplaced } from '../replaced-keys/rows/replaced-keys.ts';
+import {
+  countOldHistory,
+  countOldUndos,
+  forgetOldUndos,
+  removeOldHistory,
+} from '../sync/objects/expired-history.ts';
 import { countOldRequests, removeOldRequests } from '../sync/objects/expired-requests.ts';
 import type { Garbage } from '../uploads/cleanup/garbage.ts';
 import { whileFull, type Batch, type MaintenanceTask } from './task.ts';
@@ -13,6 +19,8 @@ const nothing = {
   deletedObjects: 0,
   removedIdempotencyKeys: 0,
   removedSyncRequests: 0,
+  removedSyncHistory: 0,
+  forgottenSyncUndos: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
   removedSessionDevices: 0,
@@ -42,6 +50,12 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
       removedSyncRequests: await removeOldRequests(tx, batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
+      removedSyncHistory: await removeOldHistory(tx, batchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
+      forgottenSyncUndos: await forgetOldUndos(tx, batchSize),
+    }));
+    yield* whileFull(batchSize, async (tx) => ({
       removedAddresses: await removeOldAddresses(tx, clock(), batchSize),
     }));
     yield* whileFull(batchSize, async (tx) => ({
@@ -57,6 +71,8 @@ export function createCollectGarbage({ garbage, clock }: CollectGarbageOptions):
     yield async (tx) => ({
       removedIdempotencyKeys: await countOldKeys(tx),
       removedSyncRequests: await countOldRequests(tx),
+      removedSyncHistory: await countOldHistory(tx),
+      forgottenSyncUndos: await countOldUndos(tx),
       removedAddresses: await countOldAddresses(tx, clock()),
       removedLoginSessions: await countExpired(tx, clock()),
       removedSessionDevices: await countOldBindings(tx, clock()),

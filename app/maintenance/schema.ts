@@ -43,6 +43,12 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedSyncRequests: z
     .int()
     .meta({ description: 'Kept responses of sync writes, after 7 days.' }),
+  removedSyncHistory: z.int().meta({
+    description: 'Versions of objects beyond the newest 100, after 8 days, and old conflicts.',
+  }),
+  forgottenSyncUndos: z.int().meta({
+    description: 'Former values of objects, to which no kept response can refer any more.',
+  }),
   removedAddresses: z.int().meta({ description: 'Client addresses without a login for a month.' }),
   removedLoginSessions: z
     .int()

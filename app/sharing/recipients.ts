@@ -4,6 +4,7 @@ import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
+import type { Plans } from '../plans/plans.ts';
 import { decoyPublicKey, recipientIdOf } from './decoy-key.ts';
 
 interface Recipient {
@@ -20,6 +21,7 @@ interface RecipientsOptions {
   readonly db: Database;
   readonly keys: LabelledKeys;
   readonly limits: RateLimits;
+  readonly plans: Plans;
 }
 
 export type Recipients = ReturnType<typeof createRecipients>;
@@ -28,7 +30,7 @@ export type Recipients = ReturnType<typeof createRecipients>;
  * Creates the service that finds the recipients of shares. Its results do not reveal whether an
  * e-mail address has an account.
  */
-export function createRecipients({ db, keys, limits }: RecipientsOptions) {
+export function createRecipients({ db, keys, limits, plans }: RecipientsOptions) {
   /**
    * Finds the active account with an e-mail address in the caller's tenant. Uses the service login,
    * since users cannot see other users' rows.
@@ -53,7 +55,7 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions) {
     /**
      * Returns the recipient id and public key for an e-mail address, and records that the id stands
      * for the account that has the e-mail address now. Does the same work for every e-mail address.
-     * Throws validation_failed for the caller's own e-mail address, rate_limited or
+     * Throws validation_failed for the caller's own e-mail address, rate_limited, quota_exceeded or
      * signer_unavailable.
      */
     async find({ caller }: ServiceRequest, email: string): Promise<Recipient> {
@@ -67,7 +69,11 @@ export function createRecipients({ db, keys, limits }: RecipientsOptions) {
       if (account?.id === caller.userId) throw ownEmail();
       const known = account?.publicKey === null ? undefined : account;
       const recipientUserId = known?.id ?? null;
-      await db.asUser(caller, (tx) => storeRecipient(tx, caller, recipientId, recipientUserId));
+      await db.asUser(
+        caller,
+        (tx) => storeRecipient(tx, caller, recipientId, recipientUserId),
+        plans(caller.plan).limits,
+      );
       return { recipientId, publicKey: known?.publicKey ?? decoy };
     },
   };

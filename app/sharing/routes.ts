@@ -36,7 +36,7 @@ export const sharingRoutes = [
     status: 200,
     response: ShareKey,
     noStore: true,
-    errors: ['rate_limited', 'signer_unavailable'],
+    errors: ['rate_limited', 'quota_exceeded', 'signer_unavailable'],
     audit: { actions: [], note: 'it only finds a recipient; the entry of the share names it' },
     handler: async ({ recipients }, { request, body }) => {
       const recipient = await recipients.find(request, body.recipientEmail);
@@ -93,6 +93,7 @@ export const sharingRoutes = [
       'not_found',
       'share_exists',
       'rate_limited',
+      'quota_exceeded',
       'signer_unavailable',
       'audit_backlog_full',
     ],

@@ -39,6 +39,7 @@ const ofWrite = [
   'paths_too_long',
   'number_out_of_range',
   'sync_request_reused',
+  'quota_exceeded',
   'audit_backlog_full',
 ] as const;
 

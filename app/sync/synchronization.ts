@@ -6,28 +6,32 @@ import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { canonicalText } from '../json/canonical-text.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
+import { liftLimits } from '../plans/lift-limits.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import { leavesOf } from './merge/json-pointer.ts';
-import type { JsonObject } from './merge/json.ts';
+import type { JsonObject } from '../json/json-values.ts';
 import { assertSize, assertStorable } from './merge/limits.ts';
 import { placesOf } from './merge/merge.ts';
-import { ruleOf, type Change, type SyncRules } from './merge/rules.ts';
+import type { Change, SyncRules } from './merge/rules.ts';
+import { undoOf } from './merge/undo.ts';
+import { findChangesSince } from './objects/changes-since.ts';
 import {
   eventOf,
-  findTouched,
+  expireHistory,
   insertHistory,
   timeAfter,
   toHistoryRow,
   type WriteRecord,
   type WritingDevice,
 } from './objects/history.ts';
+import { createdForm, writtenForm } from './objects/kept-answers.ts';
 import { insertObject, lockObject, updateObject } from './objects/object-rows.ts';
 import { writeOnce, type SyncRequest } from './objects/requests.ts';
 import {
-  ObjectView,
   readData,
-  WriteAnswer,
   type CreateObject,
+  type ObjectView,
+  type WriteAnswer,
   type WriteObject,
 } from './objects/schema.ts';
 
@@ -81,9 +85,11 @@ export function createSynchronization(options: SynchronizationOptions) {
     tx: Tx,
     { caller }: ServiceRequest,
     device: WritingDevice,
-    { objectId, version, baseVersion, changedAt, recordedAt }: TimedWrite,
+    { objectId, baseVersion, changedAt, recordedAt }: TimedWrite,
+    object: ServerObject,
     { data, changed, ruleApplied }: Accepted,
   ): Promise<Acted<Written>> {
+    const version = object.version + 1;
     const text = data === null ? null : toText(data);
     const record: WriteRecord = {
       action: data === null ? 'sync.deleted' : 'sync.changed',
@@ -94,10 +100,13 @@ export function createSynchronization(options: SynchronizationOptions) {
       ruleApplied,
       changedAt,
       changed,
+      undo: undoOf(object.data, data),
       recordedAt,
     };
-    const object = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
-    await updateObject(tx, caller, object, toHistoryRow(caller, device, record));
+    const row = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
+    await updateObject(tx, caller, row, toHistoryRow(caller, device, record));
+    await expireHistory(tx, caller, { objectId, version, isDeleted: data === null });
+    if (data === null) await liftLimits(tx);
     afterCommit(tx, () => onChanged(caller.userId));
     const lastModifiedAt = recordedAt.toISOString();
     return {
@@ -123,6 +132,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       ruleApplied: null,
       changedAt: now,
       changed: [...leavesOf(data)],
+      undo: undefined,
       recordedAt: now,
     };
     const object = {
@@ -152,20 +162,15 @@ export function createSynchronization(options: SynchronizationOptions) {
     const object = { version: row.version, data: row.data === null ? null : readData(row.data) };
     const places =
       object.data !== null && baseVersion < object.version ? placesOf(object.data, delta) : [];
-    const decision = decide(
-      object,
-      { baseVersion, delta },
-      {
-        touched: await findTouched(tx, caller, objectId, { baseVersion, places }),
-        by: { changedAt, deviceId: device.deviceId },
-        ruleOf: (pointer) => ruleOf(rules, row.object_type, pointer),
-      },
-    );
-    const known = { objectId, lastModifiedAt: row.last_modified_at };
-    const timed = { ...write, recordedAt: await timeAfter(tx, caller, known, clock()) };
+    const by = { changedAt, deviceId: device.deviceId };
+    const known = { objectId, version: row.version, objectType: row.object_type };
+    const since = await findChangesSince(tx, caller, rules, known, { baseVersion, places, by });
+    const decision = decide(object, { baseVersion, delta }, since);
+    const modified = { objectId, lastModifiedAt: row.last_modified_at };
+    const timed = { ...write, recordedAt: await timeAfter(tx, caller, modified, clock()) };
     return 'conflictType' in decision
       ? refuse(tx, request, device, timed, object, decision)
-      : apply(tx, request, device, { ...timed, version: object.version + 1 }, decision);
+      : apply(tx, request, device, timed, object, decision);
   }
 
   return {
@@ -179,7 +184,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       input: CreateInput,
     ): Promise<Created> {
       const text = toText(input.data);
-      const kept = { asked: ['create', input], answer: ObjectView };
+      const kept = { asked: ['create', input], form: createdForm };
       return perform(request, device, kept, (tx) => create(tx, request, device, input, text));
     },
 
@@ -197,7 +202,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       const changedAt = input.changedAt ?? clock();
       if (changedAt.getTime() > clock().getTime() + aheadMs) throw tooFarAhead();
       if (input.delta !== undefined) assertStorable(input.delta);
-      const kept = { asked: ['write', input], answer: WriteAnswer };
+      const kept = { asked: ['write', input], form: writtenForm };
       const write = { ...input, changedAt };
       return perform(request, device, kept, (tx) => merge(tx, request, device, write));
     },
@@ -221,6 +226,7 @@ async function refuse(
     ruleApplied: null,
     changedAt,
     changed: [],
+    undo: undefined,
     recordedAt,
   };
   await insertHistory(tx, toHistoryRow(caller, device, record));

@@ -71,7 +71,10 @@ export const uploadRoutes = [
       'storage_unavailable',
       'audit_backlog_full',
     ],
-    audit: { actions: ['upload.created'] },
+    audit: {
+      actions: ['upload.created', 'upload.expired'],
+      note: '`upload.expired` for overdue uploads that held the room',
+    },
     handler: ({ uploadSessions }, { request, body }) => uploadSessions.create(request, body),
   }),
   route({

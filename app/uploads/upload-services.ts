@@ -1,6 +1,7 @@
 import type { Act } from '../audit-trail/act.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database } from '../db/database.ts';
+import type { Plans } from '../plans/plans.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ObjectHasher } from '../storage/object-hash.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
@@ -8,8 +9,6 @@ import type { Log } from '../telemetry/log.ts';
 import { createCompletion } from './completion/completion.ts';
 import { createFileHashes } from './completion/file-hashes.ts';
 import { createParts } from './parts/parts.ts';
-import { createPlans } from './sessions/plans.ts';
-import type { Plan } from './sessions/quota.ts';
 import { createUploads } from './uploads.ts';
 import { createUploadSessions } from './sessions/sessions.ts';
 import { createStreamedUploads } from './streamed/streamed-uploads.ts';
@@ -19,7 +18,6 @@ interface UploadsConfig {
     readonly sessionTtlSeconds: number;
     readonly allowedMimeTypes: readonly string[];
   };
-  readonly plans: { readonly standard: Plan; readonly named: ReadonlyMap<string, Plan> };
 }
 
 interface Needs {
@@ -27,6 +25,7 @@ interface Needs {
   readonly act: Act;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
+  readonly plans: Plans;
   readonly hasher: ObjectHasher;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,9 +33,8 @@ interface Needs {
 
 /** Creates the services that handle uploads, for the upload routes and for other features. */
 export function createUploadServices(config: UploadsConfig, needs: Needs) {
-  const plan = createPlans({ ...config.plans, log: needs.log });
   const hashes = createFileHashes(needs);
-  const uploadSessions = createUploadSessions({ ...needs, ...config.uploads, plan });
+  const uploadSessions = createUploadSessions({ ...needs, ...config.uploads });
   const completion = createCompletion({ ...needs, hashes });
   return {
     uploads: createUploads({ ...needs, hashes }),

@@ -20,6 +20,7 @@ import type { SharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createKeyRegistry } from '../signing-keys/registry.ts';
 import type { Admission } from '../restore/admission.ts';
 import { sealWhenAdmitted } from '../restore/sealing-gate.ts';
+import type { Plans } from '../plans/plans.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createWakeSignal } from '../async/wake-signal.ts';
 import type { Backends } from './backends.ts';
@@ -29,13 +30,14 @@ export type AuditServices = ReturnType<typeof startAudit>;
 interface AuditOptions extends Backends {
   readonly admission: Admission;
   readonly sharedAddress: SharedAddressWatch;
+  readonly plans: Plans;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, isolation, signer, admission, sharedAddress, clock, log } = options;
+  const { db, isolation, signer, admission, plans, sharedAddress, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -49,7 +51,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     isBacklogFull: backlog.isFull,
     onCommitted: signal.wake,
   });
-  const act = createAct({ db, audit });
+  const act = createAct({ db, audit, plans });
   const registry = createKeyRegistry({ db, signer, audit, clock });
   const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
   const store = createSealerStore(db);

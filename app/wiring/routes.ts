@@ -30,6 +30,7 @@ import { feedRoutes } from '../sync/feed/routes.ts';
 import { syncRoutes } from '../sync/routes.ts';
 import { issuerRoutes } from '../tokens/jwks-routes.ts';
 import { uploadRoutes } from '../uploads/routes.ts';
+import { usageRoutes } from '../usage/routes.ts';
 import { about } from './about.ts';
 import type { Services } from './services.ts';
 
@@ -42,6 +43,7 @@ const routes: readonly Route<Services>[] = [
   ...credentialsRoutes,
   ...closureRoutes,
   ...issuerRoutes,
+  ...usageRoutes,
   ...uploadRoutes,
   // Before documentRoutes, which would take `shared` in `/v1/documents/shared` for an id.
   ...sharingRoutes,

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createJsonBodies } from '../http/bodies/json-body.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
+import { createPlans } from '../plans/plans.ts';
 import { createOutbox } from '../outbox/outbox.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
 import { about } from './about.ts';
@@ -34,7 +35,8 @@ export async function startServices(config: Config, log: Log) {
   const marks = await openMarks(config.restore, backends, clock, log);
   const { admission } = marks;
   const sharedAddress = createSharedAddressWatch({ log, clock });
-  const basis = { ...backends, admission, sharedAddress, clock, log };
+  const plans = createPlans({ ...config.plans, log });
+  const basis = { ...backends, admission, plans, sharedAddress, clock, log };
   const { stop: stopAudit, ...records } = startAudit(config.audit, basis);
   const markWriter = startMarkWriter({ ...marks, ...basis, ...records });
   const common = { ...basis, ...records, outbox };

@@ -21,11 +21,13 @@ import { createSenderBlocks } from '../sharing/blocks/blocks.ts';
 import { createSharingKeys } from '../sharing/keys.ts';
 import { createRecipients } from '../sharing/recipients.ts';
 import { createSharing } from '../sharing/sharing.ts';
+import type { Plans } from '../plans/plans.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ChangeFeeds } from '../sync/feed/feeds.ts';
 import { createSyncReading } from '../sync/reading/reading.ts';
 import { createSynchronization } from '../sync/synchronization.ts';
 import { createUploadServices } from '../uploads/upload-services.ts';
+import { createUsage } from '../usage/usage.ts';
 import type { AccessServices } from './access.ts';
 import type { AuditServices } from './audit.ts';
 import type { Backends } from './backends.ts';
@@ -34,6 +36,7 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
   readonly changeFeeds: ChangeFeeds;
   readonly jsonBodies: JsonBodies;
   readonly outbox: Outbox;
+  readonly plans: Plans;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,14 +46,15 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
  * account is closed.
  */
 export function createVault(config: Config, options: VaultOptions) {
-  const { db, act, audit, proofs, proofReads, outbox, store, keys, limits, clock, log } = options;
+  const { db, act, audit, proofs, proofReads, outbox, plans, store, keys, limits, clock, log } =
+    options;
   const { revocations, sessionBinding: binding, deviceGuard } = options;
   const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
     config,
     options,
   );
   const documents = createDocuments({ db, act, outbox, uploads, clock });
-  const recipients = createRecipients({ db, keys, limits });
+  const recipients = createRecipients({ db, keys, limits, plans });
   const senderBlocks = createSenderBlocks({ db, act });
   const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
   const { issuer, unknownUser } = config.auth;
@@ -100,5 +104,6 @@ export function createVault(config: Config, options: VaultOptions) {
     }),
     syncReading: createSyncReading({ db, deviceGuard, clock }),
     uploadSessions,
+    usage: createUsage({ db, plans }),
   };
 }

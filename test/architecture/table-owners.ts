@@ -45,6 +45,7 @@ export const tableOwners: TableOwners = {
   sync_requests: ['app/sync'],
   upload_parts: ['app/uploads'],
   upload_sessions: ['app/uploads'],
+  usage: ['app/usage'],
 };
 
 const sharedRows = 'Row-level security shows shared documents by a join of shares and documents.';

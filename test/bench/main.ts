@@ -7,6 +7,7 @@ import { benchDownload } from './download/download.ts';
 import { benchEnumeration } from './enumeration/enumeration.ts';
 import { benchHash } from './hash/hash.ts';
 import { benchLogin } from './login/login.ts';
+import { benchPlans } from './plans/plans.ts';
 import { benchSeal } from './seal/seal.ts';
 import { benchSearch } from './search/search.ts';
 import { benchSync } from './sync/sync.ts';
@@ -18,6 +19,7 @@ const benches: Record<string, Bench> = {
   enumeration: benchEnumeration,
   hash: benchHash,
   login: benchLogin,
+  plans: benchPlans,
   seal: benchSeal,
   search: benchSearch,
   sync: benchSync,

@@ -10,6 +10,7 @@ import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/openapi.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
+import { usage } from '../../app/cli/commands/usage.ts';
 import { runCli } from '../support/processes/run-cli.ts';
 
 const commands: Record<string, Command> = {
@@ -21,6 +22,7 @@ const commands: Record<string, Command> = {
   'api-key': apiKey,
   maintenance,
   restored,
+  usage,
   openapi,
 };
 const names = Object.keys(commands);
@@ -36,10 +38,10 @@ test('help lists all commands', async (t) => {
 
 test('every command prints its usage on --help, -h and help', async (t) => {
   for (const name of names) {
-    const usage = commands[name]?.usage ?? '';
-    t.regex(usage, new RegExp(`^usage: probatio ${name}`));
+    const text = commands[name]?.usage ?? '';
+    t.regex(text, new RegExp(`^usage: probatio ${name}`));
     const asked = name === 'grant' ? ['help', name] : [name, '--jam', '-h'];
-    t.deepEqual(await runCli(asked), { code: 0, stdout: usage, stderr: '' });
+    t.deepEqual(await runCli(asked), { code: 0, stdout: text, stderr: '' });
   }
 });
 

@@ -143,6 +143,53 @@ test('a document from before versions becomes its own first version', async (t) 
   );
 });
 
+test('rows of the previous release are counted, and long histories expire', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0011SyncRequests');
+  const userId = randomUUID();
+  await client.query(
+    `insert into sync_objects
+       (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
+     values ($1, 'default', $1, 150, '{"a":1}', 150, now())`,
+    [userId],
+  );
+  await client.query(
+    `insert into sync_history (id, user_id, tenant_id, object_id, version, status, conflict_type,
+       device_id, changed_at, changed_fields)
+     select gen_random_uuid(), $1::uuid, 'default', $1::uuid, n, 'APPLIED', null, $1::uuid, now(),
+       '["/a"]'
+     from generate_series(1, 150) n
+     union all
+     select gen_random_uuid(), $1, 'default', $1, 9, 'CONFLICT', 'VERSION_AHEAD', $1, now(),
+       '[]'`,
+    [userId],
+  );
+  await client.query(
+    `insert into sync_requests (user_id, tenant_id, request_id, digest, answer, expires_at)
+     values ($1, 'default', $1, '', '{}', now() + interval '1 day')`,
+    [userId],
+  );
+  await upgrade(t, owner);
+  const { rows } = await client.query(
+    `select sync_objects::int, sync_object_bytes::int, history_entries::int, history_bytes::int,
+       kept_answers::int, devices::int from usage where user_id = $1`,
+    [userId],
+  );
+  t.deepEqual(rows, [
+    {
+      sync_objects: 1,
+      sync_object_bytes: 7,
+      history_entries: 151,
+      history_bytes: 902,
+      kept_answers: 0,
+      devices: 0,
+    },
+  ]);
+  const expiring = await client.query(
+    'select max(version) as newest, count(*)::int from sync_history where expires_at is not null',
+  );
+  t.deepEqual(expiring.rows, [{ newest: 50, count: 51 }]);
+});
+
 test('a migration fails rather than overlook rows hidden by row-level security', async (t) => {
   const { owner } = await databaseAt(t, 'Migration0004Documents');
   const orm = await connectOwner(owner);

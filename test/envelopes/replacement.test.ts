@@ -10,6 +10,7 @@ import { assertError } from '../support/http/error-body.ts';
 import { manyAtOnce } from '../support/http/many-at-once.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { createSql } from '../support/vault/sql.ts';
+import { unlimited } from '../support/vault/unlimited.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 import { createAct } from '../../app/audit-trail/act.ts';
@@ -122,7 +123,7 @@ test('recovery envelope and keyring come from one snapshot, whatever rekeys run'
   const envelopes = createEnvelopes({
     issuer: '',
     unknownUser: 'reveal',
-    act: createAct({ db, audit }),
+    act: createAct({ db, audit, plans: unlimited }),
     toEnvelope: createKeyForms({ rawForm: 'refuse' }),
     clock: () => new Date(),
     db: { ...db, asUser: (owner, work) => db.asUser(owner, (tx) => work(tx.withPlugin(rekey))) },

@@ -156,6 +156,24 @@ test('a stored response is replayed for 24 hours, and then the key is free', asy
   t.is(codeOf(await send()), '409 idempotency_key_reused');
 });
 
+test('a kept response does not repeat what the request holds', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const { fileKey } = await upload(t, api, bytesOf(9));
+  const json = { ...documentAt(fileKey), encryptedMetadata: 'A'.repeat(87_380) };
+  const send = underKey(api, '/v1/documents', json);
+  const first = await send();
+  t.is(first.status, 201);
+  const [kept] = await sql(
+    'select octet_length(response) as bytes from idempotency_keys where user_id = $1',
+    [api.caller.userId],
+  );
+  t.true(Number(kept?.['bytes']) < 500, `${String(kept?.['bytes'])} bytes are kept`);
+  const again = await send();
+  t.true(isReplay(again));
+  t.deepEqual(again.body, first.body);
+});
+
 test('a key is 1 to 255 visible ASCII characters', async (t) => {
   const api = await createApi(t.context.vault);
   for (const key of ['', ' ', 'a b', 'a\tb', 'é', 'a'.repeat(256), 'a, b']) {

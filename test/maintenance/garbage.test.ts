@@ -195,6 +195,21 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
      from generate_series(1, 1100) n, unnest(array[-1, 1]) hours`,
   );
   await sql(
+    `insert into sync_history (id, user_id, tenant_id, object_id, version, status, device_id,
+       changed_at, undo, recorded_at, expires_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', gen_random_uuid(), 2, 'APPLIED',
+       gen_random_uuid(), now(), '{}', now() - days * interval '1 day',
+       now() + (8 - days) * interval '1 day'
+     from generate_series(1, 1100) n, unnest(array[7, 9]) days`,
+  );
+  await sql(
+    `insert into sync_history (id, user_id, tenant_id, object_id, version, status, device_id,
+       changed_at, undo, recorded_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', gen_random_uuid(), 2, 'APPLIED',
+       gen_random_uuid(), now(), '{}', now() - days * interval '1 day'
+     from generate_series(1, 1100) n, unnest(array[7, 9]) days`,
+  );
+  await sql(
     `insert into session_devices (id, user_id, tenant_id, issuer, sid, device_id, created_at)
      select gen_random_uuid(), gen_random_uuid(), 'default', '', n, gen_random_uuid(),
        now() - days * interval '1 day'
@@ -210,6 +225,8 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
     ...nothing,
     removedIdempotencyKeys: 1100,
     removedSyncRequests: 1100,
+    removedSyncHistory: 1100,
+    forgottenSyncUndos: 1100,
     removedAddresses: 2,
     removedLoginSessions: 2,
     removedSessionDevices: 1100,

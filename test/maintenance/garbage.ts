@@ -8,6 +8,8 @@ export const nothing = {
   deletedObjects: 0,
   removedIdempotencyKeys: 0,
   removedSyncRequests: 0,
+  removedSyncHistory: 0,
+  forgottenSyncUndos: 0,
   removedAddresses: 0,
   removedLoginSessions: 0,
   removedSessionDevices: 0,

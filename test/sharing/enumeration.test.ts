@@ -8,6 +8,7 @@ import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
 import { testStack } from '../support/vault/stack.ts';
+import { unlimited } from '../support/vault/unlimited.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   aShare,
@@ -36,13 +37,13 @@ test('known and unknown recipients cost the same statements, at first and later'
   const { limits } = startReplica(t, testStack().redisUrl, undefined);
   const clock = () => new Date();
   const keys = { get: () => Buffer.alloc(32, 1), isReady: () => true };
-  const recipients = createRecipients({ db, keys, limits });
+  const recipients = createRecipients({ db, keys, limits, plans: unlimited });
   const audit = createAuditTrail({
     clock,
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
-  const act = createAct({ db, audit });
+  const act = createAct({ db, audit, plans: unlimited });
   const senderBlocks = createSenderBlocks({ db, act });
   const sharing = createSharing({ db, act, recipients, senderBlocks, clock });
   const { issuer } = vault.config.auth;

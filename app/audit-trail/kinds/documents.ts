@@ -28,7 +28,7 @@ export const documentEvents = {
   'upload.aborted': { resource: 'upload', actor: theUser, data: nothing },
   'upload.expired': {
     resource: 'upload',
-    actor: 'system, named by its internal key',
+    actor: 'system, named by its internal key, or null if the owner needed the room',
     data: z.strictObject({ fileSize: Count, wasCompleted: z.boolean() }),
   },
   'document.created': {

@@ -10,6 +10,8 @@ const maintenanceCounts = {
   deletedObjects: Count.optional(),
   removedIdempotencyKeys: Count.optional(),
   removedSyncRequests: Count.optional(),
+  removedSyncHistory: Count.optional(),
+  forgottenSyncUndos: Count.optional(),
   removedAddresses: Count.optional(),
   removedLoginSessions: Count.optional(),
   removedSessionDevices: Count.optional(),

@@ -1,5 +1,6 @@
-import { readPlans } from '../../uploads/sessions/plans-file.ts';
-import type { Plan } from '../../uploads/sessions/quota.ts';
+import { counters, type Counter } from '../../db/usage/quota.ts';
+import { standardLimits, type Plan } from '../../plans/plan.ts';
+import { readPlans } from '../../plans/plans-file.ts';
 import { Count, List, Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 
@@ -36,34 +37,41 @@ export const uploadSettings = {
  * Accepts the path of a file and reads the plans in it. Problems of the file become problems of the
  * setting.
  */
-const PlansFile = Text.transform((file, context): ReadonlyMap<string, Plan> => {
+const PlansFile = Text.transform((file, context): ReadonlyMap<string, Partial<Plan>> => {
   const { plans, problems } = readPlans(file);
   for (const message of problems) context.addIssue({ code: 'custom', message });
   return plans;
 });
 
-/** Settings of the plans, which limit what each account may store. */
+function standardSetting(counter: Counter) {
+  const { standard, unit, what } = standardLimits[counter];
+  const name = counter.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  return setting(`PLANS_STANDARD_${name}`, Count.default(standard), {
+    unit,
+    description: `How many ${what} an account of the plan \`standard\` may keep.`,
+  });
+}
+
+const standard = Object.fromEntries(
+  counters.map((counter) => [counter, standardSetting(counter)]),
+) as Record<Counter, ReturnType<typeof standardSetting>>;
+
+/** Settings of the plans, which limit what each account may keep. */
 export const planSettings = {
   title: 'Plans',
-  introduction: 'A plan limits each account that has it; `probatio grant --plan` assigns one.',
+  introduction:
+    'A plan limits what each account that has it keeps; `probatio grant --plan` assigns one. ' +
+    'Beyond a limit, 429 `quota_exceeded` names it. What frees space always works.',
   settings: {
-    openUploads: setting('PLANS_STANDARD_OPEN_UPLOADS', Count.default(20), {
-      unit: 'uploads',
-      description: 'How many uploads an account of the plan `standard` may have in progress.',
-    }),
-    storageBytes: setting('PLANS_STANDARD_STORAGE_BYTES', Count.default(50 * 2 ** 30), {
-      unit: 'bytes',
-      description:
-        'How much an account of the plan `standard` may store, uploads in progress included. The ' +
-        'default is 50 GiB.',
-    }),
+    ...standard,
     named: setting('PLANS_FILE', PlansFile.optional(), {
       form: 'path of a JSON file',
       whenUnset: 'no further plans',
       description:
         'Further plans by name: `{"large": {"openUploads": 100, "storageBytes": ' +
-        '1099511627776}}`. An account whose plan is missing here has the limits of `standard`. ' +
-        'The file is read once, at the start.',
+        '1099511627776}}`. Other limits have the names that `GET /v1/usage` shows, and are those ' +
+        'of `standard` where a plan leaves them out. An account whose plan is missing here has ' +
+        'the limits of `standard`. The file is read once, at the start.',
     }),
   },
 };

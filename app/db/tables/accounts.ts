@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../columns/columns.ts';
-import { ownedByService } from '../columns/policies.ts';
+import { ownedByService, ownedByUser } from '../columns/policies.ts';
 
 type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 
@@ -103,5 +103,48 @@ export const PurgeRun = defineEntity({
     startedAt: timestamp(),
     /** Null while the purge runs, or if its process died. */
     completedAt: timestamp().nullable(),
+  },
+});
+
+const count = () => p.bigint('number').defaultRaw('0');
+
+/**
+ * Counters of the rows and bytes that a user keeps in a tenant. Triggers of the counted tables
+ * change them when a transaction commits (docs/adr/0016); only a repair writes them otherwise.
+ */
+export const Usage = defineEntity({
+  name: 'Usage',
+  tableName: 'usage',
+  rowLevelSecurity: 'force',
+  policies: ownedByUser('usage'),
+  properties: {
+    userId: p.uuid().primary(),
+    tenantId: p.text().primary(),
+    /** Upload sessions in progress. */
+    openUploads: count(),
+    /** Declared sizes of the uploads in progress and of stored files. */
+    storageBytes: count(),
+    /** Upload sessions in any state. */
+    uploads: count(),
+    /** Parts that these sessions declared. */
+    uploadParts: count(),
+    documents: count(),
+    /** Bytes of base64, over all versions of documents. */
+    metadataBytes: count(),
+    keywords: count(),
+    /** Devices, revoked ones included. */
+    devices: count(),
+    shares: count(),
+    shareRecipients: count(),
+    /** Objects that are no tombstones. */
+    syncObjects: count(),
+    syncObjectBytes: count(),
+    /** Recorded writes, which include one for each tombstone. */
+    historyEntries: count(),
+    /** Bytes of changed fields and of former values. */
+    historyBytes: count(),
+    /** Kept responses of sync writes and of requests with an Idempotency-Key. */
+    keptAnswers: count(),
+    keptAnswerBytes: count(),
   },
 });

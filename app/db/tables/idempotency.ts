@@ -22,7 +22,10 @@ export const IdempotencyKey = defineEntity({
     claimedUntil: timestamp(),
     /** HTTP status of the response; null until the request is done. */
     status: p.integer().nullable(),
-    /** Body of the response as JSON text; null until the request is done. */
+    /**
+     * Body of the response as JSON text, without what the request repeats; null until the request
+     * is done.
+     */
     response: p.text().nullable(),
     createdAt: createdAt(),
   },

@@ -82,6 +82,17 @@ export const SyncHistory = defineEntity({
         'on sync_history (user_id, tenant_id, object_id, version) ' +
         "where status = 'APPLIED'",
     },
+    {
+      name: 'sync_history_expiry',
+      expression:
+        'create index sync_history_expiry on sync_history (expires_at) ' +
+        'where expires_at is not null',
+    },
+    {
+      name: 'sync_history_undo',
+      expression:
+        'create index sync_history_undo on sync_history (recorded_at) where undo is not null',
+    },
   ],
   checks: [
     { name: 'sync_history_status', expression: "status in ('APPLIED', 'CONFLICT')" },
@@ -110,6 +121,13 @@ export const SyncHistory = defineEntity({
      */
     changedFields: p.text().nullable(),
     recordedAt: timestamp().defaultRaw('now()'),
+    /**
+     * JSON of an `Undo` (app/sync/merge/undo.ts), which turns this version into the previous one;
+     * null for the first version and for conflicts, and once no kept response can refer to it.
+     */
+    undo: p.text().nullable(),
+    /** When maintenance removes the row; null for the newest versions of each object. */
+    expiresAt: timestamp().nullable(),
   },
 });
 
@@ -126,7 +144,9 @@ export const SyncRequest = defineEntity({
     requestId: p.uuid().primary(),
     /** SHA-256 of the request in hex. */
     digest: p.text(),
-    /** The response as JSON text. */
+    /**
+     * The response as JSON text, without the object's data, which it refers to by the version.
+     */
     answer: p.text(),
     expiresAt: timestamp(),
   },

@@ -28,6 +28,7 @@ export const metadataRoutes = [
       'document_expired',
       'precondition_failed',
       'precondition_required',
+      'quota_exceeded',
       'audit_backlog_full',
     ],
     audit: { actions: ['document.metadata_changed'] },

@@ -35,6 +35,7 @@ export const versionRoutes = [
       'stored_file_not_found',
       'duplicate_hash',
       'too_many_versions',
+      'quota_exceeded',
       'storage_unavailable',
       'audit_backlog_full',
     ],

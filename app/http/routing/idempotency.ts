@@ -5,8 +5,9 @@ import type { Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import type { Idempotency, Reply, RequestInfo } from '../requests/request.ts';
+import { fromKept, toKept } from './kept-body.ts';
 
-/** A response that is kept for replay. `body` is JSON text. */
+/** A response that is kept for replay. `body` is a text of `toKept`. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: string;
@@ -76,13 +77,13 @@ export async function answerOnce(
   if (!('keep' in claim)) {
     reply.status(claim.status);
     reply.set(replayedHeader, 'true');
-    return JSON.parse(claim.body);
+    return fromKept(claim.body, raw.body);
   }
   let isKept = false;
   try {
     const answer = await perform({
       async keep(tx, answer) {
-        const body = JSON.stringify(route.response?.parse(answer) ?? null);
+        const body = toKept(route.response?.parse(answer) ?? null, raw.body);
         await claim.keep(tx, { status: route.status, body });
         isKept = true;
       },

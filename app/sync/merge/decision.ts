@@ -1,5 +1,5 @@
 import type { ConflictType } from '../../db/tables/sync.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../../json/json-values.ts';
 import { mergePatch, mergeRemoval, type Since } from './merge.ts';
 
 /** The server's state of an object. If `data` is null, the object is a tombstone. */

@@ -1,4 +1,4 @@
-import { isObject, memberOf, type JsonObject } from './json.ts';
+import { isObject, memberOf, type JsonObject } from '../../json/json-values.ts';
 import { childOf, leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
 

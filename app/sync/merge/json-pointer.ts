@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from '../../json/json-values.ts';
 
 /** Returns the JSON Pointer (RFC 6901) of a member of the object at `parent`. */
 export function childOf(parent: string, key: string): string {

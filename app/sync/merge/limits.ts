@@ -1,5 +1,5 @@
 import { AppError } from '../../errors/app-error.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from '../../json/json-values.ts';
 import { childOf } from './json-pointer.ts';
 
 const maxDepth = 32;

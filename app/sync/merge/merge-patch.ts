@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from '../../json/json-values.ts';
 
 /** Returns the result of a JSON Merge Patch (RFC 7396 §2); changes neither argument. */
 export function applyPatch(target: unknown, patch: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import { editsOf, rewrite, type Edit } from './edits.ts';
-import { isSame, type JsonObject } from './json.ts';
+import { isSame, type JsonObject } from '../../json/json-values.ts';
 import { leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
 import { isLater, judge, type Change, type Rule, type Side, type Verdict } from './rules.ts';

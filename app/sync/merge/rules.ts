@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalText } from '../../json/canonical-text.ts';
-import { textOf } from './json.ts';
+import { textOf } from '../../json/json-values.ts';
 import { parentOf } from './json-pointer.ts';
 
 /** The rule that settles a field which two devices changed concurrently. */

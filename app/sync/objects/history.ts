@@ -5,6 +5,7 @@ import type { Schema } from '../../db/schema.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
 import type { Change } from '../merge/rules.ts';
+import type { Undo } from '../merge/undo.ts';
 
 /** The device that sends a write, and the id that its client gave the request. */
 export interface WritingDevice {
@@ -12,6 +13,14 @@ export interface WritingDevice {
   /** The client's X-Sync-Request-Id. */
   readonly syncRequestId: string | undefined;
 }
+
+/**
+ * The number of newest versions of an object that its history keeps for good. Earlier ones are kept
+ * for 8 days, since a kept response refers to them for 7.
+ */
+export const keptVersions = 100;
+export const undoDays = 8;
+const conflictDays = 30;
 
 /** A write as it is recorded, whether it was applied or refused. */
 export interface WriteRecord {
@@ -24,6 +33,8 @@ export interface WriteRecord {
   readonly changedAt: Date;
   /** JSON Pointers of the changed places; null for a deletion. */
   readonly changed: readonly string[] | null;
+  /** Turns the version back into the previous one; undefined if nothing changed. */
+  readonly undo: Undo | undefined;
   /**
    * The time of the record. For an existing object, `timeAfter` returns it while the object is
    * locked, so that later versions have later times.
@@ -38,7 +49,7 @@ export function toHistoryRow(
   { deviceId, syncRequestId }: WritingDevice,
   record: WriteRecord,
 ): HistoryRow {
-  const { changed, conflictType, recordedAt } = record;
+  const { changed, conflictType, recordedAt, undo } = record;
   // The history is read in the order of these ids. Without arguments, uuidv7() returns an id above
   // all earlier ids of this process; a time ahead of this process's clock must be put into the id.
   const isAhead = recordedAt.getTime() > Date.now();
@@ -57,6 +68,9 @@ export function toHistoryRow(
     changed_at: record.changedAt,
     changed_fields: changed === null ? null : JSON.stringify(changed),
     recorded_at: recordedAt,
+    undo: undo === undefined ? null : JSON.stringify(undo),
+    expires_at:
+      conflictType === null ? null : new Date(recordedAt.getTime() + conflictDays * 86_400_000),
   };
 }
 
@@ -115,6 +129,9 @@ export async function findTouched(
   { baseVersion, places }: { readonly baseVersion: number; readonly places: readonly string[] },
 ): Promise<Map<string, Change>> {
   if (places.length === 0) return new Map();
+  // Postgres finds a key of an object by bisection. It would compare each field with each element
+  // of an array: 30 s for a deletion of 9,000 fields.
+  const wanted = JSON.stringify(Object.fromEntries(places.map((place) => [place, true])));
   const { rows } = await sql<{
     readonly field: string;
     readonly changed_at: Date;
@@ -124,7 +141,7 @@ export async function findTouched(
     from sync_history, jsonb_array_elements_text(changed_fields::jsonb) as field
     where user_id = ${userId} and tenant_id = ${tenantId} and object_id = ${objectId}
       and status = 'APPLIED' and version > ${baseVersion}
-      and field in (select unnest(${places}::text[]))
+      and ${wanted}::jsonb ? field
     order by field, version desc`.execute(tx);
   return new Map(
     rows.map(({ field, changed_at, device_id }) => [
@@ -132,4 +149,33 @@ export async function findTouched(
       { changedAt: changed_at, deviceId: device_id },
     ]),
   );
+}
+
+/**
+ * Has maintenance remove what the history of a locked object need not keep after its version
+ * `version`: the version that leaves the newest ones, or all earlier versions of a tombstone.
+ */
+export async function expireHistory(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  {
+    objectId,
+    version,
+    isDeleted,
+  }: { readonly objectId: string; readonly version: number; readonly isDeleted: boolean },
+): Promise<void> {
+  if (!isDeleted && version <= keptVersions) return;
+  const expired = tx
+    .updateTable('sync_history')
+    .set({ expires_at: sql<Date>`now() + make_interval(days => ${undoDays})` })
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('object_id', '=', objectId)
+    .where('status', '=', 'APPLIED')
+    .where('expires_at', 'is', null);
+  await (
+    isDeleted
+      ? expired.where('version', '<', version)
+      : expired.where('version', '=', version - keptVersions)
+  ).execute();
 }

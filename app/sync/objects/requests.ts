@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
 import type { Acted } from '../../audit-trail/act.ts';
 import { isOld } from './expired-requests.ts';
+import type { KeptForm } from './kept-answers.ts';
+import { loadVersion } from './versions.ts';
 
 const keptDays = 7;
 
@@ -18,8 +19,7 @@ export interface SyncRequest<Answer> {
    * contents are equal.
    */
   readonly asked: unknown;
-  /** The schema that parses the stored response. */
-  readonly answer: z.ZodType<Answer>;
+  readonly form: KeptForm<Answer>;
 }
 
 /**
@@ -35,11 +35,14 @@ export async function writeOnce<Answer>(
   write: () => Promise<Acted<Answer>>,
 ): Promise<Acted<Answer>> {
   const kept = await claim(tx, owner, request);
-  if (kept !== undefined) return { answer: request.answer.parse(JSON.parse(kept)), events: [] };
+  if (kept !== undefined) {
+    const load = (objectId: string, version: number) => loadVersion(tx, owner, objectId, version);
+    return { answer: await request.form.fromKept(JSON.parse(kept), load), events: [] };
+  }
   const written = await write();
   await tx
     .updateTable('sync_requests')
-    .set({ answer: JSON.stringify(written.answer) })
+    .set({ answer: JSON.stringify(request.form.toKept(written.answer)) })
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .where('request_id', '=', request.id)

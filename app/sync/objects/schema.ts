@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Flag, Limit, Moment, Uuid } from '../../http/bodies/wire.ts';
 import { StreamedJson } from '../../http/responses/streamed-json.ts';
 import { Cursor } from './cursor.ts';
-import { isObject, type JsonObject } from '../merge/json.ts';
+import { isObject, type JsonObject } from '../../json/json-values.ts';
 import { maxDataBytes } from '../merge/limits.ts';
 
 /**
@@ -82,7 +82,7 @@ export const Applied = z
 const ConflictType = z.enum(['CONCURRENT_MODIFICATION', 'DELETED_ON_SERVER', 'VERSION_AHEAD']);
 
 /** The members of a conflict response in addition to the members of every error body. */
-const Conflict = z.strictObject({
+export const Conflict = z.strictObject({
   status: z.literal('CONFLICT'),
   objectId: Uuid,
   conflictType: ConflictType,

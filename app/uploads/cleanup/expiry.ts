@@ -3,6 +3,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Tx } from '../../db/database.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { usableMs } from '../sessions/limits.ts';
+import { expiredEvent, expireOverdue, selectOverdue } from '../sessions/overdue.ts';
 import type { SessionRow } from '../sessions/session-rows.ts';
 import { countUnused, findUnused, removeUnused, type CompletedPlace } from './unused-uploads.ts';
 
@@ -41,7 +42,8 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
 
   /** Appends one audit entry for each expired upload session. */
   async function record(tx: Tx, rows: readonly SessionRow[], cause: ExpiryCause): Promise<void> {
-    const events = rows.map((row) => expiredEvent(row, cause));
+    const { requestedBy, requestId } = cause;
+    const events = rows.map((row) => ({ ...expiredEvent(row, requestedBy), requestId }));
     await audit.appendAll(tx, events);
   }
 
@@ -52,12 +54,7 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
      * batch was the last.
      */
     async expireSessions(tx: Tx, cause: ExpiryCause): Promise<number> {
-      const rows = await expireOverdue(tx, clock());
-      const uploads = rows.map((row) => ({
-        key: row.storage_key,
-        uploadId: row.storage_upload_id,
-      }));
-      await outbox.addAll(tx, 'multipart.abort', uploads);
+      const rows = await expireOverdue(tx, { outbox, now: clock(), limit: expiryBatchSize });
       await record(tx, rows, cause);
       return rows.length;
     },
@@ -110,44 +107,6 @@ export function createUploadExpiry({ audit, outbox, clock }: ExpiryOptions) {
       endedSessions: await countAll(selectEnded(tx, ago(endedKeptMs))),
     }),
   };
-}
-
-function expireOverdue(tx: Tx, now: Date): Promise<SessionRow[]> {
-  return tx
-    .updateTable('upload_sessions')
-    .set({ status: 'EXPIRED', completing_until: null })
-    .where('id', 'in', () =>
-      selectOverdue(tx, now)
-        .select('id')
-        .orderBy('expires_at')
-        .limit(expiryBatchSize)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .returningAll()
-    .execute();
-}
-
-function expiredEvent(row: SessionRow, { requestedBy, requestId }: ExpiryCause) {
-  return {
-    action: 'upload.expired',
-    actor: { type: 'system', id: requestedBy },
-    owner: { userId: row.user_id, tenantId: row.tenant_id },
-    resource: { type: 'upload', id: row.id },
-    requestId,
-    data: { fileSize: row.file_size, wasCompleted: row.completed_at !== null },
-  } as const;
-}
-
-/** Selects open upload sessions that have reached their expiry time and are not being completed. */
-function selectOverdue(tx: Tx, now: Date) {
-  return tx
-    .selectFrom('upload_sessions')
-    .where('status', '=', 'IN_PROGRESS')
-    .where('expires_at', '<=', now)
-    .where(({ eb, or }) =>
-      or([eb('completing_until', 'is', null), eb('completing_until', '<=', now)]),
-    );
 }
 
 /** Selects upload sessions that were aborted, or whose time was over, at the time `before`. */

@@ -7,10 +7,12 @@ import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
+import type { Plans } from '../../plans/plans.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { backlogChecked, type Act, type Acted } from '../../audit-trail/act.ts';
+import { assertRoom } from '../../usage/room.ts';
 import { maxFileSize, partCounts } from './limits.ts';
-import { assertQuota, type Plan } from './quota.ts';
+import { expiredEvent, expireOverdue } from './overdue.ts';
 import type { AbortedUpload, CreatedUpload, CreateUpload, UploadProgress } from './schema.ts';
 import {
   assertNotCompleting,
@@ -22,13 +24,16 @@ import {
 
 type File = z.output<typeof CreateUpload>;
 
+/** The maximum number of a caller's overdue uploads to expire for another upload. */
+const ownBatchSize = 100;
+
 interface UploadSessionsOptions {
   readonly db: Database;
   readonly act: Act;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
   readonly clock: Clock;
-  readonly plan: (name: string) => Plan;
+  readonly plans: Plans;
   readonly sessionTtlSeconds: number;
   readonly allowedMimeTypes: readonly string[];
 }
@@ -50,6 +55,32 @@ export function createUploadSessions(options: UploadSessionsOptions) {
     const { fewest, most } = partCounts(file.fileSize);
     if (file.totalParts < fewest || file.totalParts > most) {
       throw refusal('invalid_total_parts', 'totalParts', `from ${fewest} to ${most}`);
+    }
+  }
+
+  /**
+   * Throws quota_exceeded if the caller has no room for another upload, even after the caller's
+   * overdue uploads have expired. The commit that opens the upload decides.
+   */
+  async function makeRoom(request: ServiceRequest, file: File): Promise<void> {
+    const { caller } = request;
+    const { limits } = options.plans(caller.plan);
+    const added = {
+      openUploads: 1,
+      storageBytes: file.fileSize,
+      uploads: 1,
+      uploadParts: file.totalParts,
+    };
+    const check = () => db.asUser(caller, (tx) => assertRoom(tx, caller, limits, added));
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'quota_exceeded') throw error;
+      // The Idempotency-Key is for the response of the upload.
+      const apart = { ...request, idempotency: undefined };
+      const expired = await act(apart, (tx) => expireOwn(tx, outbox, clock()));
+      if (expired === 0) throw error;
+      await check();
     }
   }
 
@@ -81,8 +112,7 @@ export function createUploadSessions(options: UploadSessionsOptions) {
       const { caller } = request;
       assertAcceptable(file);
       act.assertWritable(request);
-      const plan = options.plan(caller.plan);
-      await db.asUser(caller, (tx) => assertQuota(tx, caller, plan, file.fileSize));
+      await makeRoom(request, file);
 
       const id = uuidv7();
       const storageKey = `${randomUUID()}/${file.fileName}`;
@@ -90,7 +120,6 @@ export function createUploadSessions(options: UploadSessionsOptions) {
         act(
           request,
           async (tx) => {
-            await assertQuota(tx, caller, plan, file.fileSize);
             const expiresAt = new Date(clock().getTime() + options.sessionTtlSeconds * 1000);
             return insertSession(tx, caller, file, { id, storageKey, uploadId, expiresAt });
           },
@@ -130,6 +159,12 @@ export function createUploadSessions(options: UploadSessionsOptions) {
 /** Returns the error for a field of a new upload session that must have another value. */
 function refusal(code: ErrorCode, path: string, allowed: string): AppError {
   return new AppError(code, { details: [{ path, message: `must be ${allowed}` }] });
+}
+
+/** Expires the caller's overdue uploads. Resolves with their number. */
+async function expireOwn(tx: Tx, outbox: Outbox, now: Date): Promise<Acted<number>> {
+  const rows = await expireOverdue(tx, { outbox, now, limit: ownBatchSize });
+  return { answer: rows.length, events: rows.map((row) => expiredEvent(row, null)) };
 }
 
 interface OpenedUpload {

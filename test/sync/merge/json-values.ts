@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { JsonObject } from '../../../app/json/json-values.ts';
 
 const largest = Number.MAX_SAFE_INTEGER;
 
@@ -41,3 +42,15 @@ export const jsonObject = object;
 export function nested(levels: number): Record<string, unknown> {
   return levels === 1 ? {} : { a: nested(levels - 1) };
 }
+
+const fewKeys = fc.constantFrom('a', 'b', 'c', 'constructor', 'a/b');
+export const smallValue = fc.constantFrom<unknown[]>(1, 2, 'x', [], [1]);
+
+/** Generates nested objects whose leaves have few values, so that some are equal; null is one. */
+export const smallTree = fc.letrec<{ tree: JsonObject }>((tie) => ({
+  tree: fc.dictionary(
+    fewKeys,
+    fc.oneof({ depthSize: 'small', maxDepth: 2 }, smallValue, fc.constant(null), tie('tree')),
+    { maxKeys: 3, noNullPrototype: true },
+  ),
+})).tree;

@@ -1,30 +1,16 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { canonicalText } from '../../../app/json/canonical-text.ts';
-import { isObject, isSame, memberOf, type JsonObject } from '../../../app/sync/merge/json.ts';
+import { isObject, isSame, memberOf, type JsonObject } from '../../../app/json/json-values.ts';
 import { leavesOf } from '../../../app/sync/merge/json-pointer.ts';
 import { applyPatch } from '../../../app/sync/merge/merge-patch.ts';
 import type { Rule } from '../../../app/sync/merge/rules.ts';
-import { jsonObject } from './json-values.ts';
+import { jsonObject, smallTree, smallValue as value } from './json-values.ts';
 import { receive, type OfflineWrite } from './model.ts';
 
 const runs = { numRuns: Number(process.env['ROUNDS'] ?? 500) };
-const key = fc.constantFrom('a', 'b', 'c', 'constructor', 'a/b');
-
-/** Generates nested objects whose leaves have few values, so that some are equal. */
-function treeOf(leaf: fc.Arbitrary<unknown>): fc.Arbitrary<JsonObject> {
-  const { tree } = fc.letrec<{ tree: JsonObject }>((tie) => ({
-    tree: fc.dictionary(key, fc.oneof({ depthSize: 'small', maxDepth: 2 }, leaf, tie('tree')), {
-      maxKeys: 3,
-      noNullPrototype: true,
-    }),
-  }));
-  return tree;
-}
-
-const value = fc.constantFrom<unknown[]>(1, 2, 'x', [], [1]);
-const data = treeOf(fc.oneof(value, fc.constant(null)));
-const patch = treeOf(fc.oneof(value, fc.constant(null)));
+const data = smallTree;
+const patch = smallTree;
 
 function writesOf(delta: fc.Arbitrary<JsonObject>): fc.Arbitrary<OfflineWrite[]> {
   const changedAt = fc.integer({ min: 0, max: 5 }).map((second) => new Date(second * 1000));

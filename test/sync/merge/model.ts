@@ -1,5 +1,5 @@
 import { decide, type Accepted } from '../../../app/sync/merge/decision.ts';
-import type { JsonObject } from '../../../app/sync/merge/json.ts';
+import type { JsonObject } from '../../../app/json/json-values.ts';
 import type { Change, Rule } from '../../../app/sync/merge/rules.ts';
 
 /** A change of the first version, made without knowledge of any later version. */

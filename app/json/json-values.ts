@@ -1,4 +1,4 @@
-import { canonicalText } from '../../json/canonical-text.ts';
+import { canonicalText } from './canonical-text.ts';
 
 /** Any JSON object. Its keys are untrusted: look them up with `memberOf`. */
 export type JsonObject = Readonly<Record<string, unknown>>;

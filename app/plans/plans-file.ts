@@ -1,16 +1,23 @@
 import { z } from 'zod';
-import { readJsonFile } from '../../json/json-file.ts';
-import type { Plan } from './quota.ts';
+import { counters, type Counter } from '../db/usage/quota.ts';
+import { readJsonFile } from '../json/json-file.ts';
+import type { Plan } from './plan.ts';
 
 const Name = z.string().regex(/^[\w.-]{1,64}$/);
 
+const Limit = z.int().positive();
+const limits = Object.fromEntries(counters.map((counter) => [counter, Limit.optional()])) as Record<
+  Counter,
+  z.ZodOptional<typeof Limit>
+>;
+
 const Plans = z.record(
   Name,
-  z.strictObject({ openUploads: z.int().positive(), storageBytes: z.int().positive() }),
+  z.strictObject({ ...limits, openUploads: Limit, storageBytes: Limit }),
 );
 
 interface PlansFile {
-  readonly plans: ReadonlyMap<string, Plan>;
+  readonly plans: ReadonlyMap<string, Partial<Plan>>;
   /**
    * The problems of the file, one line each, without values from it. If the file has problems,
    * `plans` is empty.

@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { loadConfig } from '../../../app/config/config.ts';
-import { ConfigError } from '../../../app/config/environment.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
-import { createApi, type Api } from '../../support/documents/uploads.ts';
+import { loadConfig } from '../../app/config/config.ts';
+import { ConfigError } from '../../app/config/environment.ts';
+import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { createApi, type Api } from '../support/documents/uploads.ts';
 import {
   abort,
   bytesOf,
@@ -15,8 +15,8 @@ import {
   MiB,
   openSession,
   upload,
-} from '../../support/documents/files.ts';
-import { createSql } from '../../support/vault/sql.ts';
+} from '../support/documents/files.ts';
+import { createSql } from '../support/vault/sql.ts';
 
 const test = anyTest as TestFn<{ readonly vault: TestVault; readonly directory: string }>;
 
