@@ -255,10 +255,7 @@ const kinds = {
     416,
     'The file has none of the requested bytes; request a range within its size.',
   ),
-  headers_too_large: kind(
-    431,
-    'The request line and headers are over 16 KiB or 200 lines; shorten them.',
-  ),
+  headers_too_large: kind(431, 'The headers are over 16 KiB or 200 lines; shorten them.'),
   quota_exceeded: kind(
     429,
     'The account has reached a limit of its plan, which `details` names; remove something of ' +
