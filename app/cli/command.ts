@@ -51,8 +51,8 @@ export function requireDatabaseUrl(name: string): string {
 }
 
 /**
- * Returns an environment variable, or undefined if it is not set or empty, as parsed by the schema.
- * Throws UsageError, which never quotes the value.
+ * Returns an environment variable as the schema parses it; an empty one counts as not set. Throws
+ * UsageError, which never quotes the value.
  */
 export function readVariable<Schema extends z.ZodType>(
   name: string,

@@ -1,6 +1,6 @@
 import { createSignerClient } from '../../signer/protocol/client.ts';
 import type { Config } from '../config/config.ts';
-import { openDatabase, type Database } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
 import { guardDatabase } from '../db/isolation/guarded-database.ts';
 import { startIsolation } from '../db/isolation/isolation.ts';
 import { createMailer } from '../mail/create-mailer.ts';
@@ -51,7 +51,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
 
 async function openIsolated(config: Config, checksLocks: boolean, clock: Clock, log: Log) {
   const { appRole: app, serviceRole: service, ...options } = config.database;
-  const database: Database = await openDatabase({ ...options, checksLocks });
+  const database = await openDatabase({ ...options, checksLocks });
   try {
     const roles = { app, service };
     return { database, isolation: await startIsolation({ db: database, roles, clock, log }) };

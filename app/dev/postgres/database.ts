@@ -111,8 +111,8 @@ export async function createDatabase(
 }
 
 /**
- * Lets only the given logins connect to a database, beside its owner, and lets nobody but its owner
- * create temporary tables or large objects there.
+ * Lets only the given logins connect to a database, beside its owner, and lets them create neither
+ * temporary tables nor large objects.
  */
 export async function restrictDatabase(
   access: DatabaseAccess,
