@@ -6,6 +6,7 @@ const sources = readSources();
 
 /** Members that are assigned after construction. */
 const assigned = [
+  'app/async/fair-slots.ts taken',
   'client/sync/exchange/exchange.ts conflicts',
   'client/sync/exchange/exchange.ts restored',
   'client/sync/exchange/exchange.ts sent',

@@ -73,6 +73,7 @@ test('requests of one client beyond its slots wait, and those of others do not',
 test('a response that the client does not read holds its slot', async (t) => {
   const { served, send, untilServed } = await serve(t);
   const reader = send('a');
+  await untilServed(1);
   send('a');
   send('a');
   await untilServed(2);
