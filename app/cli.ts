@@ -31,10 +31,10 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['usage', async () => (await import('./cli/commands/usage.ts')).usage],
   ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
   ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
-  ['access', async () => (await import('./cli/commands/access.ts')).access],
-  ['audit-actions', async () => (await import('./cli/commands/audit-actions.ts')).auditActions],
-  ['configuration', async () => (await import('./cli/commands/configuration.ts')).configuration],
-  ['openapi', async () => (await import('./cli/commands/openapi.ts')).openapi],
+  ['access', async () => (await import('./cli/commands/pages/access.ts')).access],
+  ['audit-actions', async () => (await import('./cli/commands/pages/audit-actions.ts')).auditActions],
+  ['configuration', async () => (await import('./cli/commands/pages/configuration.ts')).configuration],
+  ['openapi', async () => (await import('./cli/commands/pages/openapi.ts')).openapi],
 ]);
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);

@@ -13,6 +13,7 @@ export const floors: readonly Floor[] = [
     name: 'process',
     folders: [
       'app',
+      'app/cli/commands/pages',
       'app/cli/commands',
       'app/cli',
       'app/wiring',

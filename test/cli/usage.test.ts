@@ -1,13 +1,13 @@
 import test from 'ava';
 import { describeApi } from '../../app/wiring/routes.ts';
-import { access } from '../../app/cli/commands/access.ts';
+import { access } from '../../app/cli/commands/pages/access.ts';
 import { apiKey } from '../../app/cli/commands/api-key.ts';
-import { configuration } from '../../app/cli/commands/configuration.ts';
+import { configuration } from '../../app/cli/commands/pages/configuration.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
 import { grant } from '../../app/cli/commands/grant.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
 import { migrate } from '../../app/cli/commands/migrate.ts';
-import { openapi } from '../../app/cli/commands/openapi.ts';
+import { openapi } from '../../app/cli/commands/pages/openapi.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
 import { usage } from '../../app/cli/commands/usage.ts';

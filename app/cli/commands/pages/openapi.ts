@@ -1,5 +1,5 @@
-import { describeApi } from '../../wiring/routes.ts';
-import { parseOptions, type Command } from '../command.ts';
+import { describeApi } from '../../../wiring/routes.ts';
+import { parseOptions, type Command } from '../../command.ts';
 
 export const openapi: Command = {
   usage: `usage: probatio openapi

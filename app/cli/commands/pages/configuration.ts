@@ -1,6 +1,6 @@
-import { describeConfiguration } from '../../config/configuration-page.ts';
-import { readJsonFile } from '../../json/json-file.ts';
-import { parseOptions, UsageError, type Command } from '../command.ts';
+import { describeConfiguration } from '../../../config/configuration-page.ts';
+import { readJsonFile } from '../../../json/json-file.ts';
+import { parseOptions, UsageError, type Command } from '../../command.ts';
 
 export const configuration: Command = {
   usage: `usage: probatio configuration [--schema FILE]

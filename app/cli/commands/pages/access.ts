@@ -1,6 +1,6 @@
-import { listRoutes } from '../../wiring/routes.ts';
-import { describeAccess } from '../../http/openapi/access-table.ts';
-import { parseOptions, type Command } from '../command.ts';
+import { listRoutes } from '../../../wiring/routes.ts';
+import { describeAccess } from '../../../http/openapi/access-table.ts';
+import { parseOptions, type Command } from '../../command.ts';
 
 export const access: Command = {
   usage: `usage: probatio access

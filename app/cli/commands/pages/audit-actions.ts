@@ -1,6 +1,6 @@
-import { describeActions } from '../../audit-trail/actions-page.ts';
-import { listRoutes } from '../../wiring/routes.ts';
-import { parseOptions, type Command } from '../command.ts';
+import { describeActions } from '../../../audit-trail/actions-page.ts';
+import { listRoutes } from '../../../wiring/routes.ts';
+import { parseOptions, type Command } from '../../command.ts';
 
 export const auditActions: Command = {
   usage: `usage: probatio audit-actions
