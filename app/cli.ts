@@ -15,6 +15,7 @@ const usage = `usage: probatio <command> [options]
   access           print the access rights of every route as Markdown
   audit-actions    print every audit action as Markdown
   configuration    print every environment variable as Markdown
+  limits           print what one user, address and process may use as Markdown
   help <command>   print the help of a command, as <command> --help does
 `;
 
@@ -32,8 +33,15 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
   ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
   ['access', async () => (await import('./cli/commands/pages/access.ts')).access],
-  ['audit-actions', async () => (await import('./cli/commands/pages/audit-actions.ts')).auditActions],
-  ['configuration', async () => (await import('./cli/commands/pages/configuration.ts')).configuration],
+  [
+    'audit-actions',
+    async () => (await import('./cli/commands/pages/audit-actions.ts')).auditActions,
+  ],
+  [
+    'configuration',
+    async () => (await import('./cli/commands/pages/configuration.ts')).configuration,
+  ],
+  ['limits', async () => (await import('./cli/commands/pages/limits.ts')).limits],
   ['openapi', async () => (await import('./cli/commands/pages/openapi.ts')).openapi],
 ]);
 

@@ -62,7 +62,7 @@ interface DatabaseOptions {
 
 const statementMs = 30_000;
 /** One user's part of the connections of the app login, so that others always find one free. */
-const partOfUser = 1 / 5;
+export const partOfUser = 1 / 5;
 const waitingPerUser = 200;
 const waitMs = 10_000;
 

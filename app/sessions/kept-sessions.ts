@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
  */
 const keptMs = 30 * dayMs;
 /** The most login sessions of a user that are open. */
-const maxOpen = 100;
+export const maxOpenSessions = 100;
 
 /**
  * Ends the open login sessions of a user that were used longest ago, beyond the 100 that may be
@@ -53,7 +53,7 @@ async function lockSurplus(tx: Tx, userId: string, newSessionId: string): Promis
         .where('revoked_at', 'is', null)
         .where('expires_at', '>', sql<Date>`now()`)
         .orderBy('last_used_at', 'desc')
-        .offset(maxOpen - 1),
+        .offset(maxOpenSessions - 1),
     )
     .where('revoked_at', 'is', null)
     .orderBy('id')

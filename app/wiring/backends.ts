@@ -11,6 +11,9 @@ import { createObjectHasher } from '../storage/object-hash.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';
 
+/** Number of files that one process hashes at a time, each in a thread. */
+export const hashesAtOnce = 2;
+
 export type Backends = Awaited<ReturnType<typeof openBackends>>;
 
 /**
@@ -25,7 +28,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const store = await createObjectStore(config.storage, {
     mayCreate: async () => !(await db.asService(hasFiles)),
   });
-  const hasher = createObjectHasher(config.storage, { concurrency: 2 });
+  const hasher = createObjectHasher(config.storage, { concurrency: hashesAtOnce });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const { publicUrl } = config.http;
   const mailer = await createMailer({ ...config.mail, publicUrl, clock, log });

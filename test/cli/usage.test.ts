@@ -5,6 +5,7 @@ import { apiKey } from '../../app/cli/commands/api-key.ts';
 import { configuration } from '../../app/cli/commands/pages/configuration.ts';
 import { UsageError, type Command } from '../../app/cli/command.ts';
 import { grant } from '../../app/cli/commands/grant.ts';
+import { limits } from '../../app/cli/commands/pages/limits.ts';
 import { maintenance } from '../../app/cli/commands/maintenance.ts';
 import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/pages/openapi.ts';
@@ -24,6 +25,7 @@ const commands: Record<string, Command> = {
   restored,
   usage,
   openapi,
+  limits,
 };
 const names = Object.keys(commands);
 

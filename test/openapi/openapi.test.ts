@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { describeApi, listRoutes } from '../../app/wiring/routes.ts';
+import { describeLimits } from '../../app/wiring/limits-page.ts';
 import { describeAccess } from '../../app/http/openapi/access-table.ts';
 
 test('openapi.json matches the routes: npm run openapi updates it', async (t) => {
@@ -27,6 +28,11 @@ test('every operation documents its errors, and every protected one its token', 
 test('docs/access.md matches the routes: npm run openapi updates it', async (t) => {
   const committed = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   t.is(committed, describeAccess(listRoutes()));
+});
+
+test('docs/limits.md matches the code: npm run openapi updates it', async (t) => {
+  const committed = await readFile(new URL('../../docs/limits.md', import.meta.url), 'utf8');
+  t.is(committed, describeLimits(listRoutes()));
 });
 
 interface Operation {

@@ -1,5 +1,8 @@
 import { createFairSlots } from '../../async/fair-slots.ts';
 
+/** How many checks of passwords run and wait in one process. */
+export const passwordChecks = { perKey: 1, inAll: 2, waitingPerKey: 2, waiting: 38 } as const;
+
 export type PasswordTurns = ReturnType<typeof createPasswordTurns>;
 
 /**
@@ -8,12 +11,5 @@ export type PasswordTurns = ReturnType<typeof createPasswordTurns>;
  * three checks of this user run or wait, and reauth_busy if 40 of all users do.
  */
 export function createPasswordTurns() {
-  return createFairSlots({
-    perKey: 1,
-    inAll: 2,
-    waitingPerKey: 2,
-    waiting: 38,
-    tooMany: 'rate_limited',
-    noneFree: 'reauth_busy',
-  });
+  return createFairSlots({ ...passwordChecks, tooMany: 'rate_limited', noneFree: 'reauth_busy' });
 }

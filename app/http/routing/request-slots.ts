@@ -28,14 +28,14 @@ export type RequestSlots = ReturnType<typeof createRequestSlots>;
 type Streaming = Pick<Route, 'response' | 'streamsBody' | 'streamsForm' | 'waitsLong'>;
 
 /** Requests of one client that may wait for a slot; each uses a few kilobytes meanwhile. */
-const waitingPerKey = 512;
+export const waitingPerKey = 512;
 const requestWaitMs = 10_000;
 const transferWaitMs = 30_000;
 /** A form occupies more memory than another transfer: two parts of the file at a time. */
-const formsPerUser = 2;
-const forms = 12;
+export const formsPerUser = 2;
+export const forms = 12;
 /** Requests that wait until a file is hashed occupy little more than their connection. */
-const waitsPerUser = 32;
+export const waitsPerUser = 32;
 
 /**
  * Creates the slots of requests. A client that sends many requests at once waits for itself, so

@@ -15,7 +15,7 @@ const keptMs = 30 * 86_400_000;
  * The maximum number of replaced keys of a user, for each kind. Beyond it a replacement is refused:
  * if the oldest made room instead, a thief could push out the keys that the user needs.
  */
-const maxKept = 20;
+export const maxReplacedKeys = 20;
 
 /** A key at the moment of its replacement. */
 type Replaced = Omit<Insertable<Schema['replaced_keys']>, 'id' | 'user_id' | 'tenant_id'> & {
@@ -40,7 +40,7 @@ export async function keepReplaced(
     ])
     .where('kind', '=', replaced.kind)
     .executeTakeFirstOrThrow();
-  if (count >= maxKept) throw tooMany(oldest ?? now, now);
+  if (count >= maxReplacedKeys) throw tooMany(oldest ?? now, now);
   await tx
     .insertInto('replaced_keys')
     .values({ id: uuidv7(), user_id: userId, tenant_id: tenantId, ...replaced })
@@ -53,7 +53,7 @@ function tooMany(oldest: Date, now: Date): AppError {
     details: [
       {
         path: 'replacedKeys',
-        message: `${maxKept} replaced keys of this kind are kept for 30 days; wait or restore one`,
+        message: `${maxReplacedKeys} replaced keys of this kind are kept for 30 days; wait or restore one`,
       },
     ],
   });

@@ -11,7 +11,7 @@ import { cutPage } from '../../http/responses/page.ts';
 import type { BlockedSender } from './schema.ts';
 
 /** Maximum number of senders that a user may block. */
-const maxBlocks = 1_000;
+export const maxBlocks = 1_000;
 
 type Block = z.input<typeof BlockedSender>;
 

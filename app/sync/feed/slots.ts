@@ -7,7 +7,8 @@ interface Holder {
   readonly userId: string;
 }
 
-const perUser = 10;
+/** Number of change feeds that a user may have open, across all processes. */
+export const feedsPerUser = 10;
 const leaseMs = 30_000;
 
 /**
@@ -27,7 +28,7 @@ return 1
 `;
 
 /**
- * Limits the open feeds of a user to `perUser` across all processes, by leases in Redis, so that
+ * Limits the open feeds of a user to `feedsPerUser` across all processes, by leases in Redis, so that
  * the slots of a dead process become free. While Redis is unavailable, the limit applies to each
  * process separately.
  */
@@ -37,7 +38,7 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }) {
 
   function hold({ id, userId }: Holder): void {
     const own = held.get(userId) ?? new Set();
-    if (own.size >= perUser) throw tooMany();
+    if (own.size >= feedsPerUser) throw tooMany();
     held.set(userId, own.add(id));
   }
 
@@ -55,7 +56,7 @@ export function createFeedSlots({ redis }: { readonly redis: Redis }) {
     async take(holder: Holder): Promise<void> {
       hold(holder);
       const { id, userId } = holder;
-      const lease = redis.eval(leaseScript, 1, keyOf(userId), id, leaseMs, perUser);
+      const lease = redis.eval(leaseScript, 1, keyOf(userId), id, leaseMs, feedsPerUser);
       const isLeased = await lease.catch(() => undefined);
       if (isLeased !== 0) return;
       letGo(holder);

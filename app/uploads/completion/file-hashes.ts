@@ -21,7 +21,7 @@ interface FileHashesOptions {
 }
 
 /** Number of a user's files that are hashed at a time, so that no user occupies every thread. */
-const hashesPerUser = 1;
+export const hashesPerUser = 1;
 
 export type FileHashes = ReturnType<typeof createFileHashes>;
 
