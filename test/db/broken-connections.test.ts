@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { sql } from 'kysely';
 import { AppError } from '../../app/errors/app-error.ts';
@@ -20,7 +21,7 @@ test('a connection that breaks in a transaction returns its place to the pool', 
     let under = 0;
     const transactions = Array.from({ length: poolSize }, () =>
       db
-        .asUser(owner, async (tx) => {
+        .asUser({ ...owner, userId: randomUUID() }, async (tx) => {
           under += 1;
           await sql`select pg_sleep(60)`.execute(tx);
         })

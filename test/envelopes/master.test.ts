@@ -54,7 +54,7 @@ test('a user has one master envelope, however many are created concurrently', as
 
 test('an envelope that does not have the length of a wrapped key is refused', async (t) => {
   const api = await createApi(t.context.vault);
-  for (const length of [0, 1, 32, 39, 41, 48, 1025, 500_000]) {
+  for (const length of [0, 1, 32, 39, 41, 48, 1025, 11_000]) {
     const { status, body } = await create(api, randomBytes(length).toString('base64'));
     t.is(status, 400, String(length));
     t.is(body.code, 'invalid_key_length', String(length));

@@ -46,7 +46,7 @@ for (const [path, name, more] of forms) {
     const { token, userId } = await createOwner(vault);
     const post = (json: object) => ask(vault, token, 'POST', path, { json });
     const key = (bytes: number) => randomBytes(bytes).toString('base64');
-    for (const bytes of [0, 16, 31, 33, 40, 1025, 500_000]) {
+    for (const bytes of [0, 16, 31, 33, 40, 1025, 11_000]) {
       const wrong = [
         { [name]: key(bytes), kMasterUserBase64: key(32) },
         { [name]: key(32), kMasterUserBase64: key(bytes) },
