@@ -7,9 +7,9 @@ import type { Isolation } from './isolation.ts';
  */
 export function guardDatabase(db: Database, isolation: Pick<Isolation, 'assertKept'>): Database {
   return {
-    async asUser(owner, work) {
+    async asUser(owner, work, limits) {
       isolation.assertKept();
-      return db.asUser(owner, work);
+      return db.asUser(owner, work, limits);
     },
     async asService(work) {
       isolation.assertKept();
