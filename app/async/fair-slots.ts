@@ -48,6 +48,9 @@ export function createFairSlots(options: FairSlotsOptions) {
   let taken = 0;
   let waitingNow = 0;
 
+  const ownFull = () => new AppError(tooMany, { retryAfterSeconds: 1 });
+  const full = () => new AppError(noneFree, { retryAfterSeconds: 5 });
+
   function lineOf(key: string): Line {
     const line = lines.get(key) ?? { taken: 0, waiting: new Set() };
     lines.set(key, line);
@@ -86,8 +89,8 @@ export function createFairSlots(options: FairSlotsOptions) {
   }
 
   async function wait(key: string, line: Line, signal: AbortSignal | undefined): Promise<Release> {
-    if (line.waiting.size >= waitingPerKey) throw refusal(tooMany);
-    if (waitingNow >= waiting) throw refusal(noneFree);
+    if (line.waiting.size >= waitingPerKey) throw ownFull();
+    if (waitingNow >= waiting) throw full();
     waitingNow += 1;
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     const waiter = { grant: () => (line.waiting.delete(waiter), resolve(occupy(key, line))) };
@@ -99,7 +102,7 @@ export function createFairSlots(options: FairSlotsOptions) {
       reject(reason);
     };
     const onAbort = () => giveUp(signal?.reason);
-    const onTimeout = () => giveUp(refusal(line.taken < perKey ? noneFree : tooMany));
+    const onTimeout = () => giveUp(line.taken < perKey ? full() : ownFull());
     const timer = waitMs === undefined ? undefined : setTimeout(onTimeout, waitMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     return promise.finally(() => {
@@ -133,8 +136,4 @@ export function createFairSlots(options: FairSlotsOptions) {
       }
     },
   };
-}
-
-function refusal(code: ErrorCode): AppError {
-  return new AppError(code, { retryAfterSeconds: 1 });
 }

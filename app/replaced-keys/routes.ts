@@ -1,4 +1,5 @@
 import { linkNextPage } from '../http/responses/next-page.ts';
+import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { ReplacedKeys } from './replaced-keys.ts';
@@ -25,6 +26,7 @@ export const replacedKeyRoutes = [
     query: ReplacedPage,
     status: 200,
     response: ReplacedList,
+    maxAnswerBytes: listBytes,
     noStore: true,
     errors: [],
     handler: async ({ replacedKeys }, { request, query, reply }) => {

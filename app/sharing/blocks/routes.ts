@@ -1,5 +1,6 @@
 import { mayRead, mayWrite } from '../../documents/records/access.ts';
 import { linkNextPage } from '../../http/responses/next-page.ts';
+import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import type { SenderBlocks } from './blocks.ts';
 import { BlockedSender, BlockedSenderList, BlockedSenderPage, SenderId } from './schema.ts';
@@ -20,6 +21,7 @@ export const senderBlockRoutes = [
     query: BlockedSenderPage,
     status: 200,
     response: BlockedSenderList,
+    maxAnswerBytes: listBytes,
     errors: [],
     handler: async ({ senderBlocks }, { request, query, reply }) => {
       const { senders, cursor } = await senderBlocks.list(request, query);

@@ -136,6 +136,7 @@ export const badForms: readonly BadForm[] = [
       'x',
     ]),
     code: 'mime_type_not_allowed',
+    path: 'mimeType',
   },
   {
     what: 'a document that is not JSON',

@@ -67,6 +67,9 @@ async function idsOf({ userId, tenantId }: Tenant): Promise<Readonly<Record<stri
   return {
     '/documents/:id': await one('id', 'documents where true'),
     '/shares/:shareId': await one('id', 'document_shares where true'),
+    '/shared/:shareId': await one('id', 'document_shares where true'),
+    '/blocked-senders/:senderId': await one('sender_id', 'sender_blocks where true'),
+    '/replaced/:id': await one('id', 'replaced_keys where true'),
     '/uploads/:sessionId': await one('id', "upload_sessions where status = 'IN_PROGRESS'"),
     '/device-envelope/:deviceId': await one('device_id', 'devices where true'),
     '/devices/:deviceId': await one('device_id', 'devices where true'),
@@ -77,10 +80,14 @@ async function idsOf({ userId, tenantId }: Tenant): Promise<Readonly<Record<stri
   };
 }
 
-/** Routes of users that name something by its id. */
+/** Routes of users that name something of theirs by its id. Anybody can be blocked. */
 const routes = listRoutes().filter(
-  ({ path, access }) =>
-    path.includes(':') && access !== 'internal' && !path.includes('/dlq/') && access !== 'public',
+  ({ path, access, method }) =>
+    path.includes(':') &&
+    access !== 'internal' &&
+    !path.includes('/dlq/') &&
+    access !== 'public' &&
+    !(method === 'put' && path.includes('/blocked-senders/')),
 );
 
 function fill(path: string): string {

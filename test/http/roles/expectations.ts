@@ -96,6 +96,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'PUT /v1/auth/credentials': listed({ json: {} }),
   'DELETE /v1/auth/account': listed(),
 
+  'GET /v1/usage': listed(),
   'GET /v1/uploads/config': listed(),
   'POST /v1/uploads': listed({ json: fileOf(1) }),
   'GET /v1/uploads/:sessionId': named('upload'),
@@ -105,6 +106,10 @@ export const expectations: Readonly<Record<string, Expectation>> = {
 
   'POST /v1/documents/share-key': listed({ json: { recipientEmail: 'ada@example.org' } }),
   'GET /v1/documents/shared': listed(),
+  'DELETE /v1/documents/shared/:shareId': named('share'),
+  'GET /v1/documents/shared/blocked-senders': listed(),
+  'PUT /v1/documents/shared/blocked-senders/:senderId': listed(),
+  'DELETE /v1/documents/shared/blocked-senders/:senderId': named('share'),
   'POST /v1/documents/:id/share': named('pending', {
     json: { ...aShare, recipientEmail: 'ada@example.org' },
   }),

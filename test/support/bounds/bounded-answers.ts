@@ -17,6 +17,9 @@ export const boundedAnswers: Readonly<Record<string, (rows: GreatestRows) => Ask
   'GET /.well-known/openid-configuration': () => ({ path: '/.well-known/openid-configuration' }),
   'GET /v1/uploads/config': () => ({ path: '/v1/uploads/config' }),
   'GET /v1/documents/shared': () => long(`/v1/documents/shared${page}`),
+  'GET /v1/documents/shared/blocked-senders': () => ({
+    path: `/v1/documents/shared/blocked-senders${page}`,
+  }),
   'GET /v1/documents/:id/shares': ({ documentId }) =>
     long(`/v1/documents/${documentId}/shares${page}`),
   'GET /v1/documents': () => long(`/v1/documents${page}`),
@@ -28,6 +31,7 @@ export const boundedAnswers: Readonly<Record<string, (rows: GreatestRows) => Ask
     ...long(`/v1/documents/search${page}`),
     json: { all: [commonKeyword] },
   }),
+  'GET /v1/crypto/keys/replaced': () => ({ path: `/v1/crypto/keys/replaced${page}` }),
   'GET /v1/crypto/keys/devices': () => long(`/v1/crypto/keys/devices${page}`),
   'GET /v1/sync': () => long(`/v1/sync${page}`),
   'GET /v1/sync/:objectId': ({ objectId }) => ({ path: `/v1/sync/${objectId}` }),
