@@ -53,7 +53,9 @@ function tooMany(oldest: Date, now: Date): AppError {
     details: [
       {
         path: 'replacedKeys',
-        message: `${maxReplacedKeys} replaced keys of this kind are kept for 30 days; wait or restore one`,
+        message:
+          `${maxReplacedKeys} replaced keys of this kind are kept for 30 days; ` +
+          'wait or restore one',
       },
     ],
   });

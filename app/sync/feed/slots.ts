@@ -28,9 +28,9 @@ return 1
 `;
 
 /**
- * Limits the open feeds of a user to `feedsPerUser` across all processes, by leases in Redis, so that
- * the slots of a dead process become free. While Redis is unavailable, the limit applies to each
- * process separately.
+ * Limits the open feeds of a user to `feedsPerUser` across all processes, by leases in Redis, so
+ * that the slots of a dead process become free. While Redis is unavailable, the limit applies to
+ * each process separately.
  */
 export function createFeedSlots({ redis }: { readonly redis: Redis }) {
   /** The ids of this process's feeds, by user. */

@@ -125,6 +125,7 @@ test('a feed of another issuer’s session ends with its device and with its tok
       iss: issuer.issuer,
       aud: issuer.audience,
       exp,
+      auth_time: nowSeconds(),
       sub: 'someone',
       tenant_id: 'one',
       sid,
