@@ -111,7 +111,8 @@ interface Documented {
 
 function setRow(what: string, group: keyof typeof settingGroups, variable: string): Row {
   const settings: SettingGroup = settingGroups[group];
-  const { default: value } = toJsonSchema(settings).properties?.[variable] as Documented;
+  const { properties = {} } = toJsonSchema(settings);
+  const { default: value } = properties[variable] as Documented;
   return [what, Number(value), variable];
 }
 

@@ -60,14 +60,11 @@ export function createRequestSlots(limits: RequestLimits) {
   }
 
   /** Waits for a slot and holds it until `release` is called or the response has ended. */
-  async function hold(slots: FairSlots, key: string, { req, res }: Exchange): Promise<() => void> {
-    const over = new AbortController();
-    const end = () => over.abort(new AppError('client_gone'));
-    res.once('close', end);
-    if (req.socket.destroyed) end();
-    const release = await slots.acquire(key, over.signal);
-    if (over.signal.aborted) release();
-    else over.signal.addEventListener('abort', release, { once: true });
+  async function hold(slots: FairSlots, key: string, exchange: Exchange): Promise<() => void> {
+    const ended = endOf(exchange);
+    const release = await slots.acquire(key, ended);
+    if (ended.aborted) release();
+    else ended.addEventListener('abort', release, { once: true });
     return release;
   }
 
@@ -89,6 +86,23 @@ export function createRequestSlots(limits: RequestLimits) {
       if (slots !== undefined) await hold(slots, client, exchange);
     },
   };
+}
+
+const endings = new WeakMap<ServerResponse, AbortSignal>();
+
+/**
+ * Returns the signal that aborts, with client_gone, once a response has been sent or its connection
+ * has closed.
+ */
+function endOf({ req, res }: Exchange): AbortSignal {
+  const known = endings.get(res);
+  if (known !== undefined) return known;
+  const over = new AbortController();
+  const end = () => over.abort(new AppError('client_gone'));
+  res.once('close', end);
+  if (req.socket.destroyed) end();
+  endings.set(res, over.signal);
+  return over.signal;
 }
 
 /** Lets the requests of one client address be identified, or refused, only a few at a time. */
