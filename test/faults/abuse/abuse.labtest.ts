@@ -1,5 +1,6 @@
 import test from 'ava';
 import { setTimeout as delay } from 'node:timers/promises';
+import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { insertEvidence } from '../../bench/search/evidence.ts';
 import { startReplica } from '../../support/documents/replica.ts';
 import { MiB } from '../../support/documents/files.ts';
@@ -23,13 +24,13 @@ const defaults = {
   HTTP_CONNECTIONS_PER_ADDRESS: '',
 };
 /** Mebibytes that the app may occupy, whatever one user does. */
-const memoryMiB = 600;
+const memoryMiB = 800;
 
 test('while one account abuses the vault, others are served', async (t) => {
   t.timeout(120_000 + attacks.length * (secondsEach + 10) * 1_000);
   const vault = await startVault();
   t.teardown(() => vault.stop());
-  const { baseUrl, process } = await startReplica(vault, defaults);
+  const { baseUrl, process } = await startReplica(vault, defaults, appFlags);
   t.teardown(() => process.stop());
   const sql = createSql(vault);
   const users = await Promise.all(

@@ -70,8 +70,11 @@ export function createAttacker(baseUrl: string, { api, deviceId }: SyncDevice, s
   };
 }
 
-/** Returns an object with so many leaves that its JSON has about 0.9 MB. */
+/** Returns an object of about 0.4 MB with nearly as many leaves as an object may have. */
 export function largeObject() {
-  const leaves = Array.from({ length: 40_000 }, (_, n) => [`leaf-${n}`, n % 10]);
+  const leaves = Array.from({ length: 9_900 }, (_, n) => [
+    `a-leaf-with-a-rather-long-name-${n}`,
+    n,
+  ]);
   return { objectId: randomUUID(), data: Object.fromEntries(leaves) as Record<string, number> };
 }
