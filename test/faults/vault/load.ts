@@ -87,7 +87,9 @@ export function startLoad(baseUrl: string, users: readonly User[], random: () =>
     return Promise.all([
       repeat(async () => {
         const token = await perform('login', login);
-        if (token !== undefined) report.loginIds.push(String(decodeJwt(token)['sid']));
+        if (token === undefined) return;
+        report.loginIds.push(String(decodeJwt(token)['sid']));
+        await logOut(baseUrl, token);
       }),
       repeat(async () => {
         const document = await perform('store', store);
@@ -108,6 +110,16 @@ export function startLoad(baseUrl: string, users: readonly User[], random: () =>
       await Promise.all(certifying);
     },
   };
+}
+
+/**
+ * Ends a login session if the vault answers, since a user has only so many: a further login would
+ * end the session in which the user works.
+ */
+async function logOut(baseUrl: string, token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const sent = fetch(`${baseUrl}/v1/auth/logout`, { method: 'POST', headers });
+  await sent.then((response) => response.body?.cancel()).catch(() => undefined);
 }
 
 function isPostponed(error: unknown): boolean {
