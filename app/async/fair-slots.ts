@@ -51,17 +51,19 @@ export function createFairSlots(options: FairSlotsOptions) {
   const ownFull = () => new AppError(tooMany, { retryAfterSeconds: 1 });
   const full = () => new AppError(noneFree, { retryAfterSeconds: 5 });
 
-  function lineOf(key: string): Line {
-    const line = lines.get(key) ?? { taken: 0, waiting: new Set() };
-    lines.set(key, line);
-    return line;
+  /** Returns the line of a key, or an empty one, which `keep` stores once it is in use. */
+  const lineOf = (key: string): Line => lines.get(key) ?? { taken: 0, waiting: new Set() };
+
+  function keep(key: string, line: Line): void {
+    if (line.waiting.size > 0 || line.taken > 0) lines.set(key, line);
+    else lines.delete(key);
   }
 
   /** Puts a key at the end of `ready`, or removes the key if it cannot take a slot. */
   function queue(key: string, line: Line): void {
     ready.delete(key);
     if (line.waiting.size > 0 && line.taken < perKey) ready.add(key);
-    if (line.waiting.size === 0 && line.taken === 0) lines.delete(key);
+    keep(key, line);
   }
 
   function grantFree(): void {
@@ -77,6 +79,7 @@ export function createFairSlots(options: FairSlotsOptions) {
   function occupy(key: string, line: Line): Release {
     line.taken += 1;
     taken += 1;
+    keep(key, line);
     let isReleased = false;
     return () => {
       if (isReleased) return;
