@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { decodeJwt } from 'jose';
 import { createAccount, openSession, type TestAccount } from '../support/accounts/test-account.ts';
@@ -8,11 +8,13 @@ import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
   entriesOf,
+  hashOf,
   logOut,
   refresh,
   replay,
   sessionIdOf,
   tryToken,
+  type TokenPair,
 } from '../support/accounts/sessions.ts';
 
 let vault: TestVault;
@@ -26,21 +28,15 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-interface Pair {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-}
-
 const refused = { status: 401, code: 'invalid_refresh_token' };
 const invalidToken = { status: 401, code: 'invalid_token' };
-const hashOf = (refreshToken: string) => createHash('sha256').update(refreshToken).digest('hex');
 
 test('a refresh returns exactly a new pair of tokens of the same session', async (t) => {
   const first = await openSession(vault, account);
   const { status, headers, body } = await refresh(vault, first.refreshToken);
   t.is(status, 200);
   t.is(headers.get('cache-control'), 'no-store');
-  const { accessToken, refreshToken, ...rest } = body as Pair;
+  const { accessToken, refreshToken, ...rest } = body as TokenPair;
   t.deepEqual(rest, { tokenType: 'Bearer', expiresIn: 900 } as object);
   t.regex(refreshToken, /^prt_[A-Za-z0-9_-]{43}$/);
   t.not(refreshToken, first.refreshToken);
@@ -56,10 +52,10 @@ test('the refresh route has its alias', async (t) => {
 });
 
 test('a session continues from refresh to refresh, and each leaves an entry', async (t) => {
-  let pair: Pair = await openSession(vault, account);
+  let pair: TokenPair = await openSession(vault, account);
   const id = sessionIdOf(pair.accessToken);
   for (let round = 0; round < 3; round += 1) {
-    pair = (await refresh(vault, pair.refreshToken)).body as Pair;
+    pair = (await refresh(vault, pair.refreshToken)).body as TokenPair;
     t.is((await tryToken(vault, pair.accessToken)).status, 200);
   }
   const actions = (await entriesOf(vault, id)).map(({ action }) => action);
@@ -95,7 +91,7 @@ async function outlastRepetition(refreshToken: string): Promise<void> {
 
 test('a used refresh token is refused and revokes its session with the new pair', async (t) => {
   const first = await openSession(vault, account);
-  const second = (await refresh(vault, first.refreshToken)).body as Pair;
+  const second = (await refresh(vault, first.refreshToken)).body as TokenPair;
   await outlastRepetition(first.refreshToken);
   assertError(t, await refresh(vault, first.refreshToken), refused);
   assertError(t, await refresh(vault, second.refreshToken), refused);
@@ -171,7 +167,7 @@ test('a new access token has the current rights of the account', async (t) => {
      where email = $1`,
     [promoted.email],
   );
-  const { accessToken } = (await refresh(vault, refreshToken)).body as Pair;
+  const { accessToken } = (await refresh(vault, refreshToken)).body as TokenPair;
   const { authz, plan } = decodeJwt(accessToken);
   t.deepEqual(authz, { roles: ['user', 'auditor'], scopes: ['audit:read'] });
   t.is(plan, 'large');
@@ -179,7 +175,7 @@ test('a new access token has the current rights of the account', async (t) => {
 
 test('the database stores only the hash of a refresh token', async (t) => {
   const first = await openSession(vault, account);
-  const second = (await refresh(vault, first.refreshToken)).body as Pair;
+  const second = (await refresh(vault, first.refreshToken)).body as TokenPair;
   for (const { refreshToken } of [first, second]) {
     const rows = await sql('select token_hash from refresh_tokens where token_hash = $1', [
       hashOf(refreshToken),

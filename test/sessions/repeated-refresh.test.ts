@@ -1,6 +1,13 @@
-import { createHash } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { entriesOf, refresh, replay, sessionIdOf, tryToken } from '../support/accounts/sessions.ts';
+import {
+  entriesOf,
+  hashOf,
+  refresh,
+  replay,
+  sessionIdOf,
+  tryToken,
+  type TokenPair,
+} from '../support/accounts/sessions.ts';
 import { createAccount, openSession, type TestAccount } from '../support/accounts/test-account.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
@@ -17,22 +24,16 @@ test.before(async () => {
 });
 test.after.always(() => vault.stop());
 
-interface Pair {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-}
-
 const refused = { status: 401, code: 'invalid_refresh_token' };
-const hashOf = (refreshToken: string) => createHash('sha256').update(refreshToken).digest('hex');
 
-async function renew(t: ExecutionContext, refreshToken: string): Promise<Pair> {
+async function renew(t: ExecutionContext, refreshToken: string): Promise<TokenPair> {
   const { status, text, body } = await refresh(vault, refreshToken);
   t.is(status, 200, text);
-  return body as Pair;
+  return body as TokenPair;
 }
 
 /** Returns the hashes of the refresh tokens of a session that are good. */
-async function goodTokens({ accessToken }: Pair): Promise<unknown[]> {
+async function goodTokens({ accessToken }: TokenPair): Promise<unknown[]> {
   const rows = await sql(
     'select token_hash as hash from refresh_tokens where session_id = $1 and used_at is null',
     [sessionIdOf(accessToken)],
@@ -125,7 +126,7 @@ test('of 20 parallel uses of a refresh token one successor is good', async (t) =
 
 test('a chain of refreshes whose every response is lost once does not break', async (t) => {
   const first = await openSession(vault, account);
-  let pair: Pair = first;
+  let pair: TokenPair = first;
   for (let round = 0; round < 5; round += 1) {
     await renew(t, pair.refreshToken);
     pair = await renew(t, pair.refreshToken);
@@ -159,7 +160,7 @@ test('two replicas that refresh with one token leave one good successor', async 
     t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     const good = await goodTokens(first);
     t.is(good.length, 1);
-    const tokens = answers.map(({ body }) => (body as Pair).refreshToken);
+    const tokens = answers.map(({ body }) => (body as TokenPair).refreshToken);
     t.is(tokens.filter((token) => good.includes(hashOf(token))).length, 1);
   }
 });
@@ -168,9 +169,9 @@ test('refreshes of one account are limited, each of them being recorded', async 
   const strict = await startReadyVault({ LIMITS_REFRESH_ACCOUNT: '3/1h' });
   t.teardown(() => strict.stop());
   const [owner, other] = [await createAccount(strict), await createAccount(strict)];
-  let pair: Pair = await openSession(strict, owner);
+  let pair: TokenPair = await openSession(strict, owner);
   for (let round = 0; round < 3; round += 1) {
-    pair = (await refresh(strict, pair.refreshToken)).body as Pair;
+    pair = (await refresh(strict, pair.refreshToken)).body as TokenPair;
   }
   const limited = await refresh(strict, pair.refreshToken);
   assertError(t, limited, { status: 429, code: 'rate_limited' });

@@ -1,5 +1,5 @@
-import { Client } from 'pg';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
+import { withClient } from '../sync/people.ts';
 
 /**
  * Inserts documents of one user, each with its version, one keyword and its completed upload, as if
@@ -10,7 +10,7 @@ export async function insertStored(
   userId: string,
   documents: number,
 ): Promise<void> {
-  await run(service, async (client) => {
+  await withClient(service, async (client) => {
     await client.query(
       `with made as (
          insert into documents (id, user_id, tenant_id)
@@ -36,19 +36,9 @@ export async function insertStored(
     );
   });
   // Autovacuum would do this in time.
-  await run(owner, (client) =>
+  await withClient(owner, (client) =>
     client.query(
       'vacuum (analyze) documents, document_versions, document_keywords, upload_sessions',
     ),
   );
-}
-
-async function run<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

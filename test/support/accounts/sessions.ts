@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { getJson, postJson, send, type JsonAnswer } from '../http/send.ts';
 import { createSql } from '../vault/sql.ts';
@@ -5,6 +6,17 @@ import type { TestVault } from '../vault/vault.ts';
 
 interface Reachable {
   readonly baseUrl: string;
+}
+
+/** The tokens that a login or a refresh returns. */
+export interface TokenPair {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** Returns the hash under which the vault stores a refresh token. */
+export function hashOf(refreshToken: string): string {
+  return createHash('sha256').update(refreshToken).digest('hex');
 }
 
 export function refresh({ baseUrl }: Reachable, refreshToken: string): Promise<JsonAnswer> {
