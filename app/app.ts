@@ -10,6 +10,7 @@ import type { Access } from './http/requests/caller.ts';
 import type { ProxyTrust } from './http/requests/client-address.ts';
 import { requestContext } from './http/requests/request-context.ts';
 import { requireWellFormed } from './http/requests/well-formed.ts';
+import { createRefusalPace } from './http/routing/refusal-pace.ts';
 import { admitInTurn, createRequestSlots } from './http/routing/request-slots.ts';
 import { createRouter } from './http/routing/router.ts';
 import { errorBoundary } from './http/server/error-boundary.ts';
@@ -47,13 +48,14 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
       ? { developer: () => developerAt(services.clock()) }
       : {}),
   };
-  const slots = createRequestSlots(config.http);
+  const slots = createRequestSlots(config.http, services.restAfter);
   const router = createRouter(routes, services, {
     guards,
     idempotencyKeys: services.idempotencyKeys,
     slots,
     countWrite: ({ userId }) => services.limits.consume('write-user', userId),
     sharedAddress: services.sharedAddress,
+    heavyWork: services.heavyWork,
     jsonBodies: services.jsonBodies,
   });
   const app = new Koa();
@@ -61,7 +63,7 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
   app.use(securityHeaders(trust));
   if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));
-  app.use(admitInTurn(slots));
+  app.use(admitInTurn(slots, createRefusalPace(config.http.refusalsPerSecond)));
   app.use(requireWellFormed);
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());

@@ -12,6 +12,8 @@ interface FairSlotsOptions {
   readonly waiting?: number;
   /** Milliseconds after which a taker waits no longer; unlimited by default. */
   readonly waitMs?: number;
+  /** Returns the milliseconds for which a slot stays taken after a key held it; 0 by default. */
+  readonly restAfter?: (key: string, heldMs: number) => number;
   /** The error if the key's own takers have all of its slots and places; busy by default. */
   readonly tooMany?: ErrorCode;
   /** The error if other keys have all slots and places; busy by default. */
@@ -41,7 +43,7 @@ export type FairSlots = ReturnType<typeof createFairSlots>;
  */
 export function createFairSlots(options: FairSlotsOptions) {
   const { perKey, inAll = Infinity, waitingPerKey = Infinity, waitMs } = options;
-  const { waiting = Infinity, tooMany = 'busy', noneFree = 'busy' } = options;
+  const { waiting = Infinity, tooMany = 'busy', noneFree = 'busy', restAfter } = options;
   const lines = new Map<string, Line>();
   /** The keys with waiters that may take a slot as soon as one is free, in order of their turns. */
   const ready = new Set<string>();
@@ -80,14 +82,20 @@ export function createFairSlots(options: FairSlotsOptions) {
     line.taken += 1;
     taken += 1;
     keep(key, line);
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
+    const since = performance.now();
+    const free = () => {
       line.taken -= 1;
       taken -= 1;
       queue(key, line);
       grantFree();
+    };
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      const restMs = restAfter?.(key, performance.now() - since) ?? 0;
+      if (restMs > 0) setTimeout(free, restMs).unref();
+      else free();
     };
   }
 

@@ -1,6 +1,8 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createTurns } from './turns.ts';
 
+export type HeavyWork = ReturnType<typeof createHeavyWork>;
+
 /**
  * Creates a queue of work that blocks the event loop, such as the parsing of large texts. After
  * each piece of work the queue rests for as long as the work took, so that at least half of the

@@ -4,6 +4,8 @@ import { settingGroups } from '../config/environment.ts';
 import { partOfUser } from '../db/database.ts';
 import { maxDevices } from '../devices/schema.ts';
 import { largeAtOnce } from '../http/bodies/json-body.ts';
+import { maxPipelined } from '../http/server/pipelining.ts';
+import { refusalBurst } from '../http/routing/refusal-pace.ts';
 import { formsPerUser, forms, waitingPerKey, waitsPerUser } from '../http/routing/request-slots.ts';
 import type { Route } from '../http/routing/route.ts';
 import { standardLimits } from '../plans/plan.ts';
@@ -47,6 +49,12 @@ export function describeLimits(routes: readonly Route[]): string {
     table('What a client address does at the same time', head, [
       setRow('connections', 'http', 'HTTP_CONNECTIONS_PER_ADDRESS'),
       setRow('requests without an access token', 'http', 'HTTP_REQUESTS_PER_CLIENT'),
+      setRow(
+        `refusals each second, after the first ${refusalBurst}`,
+        'http',
+        'HTTP_REFUSALS_PER_ADDRESS',
+      ),
+      ['requests that one connection sends ahead; with more it is closed', maxPipelined],
     ]),
     table('What a process does at the same time', head, processRows()),
     table('Bodies and responses', ['Route', 'Body', 'Response'], routes.flatMap(routeRows)),

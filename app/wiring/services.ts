@@ -1,4 +1,6 @@
 import { systemClock } from '../async/clock.ts';
+import { createBusyRest } from '../async/busy-rest.ts';
+import { createHeavyWork } from '../async/heavy-work.ts';
 import type { Config } from '../config/config.ts';
 import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createJsonBodies } from '../http/bodies/json-body.ts';
@@ -42,7 +44,9 @@ export async function startServices(config: Config, log: Log) {
   const common = { ...basis, ...records, outbox };
   const { stop: stopAccess, ...access } = startAccess(config, common);
   const changeFeeds = startChangeFeeds({ ...common, ...access });
-  const jsonBodies = createJsonBodies();
+  const heavyWork = createHeavyWork();
+  const restAfter = createBusyRest();
+  const jsonBodies = createJsonBodies({ heavyWork, restAfter });
   const vault = createVault(config, { ...common, ...access, changeFeeds, jsonBodies });
   const operation = createOperation(config, { ...common, ...access });
 
@@ -72,8 +76,10 @@ export async function startServices(config: Config, log: Log) {
     isolation: backends.isolation,
     changeFeeds,
     clock,
+    heavyWork,
     issuer: config.auth.issuer,
     jsonBodies,
+    restAfter,
     schemaVersions: config.sync.schemaVersions,
     sharedAddress,
     uploadSettings: config.uploads,

@@ -132,3 +132,31 @@ test('work that fails returns its slot', async (t) => {
   );
   t.is(await slots.take('a', async () => 'done'), 'done');
 });
+
+test('a slot stays taken while its key rests, and other keys do not wait', async (t) => {
+  const rested: [string, boolean][] = [];
+  const slots = createFairSlots({
+    perKey: 1,
+    restAfter(key, heldMs) {
+      rested.push([key, heldMs >= 0]);
+      return key === 'a' ? 30 : 0;
+    },
+  });
+  const { order, take, release } = takers(slots);
+  void take('a1', 'a');
+  const second = take('a2', 'a');
+  void take('b1', 'b');
+  void take('b2', 'b');
+  await settle();
+  release('a1');
+  release('a1');
+  release('b1');
+  await settle();
+  t.deepEqual(order, ['a1', 'b1', 'b2']);
+  await second;
+  t.deepEqual(order, ['a1', 'b1', 'b2', 'a2']);
+  t.deepEqual(rested, [
+    ['a', true],
+    ['b', true],
+  ]);
+});

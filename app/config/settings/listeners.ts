@@ -90,6 +90,13 @@ export const httpSettings = {
         'How many uploads of parts and downloads of all users a process serves at a time. Each ' +
         'occupies a few MiB of memory.',
     }),
+    refusalsPerSecond: setting('HTTP_REFUSALS_PER_ADDRESS', Count.default(20), {
+      unit: 'refusals each second',
+      description:
+        'How many refused requests of one client address are answered each second, after a first ' +
+        '100: those that no route has handled, such as those with an invalid access token, and ' +
+        'those with 429 or `busy`. The responses to others wait for up to 10 seconds.',
+    }),
     internalRoutes: setting('HTTP_INTERNAL_ROUTES', z.enum(['internal', 'both']).optional(), {
       whenUnset: '`internal` in production, otherwise `both`',
       description:

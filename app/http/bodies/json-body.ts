@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
 import { AppError } from '../../errors/app-error.ts';
-import { createHeavyWork } from '../../async/heavy-work.ts';
+import type { BusyRest } from '../../async/busy-rest.ts';
+import type { HeavyWork } from '../../async/heavy-work.ts';
 import { createFairSlots } from '../../async/fair-slots.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
@@ -41,15 +42,21 @@ interface BodyOptions {
   readonly waitsLong?: boolean | undefined;
 }
 
+interface JsonBodiesOptions {
+  /** The queue in which large texts are parsed. */
+  readonly heavyWork: HeavyWork;
+  /** Tells how long the turn of a client stays taken after a large body. */
+  readonly restAfter: BusyRest;
+}
+
 export type JsonBodies = ReturnType<typeof createJsonBodies>;
 
 /**
  * Creates a reader of JSON texts. Large texts are parsed one at a time and step by step, so that no
  * client delays the responses to other clients for long.
  */
-export function createJsonBodies() {
-  const turns = createFairSlots({ perKey: largeAtOnce });
-  const heavyWork = createHeavyWork();
+export function createJsonBodies({ heavyWork, restAfter }: JsonBodiesOptions) {
+  const turns = createFairSlots({ perKey: largeAtOnce, restAfter });
 
   /** Parses a text. Throws invalid_json. */
   async function parse(text: string, options: TextOptions): Promise<unknown> {

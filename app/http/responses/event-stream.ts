@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { AppError } from '../../errors/app-error.ts';
+import { endOf } from '../requests/exchange.ts';
 import { limitIdleReader } from './idle-readers.ts';
 
 /** The client that reads a stream of events. */
@@ -43,17 +43,14 @@ export async function sendEvents(
     ctx.set(headers);
     return;
   }
-  const { req, res } = ctx;
-  const gone = new AbortController();
-  const abort = () => gone.abort(new AppError('client_gone'));
-  res.once('close', abort);
-  if (req.socket.destroyed) abort();
-  const events = await open({ gone: gone.signal, cut: () => void res.destroy() });
+  const { res } = ctx;
+  const gone = endOf(ctx);
+  const events = await open({ gone, cut: () => void res.destroy() });
   limitIdleReader(res, limitMs);
   ctx.set(headers);
   // The stream is sent without Koa, which would report a client that disconnects as an error.
   ctx.respond = false;
   pipeline(Readable.from(events, { highWaterMark: 1 }), res).catch((error: unknown) => {
-    if (!gone.signal.aborted) ctx.app.emit('error', error, ctx);
+    if (!gone.aborted) ctx.app.emit('error', error, ctx);
   });
 }

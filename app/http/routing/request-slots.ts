@@ -1,11 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Next } from 'koa';
+import type { BusyRest } from '../../async/busy-rest.ts';
 import { createFairSlots, type FairSlots } from '../../async/fair-slots.ts';
 import { networkOf } from '../../limits/network.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { EventStream } from '../responses/event-stream.ts';
 import { StreamedAnswer } from '../responses/streamed-answer.ts';
+import { endOf, type Exchange } from '../requests/exchange.ts';
 import { requestInfo } from '../requests/request-context.ts';
+import type { RefusalPace } from './refusal-pace.ts';
 import type { Route } from './route.ts';
 
 /** Limits on the requests that one listener serves at a time. */
@@ -16,11 +18,6 @@ export interface RequestLimits {
   readonly transfersPerUser: number;
   /** Uploads of parts and downloads of all users. */
   readonly transfers: number;
-}
-
-interface Exchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
 }
 
 export type RequestSlots = ReturnType<typeof createRequestSlots>;
@@ -41,15 +38,17 @@ export const waitsPerUser = 32;
  * Creates the slots of requests. A client that sends many requests at once waits for itself, so
  * that others notice nothing of it: not in the event loop, not in Postgres, and not by the memory
  * of responses that the client does not read. Requests that last for minutes have slots of their
- * own. Change feeds have none here, since they have their own limit.
+ * own. Change feeds have none here, since they have their own limit. Slots rest after their work, as
+ * `restAfter` tells.
  */
-export function createRequestSlots(limits: RequestLimits) {
+export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
   const { requestsPerClient, transfersPerUser, transfers: inAll } = limits;
   const line = { waitingPerKey, waitMs: transferWaitMs };
-  const requests = createFairSlots({ ...line, perKey: requestsPerClient, waitMs: requestWaitMs });
-  const admissions = createFairSlots({ ...line, perKey: requestsPerClient, waitMs: requestWaitMs });
+  const requestLine = { ...line, perKey: requestsPerClient, waitMs: requestWaitMs };
+  const requests = createFairSlots({ ...requestLine, restAfter });
+  const admissions = createFairSlots(requestLine);
   const transfers = createFairSlots({ ...line, perKey: transfersPerUser, inAll });
-  const formUploads = createFairSlots({ ...line, perKey: formsPerUser, inAll: forms });
+  const formUploads = createFairSlots({ ...line, perKey: formsPerUser, inAll: forms, restAfter });
   const waits = createFairSlots({ ...line, perKey: waitsPerUser });
 
   function slotsOf(route: Streaming): FairSlots | undefined {
@@ -59,61 +58,76 @@ export function createRequestSlots(limits: RequestLimits) {
     return route.waitsLong === true ? waits : requests;
   }
 
-  /** Waits for a slot and holds it until `release` is called or the response has ended. */
-  async function hold(slots: FairSlots, key: string, exchange: Exchange): Promise<() => void> {
-    const ended = endOf(exchange);
-    const release = await slots.acquire(key, ended);
-    if (ended.aborted) release();
-    else ended.addEventListener('abort', release, { once: true });
-    return release;
-  }
-
   return {
     /**
-     * Waits for a slot of the client address, in which the request is identified, and returns a
-     * function that releases it. Otherwise holds it until the response has been sent, so that
-     * refused requests are limited too. Throws busy, and client_gone.
+     * Waits for a slot of the client address, in which a request is identified, and returns the
+     * function that releases it. Throws busy, and client_gone.
      */
     admit: (clientAddress: string, exchange: Exchange): Promise<() => void> =>
-      hold(admissions, networkOf(clientAddress), exchange),
+      admissions.acquire(networkOf(clientAddress), endOf(exchange)),
 
     /**
-     * Waits for a slot of the client and holds it until the response has been sent or the
-     * connection has closed. Throws busy if too many requests of the client wait, and client_gone.
+     * Does the work of a route in a slot of the client. Holds the slot until the work has ended,
+     * even if the client has gone, and until the response of a success has been sent or the
+     * connection has closed. Settles as `work` does; throws busy if too many requests of the client
+     * wait, and client_gone.
      */
-    async serve(route: Streaming, client: string, exchange: Exchange): Promise<void> {
+    async serve<T>(
+      route: Streaming,
+      client: string,
+      exchange: Exchange,
+      work: () => Promise<T>,
+    ): Promise<T> {
       const slots = slotsOf(route);
-      if (slots !== undefined) await hold(slots, client, exchange);
+      if (slots === undefined) return work();
+      const ended = endOf(exchange);
+      const release = await slots.acquire(client, ended);
+      try {
+        ended.throwIfAborted();
+        const result = await work();
+        if (ended.aborted) release();
+        else ended.addEventListener('abort', release, { once: true });
+        return result;
+      } catch (error) {
+        release();
+        throw error;
+      }
     },
   };
 }
 
-const endings = new WeakMap<ServerResponse, AbortSignal>();
-
 /**
- * Returns the signal that aborts, with client_gone, once a response has been sent or its connection
- * has closed.
+ * Lets the requests of one client address be identified only a few at a time. Refusals wait for
+ * `pace`, without a slot: responses to requests that no route has handled, and to those that the
+ * client is to repeat later.
  */
-function endOf({ req, res }: Exchange): AbortSignal {
-  const known = endings.get(res);
-  if (known !== undefined) return known;
-  const over = new AbortController();
-  const end = () => over.abort(new AppError('client_gone'));
-  res.once('close', end);
-  if (req.socket.destroyed) end();
-  endings.set(res, over.signal);
-  return over.signal;
-}
-
-/** Lets the requests of one client address be identified, or refused, only a few at a time. */
-export function admitInTurn(slots: RequestSlots) {
+export function admitInTurn(slots: RequestSlots, pace: RefusalPace) {
   return async function waitForAdmission(ctx: Context, next: Next): Promise<void> {
-    ctx.state.leaveAdmission = await slots.admit(requestInfo(ctx).clientAddress, ctx);
-    await next();
+    const { clientAddress } = requestInfo(ctx);
+    let leave = () => {};
+    const waitForPace = () => {
+      leave();
+      return pace.wait(clientAddress, endOf(ctx)).catch(() => undefined);
+    };
+    try {
+      leave = await slots.admit(clientAddress, ctx);
+      ctx.state.leaveAdmission = leave;
+      await next();
+      if (ctx.state.isHandled !== true && ctx.status >= 400) await waitForPace();
+    } catch (error) {
+      if (ctx.state.isHandled !== true || isForLater(error)) await waitForPace();
+      throw error;
+    } finally {
+      leave();
+    }
   };
 }
 
 /** Releases the slot of `admitInTurn`, once it is known who sent the request. */
 export function leaveAdmission(ctx: Context): void {
   (ctx.state.leaveAdmission as () => void)();
+}
+
+function isForLater(error: unknown): boolean {
+  return error instanceof AppError && (error.status === 429 || error.code === 'busy');
 }

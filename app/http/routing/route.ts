@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { HeavyWork } from '../../async/heavy-work.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import type { AuditAction } from '../../audit-trail/event.ts';
@@ -7,11 +8,13 @@ import { parseInput } from '../bodies/validation.ts';
 import type { Access, Caller, InternalCaller } from '../requests/caller.ts';
 import { untilHangUp } from '../requests/hang-up.ts';
 import type { Idempotency, Reply, RequestInfo, ServiceRequest } from '../requests/request.ts';
+import type { JsonText } from '../responses/json-text.ts';
+import { makeAnswer } from '../responses/long-answer.ts';
 import { answerOnce, type IdempotencyKeys } from './idempotency.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;
-type Answer<R> = R extends Schema ? z.input<R> : void;
+type Answer<R> = R extends Schema ? z.input<R> | JsonText : void;
 
 /** The caller that the guards admit to a route with this access. */
 type Admitted<A extends Access> = A extends 'public'
@@ -115,6 +118,7 @@ interface RawRequest {
   readonly caller: Caller | InternalCaller | undefined;
   readonly request: RequestInfo;
   readonly reply: Reply;
+  readonly heavyWork: HeavyWork;
   readonly idempotencyKeys: IdempotencyKeys;
 }
 
@@ -168,7 +172,8 @@ export function routeFor<S>() {
         const request = { ...toServiceRequest<Admitted<A>>(raw), idempotency, hangUp };
         // The handler is not called inside `parse`, which is skipped for routes without a response.
         const answer = await handler(services, { ...input, request });
-        return options.response?.parse(answer);
+        if (options.response === undefined) return undefined;
+        return makeAnswer(raw.heavyWork, options.response, answer);
       };
       const performAttended = (idempotency?: Idempotency) =>
         options.waitsLong === true

@@ -5,12 +5,15 @@ import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
 import type { JsonBodies } from '../bodies/json-body.ts';
 import { isSafeString } from '../bodies/safe-text.ts';
+import type { HeavyWork } from '../../async/heavy-work.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { clientOf } from '../requests/client-of.ts';
+import type { Reply } from '../requests/request.ts';
 import { requestInfo } from '../requests/request-context.ts';
 import type { SharedAddressWatch } from '../requests/shared-address.ts';
 import { EventStream, sendEvents } from '../responses/event-stream.ts';
 import { limitIdleReader } from '../responses/idle-readers.ts';
+import { JsonText, sendText } from '../responses/json-text.ts';
 import { sendStream, StreamedAnswer } from '../responses/streamed-answer.ts';
 import { sendJson } from '../responses/streamed-json.ts';
 import { admit, type Guards } from './guards.ts';
@@ -40,6 +43,7 @@ export function createRouter<S>(
 interface RouterOptions {
   readonly guards: Guards;
   readonly idempotencyKeys: IdempotencyKeys;
+  readonly heavyWork: HeavyWork;
   readonly jsonBodies: JsonBodies;
   readonly sharedAddress: SharedAddressWatch;
   readonly slots: RequestSlots;
@@ -48,7 +52,7 @@ interface RouterOptions {
 }
 
 function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
-  const { guards, idempotencyKeys, jsonBodies, sharedAddress, slots, countWrite } = options;
+  const { guards, heavyWork, idempotencyKeys, jsonBodies, slots } = options;
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
@@ -57,28 +61,27 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
       await guards.assertAddressMay(route.addressLimit, request.clientAddress);
     }
     if (isUser(caller)) {
-      sharedAddress.note(caller.userId, request);
-      if (route.method !== 'get') await countWrite(caller);
+      options.sharedAddress.note(caller.userId, request);
+      if (route.method !== 'get') await options.countWrite(caller);
     }
     leaveAdmission(ctx);
     ctx.status = route.status;
     const client = clientOf(caller, request);
-    const handle = async (body?: unknown) => {
-      if (!isHolder(caller)) await slots.serve(route, client, ctx);
-      return route.handle(services, {
-        params: ctx.params,
-        query: { ...ctx.query },
-        body,
-        caller,
-        request,
-        reply: {
-          set: (name, value) => ctx.set(name, value),
-          status: (code) => {
-            ctx.status = code;
-          },
-        },
-        idempotencyKeys,
-      });
+    const raw = {
+      params: ctx.params,
+      query: { ...ctx.query },
+      caller,
+      request,
+      reply: replyOf(ctx),
+      heavyWork,
+      idempotencyKeys,
+    };
+    const handle = (body?: unknown) => {
+      const work = async () => {
+        ctx.state.isHandled = true;
+        return route.handle(services, { ...raw, body });
+      };
+      return isHolder(caller) ? work() : slots.serve(route, client, ctx, work);
     };
     const result = takesBody(route, ctx.req)
       ? await jsonBodies.withBody(ctx.req, client, route, handle)
@@ -87,8 +90,18 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
     if (route.response === StreamedAnswer) return sendStream(ctx, StreamedAnswer.parse(result));
     if (result instanceof Readable) return sendJson(ctx, result);
     if (route.noStore === true) ctx.set('Cache-Control', 'no-store');
-    if (result !== undefined) ctx.body = result;
+    if (result instanceof JsonText) sendText(ctx, result);
+    else if (result !== undefined) ctx.body = result;
     limitIdleReader(ctx.res);
+  };
+}
+
+function replyOf(ctx: Context): Reply {
+  return {
+    set: (name, value) => ctx.set(name, value),
+    status: (code) => {
+      ctx.status = code;
+    },
   };
 }
 

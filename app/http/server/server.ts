@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Log } from '../../telemetry/log.ts';
 import { limitConnections, type ConnectionLimits } from './connection-limits.ts';
+import { inTurnOfConnection } from './pipelining.ts';
 import { refuse } from './refusal.ts';
 
 interface ListenOptions extends ConnectionLimits {
@@ -19,14 +20,16 @@ export async function listen(app: Koa, options: ListenOptions, log: Log) {
   const handle = app.callback();
   const open = new Set<ServerResponse>();
   let draining = false;
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
+  const serve = inTurnOfConnection((request: IncomingMessage, response: ServerResponse) => {
     // A refused connection has been answered: its request must not be performed.
     if (request.socket.writableEnded) return;
     if (draining) response.setHeader('Connection', 'close');
+    // Several layers listen for the end of a response, and a pipeline of Node several times.
+    response.setMaxListeners(16);
     open.add(response);
     response.once('close', () => open.delete(response));
     void handle(request, response);
-  };
+  });
   const server = createServer(
     {
       // Uploads may take long, so an idle limit replaces the limit on whole requests.

@@ -9,18 +9,22 @@ import { numberFrom, rounds } from '../../support/runs/rounds.ts';
 import { createDevice } from '../../support/sync/devices.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { startVault } from '../../support/vault/vault.ts';
-import { createAttacker } from './attacker.ts';
-import { attacks, storeLargeObject } from './attacks.ts';
+import { attacks } from './attacks.ts';
 import { p95, useHonestly } from './honest-users.ts';
+import { storeLargeObject } from './large-object.ts';
+import { startAttack } from './start-attack.ts';
 
 const secondsEach = 3 * rounds;
 const honestUsers = 10;
 const scopes = ['documents:read', 'documents:write', 'uploads:write', 'sync:read', 'sync:write'];
 const documents = numberFrom('DOCUMENTS', 1_000);
+/** A part of the names of the attacks to make; all by default. */
+const only = process.env['ATTACK'] ?? '';
 /** The limits of the app as they are unless set, which other tests widen. */
 const defaults = {
   LIMITS_WRITE_USER: '',
   HTTP_REQUESTS_PER_CLIENT: '',
+  HTTP_REFUSALS_PER_ADDRESS: '',
   HTTP_CONNECTIONS_PER_ADDRESS: '',
 };
 /** Mebibytes that the app may occupy, whatever one user does. */
@@ -30,8 +34,8 @@ test('while one account abuses the vault, others are served', async (t) => {
   t.timeout(120_000 + attacks.length * (secondsEach + 10) * 1_000);
   const vault = await startVault();
   t.teardown(() => vault.stop());
-  const { baseUrl, process } = await startReplica(vault, defaults, appFlags);
-  t.teardown(() => process.stop());
+  const { baseUrl, process: app } = await startReplica(vault, defaults, appFlags);
+  t.teardown(() => app.stop());
   const sql = createSql(vault);
   const users = await Promise.all(
     Array.from({ length: honestUsers }, () => createDevice(vault, { scopes })),
@@ -39,19 +43,22 @@ test('while one account abuses the vault, others are served', async (t) => {
   const hostile = await createDevice(vault, { scopes });
   const ids = [...users, hostile].map(({ api }) => api.caller.userId);
   await insertEvidence(vault.databases, ids, documents * ids.length);
-  await storeLargeObject(hostile);
+  const target = {
+    baseUrl,
+    accessToken: hostile.api.token,
+    deviceId: hostile.deviceId,
+    objectId: await storeLargeObject(hostile),
+  };
 
-  /** Lets honest users work for some seconds beside `attack`. */
-  async function measure(attack: (stop: AbortSignal) => Promise<unknown>) {
-    resetPeakMemory(process.pid);
+  /** Lets honest users work for some seconds. */
+  async function measure() {
+    resetPeakMemory(app.pid);
     const stop = new AbortController();
-    const attacking = attack(stop.signal);
     const honest = useHonestly(baseUrl, users, stop.signal);
     await delay(secondsEach * 1_000);
     stop.abort();
     const { times, failures } = await honest;
-    await attacking;
-    const memory = Math.round(peakMemoryBytes(process.pid) / MiB);
+    const memory = Math.round(peakMemoryBytes(app.pid) / MiB);
     return { p95Ms: p95(times), requests: times.length, failures, memory };
   }
 
@@ -60,23 +67,20 @@ test('while one account abuses the vault, others are served', async (t) => {
     return Number(row?.['bytes']) / MiB;
   };
 
-  await measure(async () => undefined);
-  const quiet = await measure(async () => undefined);
+  await measure();
+  const quiet = await measure();
   t.log(`quiet: p95 ${quiet.p95Ms.toFixed(1)} ms, ${quiet.requests} requests`);
-  for (const { name, run } of attacks) {
+  for (const { name } of attacks.filter(({ name }) => name.includes(only))) {
     const before = await size();
-    let answers: ReadonlyMap<string, number> = new Map();
-    const { p95Ms, requests, failures, memory } = await measure(async (stop) => {
-      const attacker = createAttacker(baseUrl, hostile, stop);
-      await run(attacker);
-      answers = attacker.answers;
-    });
+    const stopAttack = await startAttack(name, target);
+    const { p95Ms, requests, failures, memory } = await measure();
+    const answers = await stopAttack();
     const grown = (await size()) - before;
     const slower = p95Ms / quiet.p95Ms;
     t.log(
       `${name}: p95 ${p95Ms.toFixed(1)} ms (${slower.toFixed(2)} times), ${requests} requests, ` +
         `${failures.length} failures, ${memory} MiB, ${grown.toFixed(1)} MiB more stored; ` +
-        `attacker: ${[...answers].map(([answer, count]) => `${count} x ${answer}`).join(', ')}`,
+        `attacker: ${answers.map(([answer, count]) => `${count} x ${answer}`).join(', ')}`,
     );
     t.deepEqual(failures.slice(0, 5), [], name);
     t.true(memory < memoryMiB, `${name}: ${memory} MiB`);

@@ -1,19 +1,27 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createSender, type Sender } from './sender.ts';
-import type { SyncDevice } from '../../support/sync/devices.ts';
 
 /** The loopback addresses of one attacker, from which it opens connections. */
 const addresses = Array.from({ length: 8 }, (_, n) => `127.0.0.${n + 2}`);
 
 export type Attacker = ReturnType<typeof createAttacker>;
 
+/** The vault under attack, and the account and device that attack it. */
+export interface Target {
+  readonly baseUrl: string;
+  readonly accessToken: string;
+  readonly deviceId: string;
+  /** The account's large object. */
+  readonly objectId: string;
+}
+
 /** Creates an attacker with an ordinary account and device, and several addresses. */
-export function createAttacker(baseUrl: string, { api, deviceId }: SyncDevice, stop: AbortSignal) {
+export function createAttacker(target: Target, stop: AbortSignal) {
+  const { baseUrl, accessToken, deviceId, objectId } = target;
   const { hostname, port } = new URL(baseUrl);
   const headers = {
-    authorization: `Bearer ${api.token}`,
+    authorization: `Bearer ${accessToken}`,
     'x-device-id': deviceId,
     'x-schema-version': '1',
   };
@@ -33,6 +41,7 @@ export function createAttacker(baseUrl: string, { api, deviceId }: SyncDevice, s
 
   return {
     headers,
+    objectId,
     /** The number of responses by status and error code, and of broken connections. */
     answers,
 
@@ -68,13 +77,4 @@ export function createAttacker(baseUrl: string, { api, deviceId }: SyncDevice, s
       for (const socket of sockets) socket.destroy();
     },
   };
-}
-
-/** Returns an object of about 0.4 MB with nearly as many leaves as an object may have. */
-export function largeObject() {
-  const leaves = Array.from({ length: 9_900 }, (_, n) => [
-    `a-leaf-with-a-rather-long-name-${n}`,
-    n,
-  ]);
-  return { objectId: randomUUID(), data: Object.fromEntries(leaves) as Record<string, number> };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { documentPart, filePart, formOf, formType } from '../../documents/form-upload/forms.ts';
-import { change, type SyncDevice } from '../../support/sync/devices.ts';
-import { largeObject, type Attacker } from './attacker.ts';
+import type { Attacker } from './attacker.ts';
+import { largeData } from './large-object.ts';
 
 interface Attack {
   readonly name: string;
@@ -9,7 +9,6 @@ interface Attack {
   run(attacker: Attacker): Promise<void>;
 }
 
-const large = largeObject();
 const text = 'x'.repeat(850_000);
 const host = 'Host: vault.test\r\n';
 
@@ -30,20 +29,20 @@ export const attacks: readonly Attack[] = [
     name: 'histories of a large object',
     run: (attacker) =>
       attacker.flood(20, (sender) =>
-        sender.send('GET', `/v1/sync/${large.objectId}/history?limit=1000`),
+        sender.send('GET', `/v1/sync/${attacker.objectId}/history?limit=1000`),
       ),
   },
   {
     name: 'exports of a large object',
     run: (attacker) =>
-      attacker.flood(20, (sender) => sender.send('GET', `/v1/sync/${large.objectId}/export`)),
+      attacker.flood(20, (sender) => sender.send('GET', `/v1/sync/${attacker.objectId}/export`)),
   },
   {
     name: 'large changes',
     run: (attacker) =>
       attacker.flood(64, (sender) =>
         sender.send('POST', '/v1/sync/create', {
-          body: { ...large, objectId: randomUUID() },
+          body: { data: largeData, objectId: randomUUID() },
         }),
       ),
   },
@@ -137,15 +136,6 @@ export const attacks: readonly Attack[] = [
   {
     name: 'responses that are not read',
     run: (attacker) =>
-      attacker.hold(2_000, headOf(`GET /v1/sync/${large.objectId}`, attacker).repeat(20)),
+      attacker.hold(2_000, headOf(`GET /v1/sync/${attacker.objectId}`, attacker).repeat(20)),
   },
 ];
-
-/** Stores the large object that some attacks read, and changes every leaf of it several times. */
-export async function storeLargeObject({ create, write }: SyncDevice): Promise<void> {
-  await create(large);
-  for (let base = 1; base <= 10; base += 1) {
-    const delta = Object.fromEntries(Object.keys(large.data).map((leaf) => [leaf, 10 + base]));
-    await write(change(large.objectId, base, delta));
-  }
-}

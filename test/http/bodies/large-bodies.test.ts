@@ -3,6 +3,7 @@ import { createServer, request, type ClientRequest, type IncomingMessage } from 
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
+import { createHeavyWork } from '../../../app/async/heavy-work.ts';
 import { createJsonBodies } from '../../../app/http/bodies/json-body.ts';
 
 const large = JSON.stringify('x'.repeat(100_000));
@@ -13,7 +14,7 @@ const small = '"x"';
  * when `work` ends.
  */
 async function serve(t: ExecutionContext, work: () => Promise<unknown> = async () => undefined) {
-  const { withBody } = createJsonBodies();
+  const { withBody } = createJsonBodies({ heavyWork: createHeavyWork(), restAfter: () => 0 });
   let hungUp = 0;
   const server = createServer((req, res) => {
     req.once('close', () => (hungUp += Number(!req.complete)));

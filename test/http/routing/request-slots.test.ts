@@ -3,11 +3,11 @@ import { createServer, get, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { until } from '../../app/dev/processes/until.ts';
-import { AppError } from '../../app/errors/app-error.ts';
-import { EventStream } from '../../app/http/responses/event-stream.ts';
-import { StreamedAnswer } from '../../app/http/responses/streamed-answer.ts';
-import { createRequestSlots } from '../../app/http/routing/request-slots.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { AppError } from '../../../app/errors/app-error.ts';
+import { EventStream } from '../../../app/http/responses/event-stream.ts';
+import { StreamedAnswer } from '../../../app/http/responses/streamed-answer.ts';
+import { createRequestSlots } from '../../../app/http/routing/request-slots.ts';
 
 const kinds = {
   json: { response: z.string() },
@@ -22,16 +22,19 @@ type Kind = keyof typeof kinds;
 
 /** Starts a server whose requests each hold a slot until the test ends their responses. */
 async function serve(t: ExecutionContext) {
-  const slots = createRequestSlots({ requestsPerClient: 2, transfersPerUser: 2, transfers: 3 });
+  const limits = { requestsPerClient: 2, transfersPerUser: 2, transfers: 3 };
+  const slots = createRequestSlots(limits, () => 0);
   let closed = 0;
   const served: { readonly client: string; readonly response: ServerResponse }[] = [];
   const server = createServer((req, res) => {
     res.once('close', () => (closed += 1));
     const [, client = '', kind = ''] = (req.url ?? '').split('/');
-    slots.serve(kinds[kind as Kind], client, { req, res }).then(
-      () => served.push({ client, response: res }),
-      (error: unknown) => res.writeHead(503).end(error instanceof AppError ? error.code : ''),
-    );
+    const work = async () => void served.push({ client, response: res });
+    slots
+      .serve(kinds[kind as Kind], client, { req, res }, work)
+      .catch((error: unknown) =>
+        res.writeHead(503).end(error instanceof AppError ? error.code : ''),
+      );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -100,6 +103,33 @@ test('a client that hangs up while it waits leaves its place to the next one', a
   await untilServed(3);
   served[2]?.response.end();
   await untilServed(3);
+});
+
+test('work goes on in its slot when the client hangs up', async (t) => {
+  const limits = { requestsPerClient: 1, transfersPerUser: 1, transfers: 1 };
+  const slots = createRequestSlots(limits, () => 0);
+  const started: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const server = createServer((req, res) => {
+    void slots.serve(kinds.json, 'a', { req, res }, async () => {
+      started.push(req.url ?? '');
+      if (req.url === '/first') await first.promise;
+      res.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const send = (path: string) => get({ port, path, agent: false }).on('error', () => undefined);
+  const leaving = send('/first');
+  await until(() => started.length === 1, { what: 'the first request', timeoutMs: 5_000 });
+  leaving.destroy();
+  const second = once(send('/second'), 'response');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.deepEqual(started, ['/first']);
+  first.resolve();
+  await second;
+  t.deepEqual(started, ['/first', '/second']);
 });
 
 test('requests that wait behind another one of a lost connection return their slots', async (t) => {

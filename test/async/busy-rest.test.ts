@@ -1,0 +1,40 @@
+import test from 'ava';
+import { createBusyRest, restMs } from '../../app/async/busy-rest.ts';
+
+test('the rest grows with the work and with the load, up to a second', (t) => {
+  t.is(restMs(10, 0), 0);
+  t.is(restMs(10, 0.3), 0);
+  t.true(restMs(10, 0.45) > 0 && restMs(10, 0.45) < restMs(10, 0.6));
+  t.is(restMs(10, 0.6), 30);
+  t.is(restMs(10, 1), 30);
+  t.is(restMs(5_000, 1), 1_000);
+});
+
+/** Occupies the event loop for more than the time over which its load is measured. */
+function block(): void {
+  const end = performance.now() + 300;
+  while (performance.now() < end);
+}
+
+test('a client alone never rests, whatever the load', (t) => {
+  const restAfter = createBusyRest();
+  block();
+  t.is(restAfter('a', 10), 0);
+  t.is(restAfter('a', 10), 0);
+});
+
+test('clients rest while others are active and the event loop is busy', (t) => {
+  const restAfter = createBusyRest();
+  block();
+  restAfter('a', 10);
+  t.true(restAfter('b', 10) > 0);
+  t.true(restAfter('a', 10) > 0);
+  t.true(restAfter('a', 10) > 0);
+});
+
+test('clients do not rest while the event loop is idle', async (t) => {
+  const restAfter = createBusyRest();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  restAfter('a', 10);
+  t.is(restAfter('b', 10), 0);
+});
