@@ -1,7 +1,10 @@
 import { createAuditTrail, type AuditTrail } from '../audit-trail/audit-trail.ts';
 import { systemClock } from '../async/clock.ts';
 import { openDatabase, type Database } from '../db/database.ts';
-import { requireDatabaseUrl } from './command.ts';
+import { roleSettings } from '../config/settings/backends.ts';
+import type { DatabaseRoles } from '../db/columns/roles.ts';
+import { findServiceProblem } from '../db/isolation/check.ts';
+import { readVariable, requireDatabaseUrl, UsageError } from './command.ts';
 
 interface ServiceDatabase {
   readonly db: Database;
@@ -10,7 +13,8 @@ interface ServiceDatabase {
 
 /**
  * Runs `work` on the database that DATABASE_SERVICE_URL names. The audit entries that `work`
- * appends are signed later by a running app.
+ * appends are signed later by a running app. Throws UsageError if the login is not that of the
+ * workers.
  */
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,
@@ -24,8 +28,19 @@ export async function withServiceDatabase<T>(
     onCommitted: () => undefined,
   });
   try {
+    const problem = await findServiceProblem(db, readRoles());
+    if (problem !== undefined) throw new UsageError(problem);
     return await work({ db, audit });
   } finally {
     await db.close();
   }
+}
+
+/** Reads the names of the roles. Throws UsageError. */
+export function readRoles(): DatabaseRoles {
+  const { appRole, serviceRole } = roleSettings;
+  return {
+    app: readVariable(appRole.variable, appRole.schema),
+    service: readVariable(serviceRole.variable, serviceRole.schema),
+  };
 }

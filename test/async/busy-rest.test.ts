@@ -16,14 +16,14 @@ function block(): void {
   while (performance.now() < end);
 }
 
-test('a client alone never rests, whatever the load', (t) => {
+test.serial('a client alone never rests, whatever the load', (t) => {
   const restAfter = createBusyRest();
   block();
   t.is(restAfter('a', 10), 0);
   t.is(restAfter('a', 10), 0);
 });
 
-test('clients rest while others are active and the event loop is busy', (t) => {
+test.serial('clients rest while others are active and the event loop is busy', (t) => {
   const restAfter = createBusyRest();
   block();
   restAfter('a', 10);
@@ -32,7 +32,7 @@ test('clients rest while others are active and the event loop is busy', (t) => {
   t.true(restAfter('a', 10) > 0);
 });
 
-test('clients do not rest while the event loop is idle', async (t) => {
+test.serial('clients do not rest while the event loop is idle', async (t) => {
   const restAfter = createBusyRest();
   await new Promise((resolve) => setTimeout(resolve, 300));
   restAfter('a', 10);

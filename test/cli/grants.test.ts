@@ -188,3 +188,19 @@ test('a database that is unavailable or refuses the login is reported in one lin
   );
   t.false(refused.stderr.includes('wrong-password'));
 });
+
+test('a command refuses every login but that of the workers, and changes nothing', async (t) => {
+  const { vault } = t.context;
+  const account = await createAccount(vault);
+  const { roles } = await accountRow(t.context, account);
+  const args = ['grant', '--email', account.email, '--role', 'platform_admin'];
+  for (const [url, told] of [
+    [vault.databases.app, /^DATABASE_SERVICE_URL logs in as probatio_app, which /],
+    [vault.databases.owner, /^DATABASE_SERVICE_URL logs in as \w+, which /],
+  ] as const) {
+    const { code, stderr } = await runCli(args, { DATABASE_SERVICE_URL: url });
+    t.is(code, 2);
+    t.regex(stderr, told);
+  }
+  t.deepEqual((await accountRow(t.context, account)).roles, roles);
+});

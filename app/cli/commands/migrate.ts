@@ -1,6 +1,6 @@
 import { migrate as runMigrations } from '../../db/migrate.ts';
-import { roleSettings } from '../../config/settings/backends.ts';
-import { parseOptions, readVariable, requireDatabaseUrl, type Command } from '../command.ts';
+import { parseOptions, requireDatabaseUrl, type Command } from '../command.ts';
+import { readRoles } from '../service-database.ts';
 
 export const migrate: Command = {
   usage: `usage: probatio migrate
@@ -13,11 +13,7 @@ Migrates the database to the newest schema, in one transaction. Safe to run conc
 `,
   async run(args) {
     parseOptions(args, {});
-    const { appRole, serviceRole } = roleSettings;
-    const done = await runMigrations(requireDatabaseUrl('DATABASE_OWNER_URL'), {
-      app: readVariable(appRole.variable, appRole.schema),
-      service: readVariable(serviceRole.variable, serviceRole.schema),
-    });
+    const done = await runMigrations(requireDatabaseUrl('DATABASE_OWNER_URL'), readRoles());
     return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
   },
 };

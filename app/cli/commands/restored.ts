@@ -10,7 +10,9 @@ they miss no change, and for 30 days collect-garbage deletes nothing from the ob
 an audit entry. Run it after every restore, before the app starts (docs/restore.md); the command
 may be repeated.
 
-  DATABASE_SERVICE_URL   database URL with the login of the workers
+  DATABASE_SERVICE_URL    database URL with the login of the workers
+  DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
+  DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,
   async run(args) {
     parseOptions(args, {});

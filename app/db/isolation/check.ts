@@ -16,6 +16,36 @@ export interface Problem {
   readonly isRefusal?: boolean;
 }
 
+/**
+ * Returns what is wrong with the login of a command that acts for the service; undefined if it may
+ * do so. Throws database_unavailable if the database is away.
+ */
+export async function findServiceProblem(
+  db: Database,
+  roles: DatabaseRoles,
+): Promise<string | undefined> {
+  const found = await findProblemOf(serviceLogin, roles, (work) => db.asService(work));
+  return 'text' in found ? found.text : undefined;
+}
+
+/** Returns what is wrong with a login, or the facts about it. */
+async function findProblemOf(
+  settings: LoginSettings,
+  roles: DatabaseRoles,
+  run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
+): Promise<Problem | LoginFacts> {
+  try {
+    const facts = await run((tx) => readLoginFacts(tx, roles, settings.role));
+    const usable = tablesOf(expectTables(roles), roles[settings.role]);
+    const text = findLoginProblem(settings, facts, roles, usable);
+    return text === undefined ? facts : { text };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    return { text: `${settings.urlVariable} ${refusal}`, isRefusal: true };
+  }
+}
+
 /** Creates the check that a user's transactions see the rows of this user alone. */
 export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
   const tables = expectTables(roles);
@@ -23,22 +53,6 @@ export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
   /** A transaction of the app login for somebody who has no row at all. */
   const asStranger = <T>(work: (tx: Tx) => Promise<T>) =>
     db.asUser({ userId: randomUUID(), tenantId: '' }, work);
-
-  async function findProblemOf(
-    settings: LoginSettings,
-    run: typeof asStranger,
-  ): Promise<Problem | LoginFacts> {
-    try {
-      const facts = await run((tx) => readLoginFacts(tx, roles, settings.role));
-      const usable = tablesOf(tables, roles[settings.role]);
-      const text = findLoginProblem(settings, facts, roles, usable);
-      return text === undefined ? facts : { text };
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (refusal === undefined) throw error;
-      return { text: `${settings.urlVariable} ${refusal}`, isRefusal: true };
-    }
-  }
 
   /**
    * Returns what breaks the isolation; undefined if it holds. Throws database_unavailable if the
@@ -48,9 +62,9 @@ export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
     if (roles.app === roles.service) {
       return { text: 'DATABASE_APP_ROLE and DATABASE_SERVICE_ROLE name one role: name two' };
     }
-    const app = await findProblemOf(appLogin, asStranger);
+    const app = await findProblemOf(appLogin, roles, asStranger);
     if ('text' in app) return app;
-    const service = await findProblemOf(serviceLogin, (work) => db.asService(work));
+    const service = await findProblemOf(serviceLogin, roles, (work) => db.asService(work));
     if ('text' in service) return service;
     if (app.databaseId !== service.databaseId) {
       return { text: 'DATABASE_URL and DATABASE_SERVICE_URL name two databases: name one' };

@@ -11,8 +11,9 @@ const sweepAbove = 1_000;
 
 interface Sender {
   /** The moment, of performance.now(), from which the next refusal is in time. */
-  dueAt: number;
-  waiting: number;
+  readonly dueAt: number;
+  /** The number of refusals that wait. */
+  readonly waiting: number;
 }
 
 export type RefusalPace = ReturnType<typeof createRefusalPace>;
@@ -34,12 +35,12 @@ export function createRefusalPace(perSecond: number) {
     }
   }
 
-  function senderAt(clientAddress: string): Sender {
-    const network = networkOf(clientAddress);
-    const sender = senders.get(network) ?? { dueAt: 0, waiting: 0 };
-    senders.set(network, sender);
-    return sender;
+  /** Changes members of what is known of a network. */
+  function note(network: string, change: Partial<Sender>): void {
+    senders.set(network, { ...senderOf(network), ...change });
   }
+
+  const senderOf = (network: string): Sender => senders.get(network) ?? { dueAt: 0, waiting: 0 };
 
   return {
     /**
@@ -49,16 +50,18 @@ export function createRefusalPace(perSecond: number) {
     async wait(clientAddress: string, signal: AbortSignal): Promise<void> {
       const now = performance.now();
       sweep(now);
-      const sender = senderAt(clientAddress);
-      const dueAt = Math.max(now, sender.dueAt) + intervalMs;
-      sender.dueAt = Math.min(dueAt, now + aheadMs + maxWaitMs);
-      const waitMs = sender.dueAt - now - aheadMs;
-      if (waitMs <= 0 || sender.waiting >= maxWaiting) return;
-      sender.waiting += 1;
+      const network = networkOf(clientAddress);
+      const { dueAt: lastDueAt, waiting } = senderOf(network);
+      const inTime = Math.max(now, lastDueAt) + intervalMs;
+      const dueAt = Math.min(inTime, now + aheadMs + maxWaitMs);
+      const waitMs = dueAt - now - aheadMs;
+      note(network, { dueAt });
+      if (waitMs <= 0 || waiting >= maxWaiting) return;
+      note(network, { waiting: waiting + 1 });
       try {
         await setTimeout(waitMs, undefined, { signal });
       } finally {
-        sender.waiting -= 1;
+        note(network, { waiting: senderOf(network).waiting - 1 });
       }
     },
   };

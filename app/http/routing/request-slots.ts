@@ -38,8 +38,8 @@ export const waitsPerUser = 32;
  * Creates the slots of requests. A client that sends many requests at once waits for itself, so
  * that others notice nothing of it: not in the event loop, not in Postgres, and not by the memory
  * of responses that the client does not read. Requests that last for minutes have slots of their
- * own. Change feeds have none here, since they have their own limit. Slots rest after their work, as
- * `restAfter` tells.
+ * own. Change feeds have none here, since they have their own limit. Slots rest after their work,
+ * as `restAfter` tells.
  */
 export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
   const { requestsPerClient, transfersPerUser, transfers: inAll } = limits;

@@ -70,7 +70,7 @@ test('requests that wait when their connection is lost are not handled', async (
   t.is(served.length, 1);
 });
 
-test('a connection with too many requests ahead is closed, and none of them is handled', async (t) => {
+test('a connection with too many requests ahead is closed, and handles none of them', async (t) => {
   const { served, open } = await serve(t);
   const socket = await open();
   const closed = once(socket, 'close');

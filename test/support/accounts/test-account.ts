@@ -61,6 +61,9 @@ export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
     email: account.email,
     A: srp.A,
   });
+  if (challenge.status !== 200) {
+    throw new Error(`the challenge got ${challenge.status}: ${JSON.stringify(challenge.body)}`);
+  }
   const { sessionId, salt, B } = challenge.body as Record<'sessionId' | 'salt' | 'B', string>;
   const proof = srp.prove({ salt: hexToBytes(salt), B, authKey: account.authKey });
   return { sessionId, A: srp.A, B, M1: proof.M1, proof, challenge };
