@@ -181,11 +181,8 @@ test('a database that is unavailable or refuses the login is reported in one lin
   const url = new URL(t.context.vault.databases.service);
   url.password = 'wrong-password';
   const refused = await run(url.href);
-  t.is(refused.code, 1);
-  t.regex(
-    refused.stderr,
-    /^The database is unavailable; .* \(password authentication failed .*\)\n$/,
-  );
+  t.is(refused.code, 2);
+  t.regex(refused.stderr, /^DATABASE_SERVICE_URL names a role that Postgres refuses: correct its /);
   t.false(refused.stderr.includes('wrong-password'));
 });
 
