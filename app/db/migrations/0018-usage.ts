@@ -106,22 +106,27 @@ create policy usage_service on usage to probatio_service
 grant select, insert, update on usage to probatio_app;
 grant select, insert, update, delete on usage to probatio_service;
 
--- Adds to what the transaction will add to an owner's counters when it commits.
-create function add_usage(owner_id uuid, tenant text, added bigint[]) returns void
+-- Adds to what the transaction will add to the counters when it commits: an object whose members
+-- are arrays of counters, by owner. All owners of a statement at once, since each call reads and
+-- writes the whole setting.
+create function add_usage(changes jsonb) returns void
 language plpgsql as $$
 declare
   pending jsonb := coalesce(nullif(current_setting('app.usage', true), ''), '{}')::jsonb;
-  owner text := owner_id || ' ' || tenant;
-  total bigint[];
+  summed jsonb;
 begin
-  if added = array_fill(0::bigint, array[${counters.length}]) then
+  if changes is null then
     return;
   end if;
-  total := array(
-    select coalesce((pending -> owner ->> (place - 1)::int)::bigint, 0) + value
-    from unnest(added) with ordinality as a (value, place) order by place
-  );
-  perform set_config('app.usage', jsonb_set(pending, array[owner], to_jsonb(total))::text, true);
+  select jsonb_object_agg(owner, (
+    select jsonb_agg(before.value::bigint + added.value::bigint order by place)
+    from jsonb_array_elements_text(pending -> owner) with ordinality as before (value, place)
+    join jsonb_array_elements_text(changes -> owner) with ordinality as added (value, place)
+      using (place)
+  ))
+  into summed
+  from jsonb_object_keys(changes) as owner where pending ? owner;
+  perform set_config('app.usage', (pending || changes || coalesce(summed, '{}'))::text, true);
 end $$;
 
 -- Changes the counters of one owner, unless that would exceed a limit. Locks the owner's row.
@@ -190,11 +195,16 @@ function countChanges({ name, row }: Counted): string {
         return value === undefined ? '0' : `sum(${sign}(${value}))::bigint`;
       })
       .join(', ');
-  const add = (rows: string, sign: string) => `perform add_usage(user_id, tenant_id, added)
+  const nothing = `array_fill(0::bigint, array[${counters.length}])`;
+  const add = (rows: string, sign: string) => `perform add_usage(changes)
     from (
-      select user_id, tenant_id, array[${sums(sign)}]::bigint[] as added
-      from ${rows} group by user_id, tenant_id
-    ) as changed`;
+      select jsonb_object_agg(user_id || ' ' || tenant_id, added)
+        filter (where added <> ${nothing}) as changes
+      from (
+        select user_id, tenant_id, array[${sums(sign)}]::bigint[] as added
+        from ${rows} group by user_id, tenant_id
+      ) as changed
+    ) as summed`;
   return `
 create function count_${name}() returns trigger language plpgsql as $$
 begin

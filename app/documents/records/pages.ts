@@ -1,18 +1,16 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Owner, Tx } from '../../db/database.ts';
-import { cutPage } from '../../http/responses/page.ts';
-import { selectDocuments, toView, type DocumentRow } from './document-rows.ts';
+import { pageBytes } from '../../http/responses/page.ts';
+import { selectDocuments } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
-
-type Listed = z.input<typeof DocumentList>[number];
 
 /**
  * A page of documents. `cursor` is the id of the last document on this page, or undefined if no
  * further page exists.
  */
 export interface DocumentsPage {
-  readonly documents: Listed[];
+  readonly documents: z.input<typeof DocumentList>;
   readonly cursor: string | undefined;
 }
 
@@ -26,36 +24,33 @@ export async function loadPage(
   ids: readonly string[],
   limit: number,
 ): Promise<DocumentsPage> {
-  const sizes = await loadSizes(tx, owner, ids);
-  const { rows: page, cursor } = cutPage(ids, {
-    limit,
-    cursorOf: (id) => id,
-    bytesOf: (id) => sizes.get(id) ?? 0,
-  });
-  const rows = await selectOwn(tx, owner, page).orderBy('documents.id', 'desc').execute();
-  return { documents: rows.map(toListed), cursor };
+  const page = ids.slice(0, limit);
+  const documents = await selectPage(tx, owner, page).execute();
+  const goesOn = documents.length < ids.length;
+  // Without a row, all documents of the page were deleted after their ids were read.
+  return { documents, cursor: goesOn ? (documents.at(-1)?.id ?? page.at(-1)) : undefined };
 }
 
-function toListed(row: DocumentRow): Listed {
-  const { id, encryptedMetadata, status, createdAt } = toView(row);
-  return { id, encryptedMetadata, status, createdAt };
-}
-
-function selectOwn(tx: Tx, { userId, tenantId }: Owner, ids: readonly string[]) {
-  return selectDocuments(tx)
+/** Selects the documents with these ids, up to 1 MiB of metadata, but at least one document. */
+function selectPage(tx: Tx, { userId, tenantId }: Owner, ids: readonly string[]) {
+  const sized = selectDocuments(tx)
+    .clearSelect()
+    .select([
+      'documents.id',
+      'document_versions.encrypted_metadata as encryptedMetadata',
+      'document_versions.status',
+      'documents.created_at as createdAt',
+      sql<number>`row_number() over (order by documents.id desc)`.as('position'),
+      sql<number>`sum(octet_length(encrypted_metadata)) over (order by documents.id desc)`.as(
+        'bytes',
+      ),
+    ])
     .where(sql<boolean>`documents.id = any (${ids}::uuid[])`)
     .where('documents.user_id', '=', userId)
     .where('documents.tenant_id', '=', tenantId);
-}
-
-async function loadSizes(
-  tx: Tx,
-  owner: Owner,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await selectOwn(tx, owner, ids)
-    .clearSelect()
-    .select(['documents.id', sql<number>`octet_length(encrypted_metadata)`.as('bytes')])
-    .execute();
-  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+  return tx
+    .selectFrom(sized.as('sized'))
+    .select(['id', 'encryptedMetadata', 'status', 'createdAt'])
+    .where((row) => row.or([row('bytes', '<=', pageBytes), row('position', '=', 1)]))
+    .orderBy('id', 'desc');
 }

@@ -25,7 +25,7 @@ const largeBytes = smallBodyBytes;
  * Number of large bodies of one client that are read and handled at a time. Further large bodies of
  * the client stay unread and use no memory.
  */
-export const largeAtOnce = 4;
+export const largeAtOnce = 2;
 
 interface TextOptions {
   /** Refuses a text in which an object has two members of the same name. */

@@ -1,4 +1,7 @@
 import test from 'ava';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { insertEvidence } from '../../bench/search/evidence.ts';
@@ -12,6 +15,7 @@ import { startVault } from '../../support/vault/vault.ts';
 import { attacks } from './attacks.ts';
 import { p95, useHonestly } from './honest-users.ts';
 import { storeLargeObject } from './large-object.ts';
+import { smallPlan, smallPlanMiB, writeSmallPlan } from './small-plan.ts';
 import { startAttack } from './start-attack.ts';
 
 const secondsEach = 3 * rounds;
@@ -28,19 +32,27 @@ const defaults = {
   HTTP_CONNECTIONS_PER_ADDRESS: '',
 };
 /** Mebibytes that the app may occupy, whatever one user does. */
-const memoryMiB = 800;
+const memoryMiB = 600;
 
 test('while one account abuses the vault, others are served', async (t) => {
   t.timeout(120_000 + attacks.length * (secondsEach + 10) * 1_000);
-  const vault = await startVault();
+  const directory = await mkdtemp(join(tmpdir(), 'probatio-abuse-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  const settings = { PLANS_FILE: join(directory, 'plans.json') };
+  await writeSmallPlan(settings.PLANS_FILE);
+  const vault = await startVault(settings);
   t.teardown(() => vault.stop());
-  const { baseUrl, process: app } = await startReplica(vault, defaults, appFlags);
+  const { baseUrl, process: app } = await startReplica(
+    vault,
+    { ...defaults, ...settings },
+    appFlags,
+  );
   t.teardown(() => app.stop());
   const sql = createSql(vault);
   const users = await Promise.all(
     Array.from({ length: honestUsers }, () => createDevice(vault, { scopes })),
   );
-  const hostile = await createDevice(vault, { scopes });
+  const hostile = await createDevice(vault, { scopes, plan: smallPlan });
   const ids = [...users, hostile].map(({ api }) => api.caller.userId);
   await insertEvidence(vault.databases, ids, documents * ids.length);
   const target = {
@@ -68,7 +80,11 @@ test('while one account abuses the vault, others are served', async (t) => {
   };
 
   await measure();
+  const sizeBefore = await size();
   const quiet = await measure();
+  /** What the honest users let the database grow by in this time. */
+  const quietGrowth = (await size()) - sizeBefore;
+  let growth = 0;
   t.log(`quiet: p95 ${quiet.p95Ms.toFixed(1)} ms, ${quiet.requests} requests`);
   for (const { name } of attacks.filter(({ name }) => name.includes(only))) {
     const before = await size();
@@ -76,6 +92,7 @@ test('while one account abuses the vault, others are served', async (t) => {
     const { p95Ms, requests, failures, memory } = await measure();
     const answers = await stopAttack();
     const grown = (await size()) - before;
+    growth += Math.max(0, grown - quietGrowth);
     const slower = p95Ms / quiet.p95Ms;
     t.log(
       `${name}: p95 ${p95Ms.toFixed(1)} ms (${slower.toFixed(2)} times), ${requests} requests, ` +
@@ -85,4 +102,5 @@ test('while one account abuses the vault, others are served', async (t) => {
     t.deepEqual(failures.slice(0, 5), [], name);
     t.true(memory < memoryMiB, `${name}: ${memory} MiB`);
   }
+  t.true(growth <= smallPlanMiB, `the database grew by ${growth} MiB of ${smallPlanMiB}`);
 });

@@ -17,6 +17,7 @@ export interface DeviceOptions {
   readonly deviceId?: string;
   readonly tenantId?: string;
   readonly scopes?: readonly string[];
+  readonly plan?: string;
 }
 
 const syncScopes = ['sync:read', 'sync:write', 'uploads:write'];
@@ -28,9 +29,10 @@ export async function createDevice(
     deviceId = randomUUID(),
     tenantId = 'default',
     scopes = syncScopes,
+    plan = 'standard',
   }: DeviceOptions = {},
 ): Promise<SyncDevice> {
-  const api = await createApi(vault, { userId, tenantId, scopes });
+  const api = await createApi(vault, { userId, tenantId, scopes, plan });
   const sql = createSql(vault);
   await sql('insert into devices (user_id, tenant_id, device_id) values ($1, $2, $3)', [
     userId,
