@@ -3,8 +3,8 @@ import { performance } from 'node:perf_hooks';
 /** Time over which the load of the event loop is measured, in milliseconds. */
 const windowMs = 200;
 /** The load, from 0 to 1, from which clients rest, and the load from which they rest longest. */
-const restFrom = 0.3;
-const longestFrom = 0.6;
+const restFrom = 0.2;
+const longestFrom = 0.5;
 const longestRestMs = 1_000;
 /** Milliseconds for which a client counts as active after its work. */
 const activeMs = 1_000;

@@ -3,9 +3,9 @@ import { createBusyRest, restMs } from '../../app/async/busy-rest.ts';
 
 test('the rest grows with the work and with the load, up to a second', (t) => {
   t.is(restMs(10, 0), 0);
-  t.is(restMs(10, 0.3), 0);
-  t.true(restMs(10, 0.45) > 0 && restMs(10, 0.45) < restMs(10, 0.6));
-  t.is(restMs(10, 0.6), 30);
+  t.is(restMs(10, 0.2), 0);
+  t.true(restMs(10, 0.35) > 0 && restMs(10, 0.35) < restMs(10, 0.5));
+  t.is(restMs(10, 0.5), 30);
   t.is(restMs(10, 1), 30);
   t.is(restMs(5_000, 1), 1_000);
 });
