@@ -82,7 +82,7 @@ test('while one account abuses the vault, others are served', async (t) => {
   await measure();
   const sizeBefore = await size();
   const quiet = await measure();
-  /** What the honest users let the database grow by in this time. */
+  /** Mebibytes by which the honest users let the database grow in this time. */
   const quietGrowth = (await size()) - sizeBefore;
   let growth = 0;
   t.log(`quiet: p95 ${quiet.p95Ms.toFixed(1)} ms, ${quiet.requests} requests`);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { MiB } from '../../support/documents/files.ts';
 
-/** What the hostile account may keep: so little that its attacks reach the limits. */
+/** Limits of the hostile account, so small that its attacks reach them. */
 const limits = {
   openUploads: 20,
   storageBytes: 2 ** 30,
