@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createHeavyWork } from '../../../app/async/heavy-work.ts';
-import { createJsonBodies } from '../../../app/http/bodies/json-body.ts';
+import { createJsonBodies, largeAtOnce } from '../../../app/http/bodies/json-body.ts';
 
 const large = JSON.stringify('x'.repeat(100_000));
 const small = '"x"';
@@ -52,9 +52,9 @@ async function statusOf(asking: ClientRequest): Promise<number | undefined> {
   return response.statusCode;
 }
 
-/** Begins four large bodies of one client, and sends only their first bytes. */
-async function holdFour(begin: (client: string, body: string) => ClientRequest) {
-  const held = Array.from({ length: 4 }, () => begin('busy', large));
+/** Begins as many large bodies of one client as have turns, and sends only their first bytes. */
+async function holdAll(begin: (client: string, body: string) => ClientRequest) {
+  const held = Array.from({ length: largeAtOnce }, () => begin('busy', large));
   await Promise.all(held.map((asking) => once(asking, 'continue')));
   for (const asking of held) asking.write(large.slice(0, 10));
   return {
@@ -68,18 +68,18 @@ async function holdFour(begin: (client: string, body: string) => ClientRequest) 
 
 test('large bodies of one client queue up; small ones and other clients do not', async (t) => {
   const { begin } = await serve(t);
-  const held = await holdFour(begin);
-  let isFifthAnswered = false;
-  const fifth = begin('busy', large).end(large);
-  const answered = statusOf(fifth).then((status) => {
-    isFifthAnswered = true;
+  const held = await holdAll(begin);
+  let isNextAnswered = false;
+  const next = begin('busy', large).end(large);
+  const answered = statusOf(next).then((status) => {
+    isNextAnswered = true;
     return status;
   });
-  await once(fifth, 'continue');
+  await once(next, 'continue');
   t.is(await statusOf(begin('other', large).end(large)), 200);
   t.is(await statusOf(begin('busy', small).end(small)), 200);
-  t.false(isFifthAnswered);
-  t.deepEqual(await held.finish(), [200, 200, 200, 200]);
+  t.false(isNextAnswered);
+  t.deepEqual(await held.finish(), Array(largeAtOnce).fill(200));
   t.is(await answered, 200);
 });
 
@@ -91,9 +91,15 @@ test('a large body holds its turn until its request is handled', async (t) => {
     await gate.promise;
   });
   const answers = Array.from({ length: 6 }, () => statusOf(begin('busy', large).end(large)));
-  await until(async () => handled === 4, { what: 'four requests', timeoutMs: 10_000 });
+  await until(async () => handled === largeAtOnce, {
+    what: 'the first requests',
+    timeoutMs: 10_000,
+  });
   answers.push(statusOf(begin('other', large).end(large)));
-  await until(async () => handled === 5, { what: 'the other client', timeoutMs: 10_000 });
+  await until(async () => handled === largeAtOnce + 1, {
+    what: 'the other client',
+    timeoutMs: 10_000,
+  });
   gate.resolve();
   t.deepEqual(await Promise.all(answers), Array(7).fill(200));
   t.is(handled, 7);
@@ -101,7 +107,7 @@ test('a large body holds its turn until its request is handled', async (t) => {
 
 test('a client that hangs up while waiting takes no turn', async (t) => {
   const { begin, hungUp } = await serve(t);
-  const held = await holdFour(begin);
+  const held = await holdAll(begin);
   const gone = Array.from({ length: 4 }, () => begin('busy', large));
   await Promise.all(gone.map((asking) => once(asking, 'continue')));
   for (const asking of gone) asking.destroy();
