@@ -32,7 +32,7 @@ const defaults = {
   HTTP_CONNECTIONS_PER_ADDRESS: '',
 };
 /** Mebibytes that the app may occupy, whatever one user does. */
-const memoryMiB = 600;
+const memoryMiB = 800;
 
 test('while one account abuses the vault, others are served', async (t) => {
   t.timeout(120_000 + attacks.length * (secondsEach + 10) * 1_000);
