@@ -1,10 +1,9 @@
 import { createAuditTrail, type AuditTrail } from '../audit-trail/audit-trail.ts';
 import { systemClock } from '../async/clock.ts';
 import { openDatabase, type Database } from '../db/database.ts';
-import { roleSettings } from '../config/settings/backends.ts';
-import type { DatabaseRoles } from '../db/columns/roles.ts';
 import { findServiceProblem } from '../db/isolation/check.ts';
-import { readVariable, requireDatabaseUrl, UsageError } from './command.ts';
+import { requireDatabaseUrl, UsageError } from './command.ts';
+import { readRoles } from './database-roles.ts';
 
 interface ServiceDatabase {
   readonly db: Database;
@@ -34,13 +33,4 @@ export async function withServiceDatabase<T>(
   } finally {
     await db.close();
   }
-}
-
-/** Reads the names of the roles. Throws UsageError. */
-export function readRoles(): DatabaseRoles {
-  const { appRole, serviceRole } = roleSettings;
-  return {
-    app: readVariable(appRole.variable, appRole.schema),
-    service: readVariable(serviceRole.variable, serviceRole.schema),
-  };
 }

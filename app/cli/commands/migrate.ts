@@ -1,6 +1,6 @@
 import { migrate as runMigrations } from '../../db/migrate.ts';
 import { parseOptions, requireDatabaseUrl, type Command } from '../command.ts';
-import { readRoles } from '../service-database.ts';
+import { readRoles } from '../database-roles.ts';
 
 export const migrate: Command = {
   usage: `usage: probatio migrate

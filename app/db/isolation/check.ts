@@ -24,25 +24,31 @@ export async function findServiceProblem(
   db: Database,
   roles: DatabaseRoles,
 ): Promise<string | undefined> {
-  const found = await findProblemOf(serviceLogin, roles, (work) => db.asService(work));
+  const login = { ...serviceLogin, roles, tables: expectTables(roles) };
+  const found = await findProblemOf(login, (work) => db.asService(work));
   return 'text' in found ? found.text : undefined;
+}
+
+/** A login, with the roles and tables of its vault. */
+interface CheckedLogin extends LoginSettings {
+  readonly roles: DatabaseRoles;
+  readonly tables: ReturnType<typeof expectTables>;
 }
 
 /** Returns what is wrong with a login, or the facts about it. */
 async function findProblemOf(
-  settings: LoginSettings,
-  roles: DatabaseRoles,
+  login: CheckedLogin,
   run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
 ): Promise<Problem | LoginFacts> {
+  const { role, roles, tables, urlVariable } = login;
   try {
-    const facts = await run((tx) => readLoginFacts(tx, roles, settings.role));
-    const usable = tablesOf(expectTables(roles), roles[settings.role]);
-    const text = findLoginProblem(settings, facts, roles, usable);
+    const facts = await run((tx) => readLoginFacts(tx, roles, role));
+    const text = findLoginProblem(login, facts, roles, tablesOf(tables, roles[role]));
     return text === undefined ? facts : { text };
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === undefined) throw error;
-    return { text: `${settings.urlVariable} ${refusal}`, isRefusal: true };
+    return { text: `${urlVariable} ${refusal}`, isRefusal: true };
   }
 }
 
@@ -62,9 +68,11 @@ export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
     if (roles.app === roles.service) {
       return { text: 'DATABASE_APP_ROLE and DATABASE_SERVICE_ROLE name one role: name two' };
     }
-    const app = await findProblemOf(appLogin, roles, asStranger);
+    const app = await findProblemOf({ ...appLogin, roles, tables }, asStranger);
     if ('text' in app) return app;
-    const service = await findProblemOf(serviceLogin, roles, (work) => db.asService(work));
+    const service = await findProblemOf({ ...serviceLogin, roles, tables }, (work) =>
+      db.asService(work),
+    );
     if ('text' in service) return service;
     if (app.databaseId !== service.databaseId) {
       return { text: 'DATABASE_URL and DATABASE_SERVICE_URL name two databases: name one' };
