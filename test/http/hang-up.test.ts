@@ -1,18 +1,15 @@
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { AppError } from '../../app/errors/app-error.ts';
 import { unlessAborted, untilHangUp } from '../../app/http/requests/hang-up.ts';
+import { listenLocally } from '../support/network/local-server.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Sends a request to a server with the given handler. */
 async function ask(t: ExecutionContext, handle: Handle) {
-  const server = createServer(handle).listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const asking = request({ port: (server.address() as AddressInfo).port });
+  const asking = request({ port: await listenLocally(t, createServer(handle)) });
   asking.on('error', () => undefined);
   asking.end();
   return asking;

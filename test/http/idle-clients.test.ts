@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { limitIdle } from '../../app/http/requests/idle-clients.ts';
+import { listenLocally } from '../support/network/local-server.ts';
 
 const idleMs = 30_000;
 
@@ -13,13 +14,8 @@ async function sendHalf(
   serve: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Socket> {
   const server = createServer({ keepAliveTimeout: 100, keepAliveTimeoutBuffer: 100 }, serve);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  t.teardown(() => {
-    socket.destroy();
-    server.close();
-  });
+  const socket = connect(await listenLocally(t, server), '127.0.0.1');
+  t.teardown(() => socket.destroy());
   socket.resume();
   socket.write('POST / HTTP/1.1\r\nHost: vault.test\r\nContent-Length: 2\r\n\r\n1');
   return socket;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import test from 'ava';
 import { limitIdleReader } from '../../app/http/responses/idle-readers.ts';
+import { listenLocally } from '../support/network/local-server.ts';
 
 test('a client that does not read its response is disconnected', async (t) => {
   const answering = Promise.withResolvers<ServerResponse>();
@@ -10,13 +11,9 @@ test('a client that does not read its response is disconnected', async (t) => {
     limitIdleReader(response, 50);
     response.end(Buffer.alloc(2 ** 25));
     answering.resolve(response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  t.teardown(() => {
-    socket.destroy();
-    server.close();
   });
+  const socket = connect(await listenLocally(t, server), '127.0.0.1');
+  t.teardown(() => socket.destroy());
   socket.pause();
   socket.write('GET / HTTP/1.1\r\nHost: vault.test\r\n\r\n');
   const response = await answering.promise;

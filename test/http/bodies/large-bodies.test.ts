@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, request, type ClientRequest, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { createHeavyWork } from '../../../app/async/heavy-work.ts';
 import { createJsonBodies, largeAtOnce } from '../../../app/http/bodies/json-body.ts';
+import { listenLocally } from '../../support/network/local-server.ts';
 
 const large = JSON.stringify('x'.repeat(100_000));
 const small = '"x"';
@@ -23,13 +23,8 @@ async function serve(t: ExecutionContext, work: () => Promise<unknown> = async (
       () => res.end(),
       () => res.writeHead(400).end(),
     );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(t, server);
   /** Begins a request; the test sends its body. */
   const begin = (client: string, body: string): ClientRequest => {
     const headers = {

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { until } from '../../../app/dev/processes/until.ts';
 import { sendEvents, type Listener } from '../../../app/http/responses/event-stream.ts';
 import { openSocket } from '../../support/http/raw-http.ts';
+import { listenLocally } from '../../support/network/local-server.ts';
 
 /** Serves endless events of 64 KiB and counts those that were requested. */
 async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {
@@ -31,10 +30,8 @@ async function serveWithoutEnd(t: ExecutionContext, idleMs?: number) {
     await sendEvents(ctx, { open }, idleMs);
   });
   const handle = app.callback();
-  const server = createServer((req, res) => void handle(req, res)).listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = createServer((req, res) => void handle(req, res));
+  const baseUrl = `http://127.0.0.1:${await listenLocally(t, server)}`;
   const socket = await openSocket(baseUrl);
   t.teardown(() => socket.destroy());
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

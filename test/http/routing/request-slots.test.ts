@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, get, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { until } from '../../../app/dev/processes/until.ts';
@@ -8,6 +8,7 @@ import { AppError } from '../../../app/errors/app-error.ts';
 import { EventStream } from '../../../app/http/responses/event-stream.ts';
 import { StreamedAnswer } from '../../../app/http/responses/streamed-answer.ts';
 import { createRequestSlots } from '../../../app/http/routing/request-slots.ts';
+import { listenLocally } from '../../support/network/local-server.ts';
 
 const kinds = {
   json: { response: z.string() },
@@ -35,13 +36,8 @@ async function serve(t: ExecutionContext) {
       .catch((error: unknown) =>
         res.writeHead(503).end(error instanceof AppError ? error.code : ''),
       );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(t, server);
   return {
     served,
     port,
@@ -116,10 +112,8 @@ test('work goes on in its slot when the client hangs up', async (t) => {
       if (req.url === '/first') await first.promise;
       res.end();
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  });
+  const port = await listenLocally(t, server);
   const send = (path: string) => get({ port, path, agent: false }).on('error', () => undefined);
   const leaving = send('/first');
   await until(() => started.length === 1, { what: 'the first request', timeoutMs: 5_000 });

@@ -1,25 +1,25 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { inTurnOfConnection, maxPipelined } from '../../../app/http/server/pipelining.ts';
+import { listenLocally } from '../../support/network/local-server.ts';
 
 /** Starts a server that leaves it to the test to end the responses. */
 async function serve(t: ExecutionContext) {
   const served: { readonly path: string; readonly response: ServerResponse }[] = [];
   const server = createServer(
     inTurnOfConnection(({ url = '' }, response) => void served.push({ path: url, response })),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+  );
+  const port = await listenLocally(t, server);
   return {
     served,
     untilServed: (count: number) =>
       until(() => served.length === count, { what: `${count} requests`, timeoutMs: 5_000 }),
     async open(): Promise<Socket> {
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);
       t.teardown(() => socket.destroy());
       await once(socket, 'connect');
