@@ -36,6 +36,18 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
+/** Returns whether a value, with all that it contains, is more than `limit` JSON values. */
+export function hasMoreValues(value: unknown, limit: number): boolean {
+  let left = limit;
+  function isBeyond(value: unknown): boolean {
+    left -= 1;
+    if (left < 0) return true;
+    if (Array.isArray(value)) return value.length > left || value.some(isBeyond);
+    return isObject(value) && Object.values(value).some(isBeyond);
+  }
+  return isBeyond(value);
+}
+
 /** Returns the canonical text (RFC 8785) of a value, and '' for undefined. */
 export function textOf(value: unknown): string {
   return value === undefined ? '' : canonicalText(value);

@@ -7,6 +7,7 @@ import { largestBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import { maxDataBytes } from './merge/limits.ts';
+import { toJsonText } from './objects/answers.ts';
 import type { WritingDevice } from './objects/history.ts';
 import {
   Applied,
@@ -69,7 +70,7 @@ const write = route({
   },
   handler: async ({ synchronization }, { request, body, http }) => {
     const answer = await synchronization.write(request, parseDevice(http), body);
-    if (answer.status === 'APPLIED') return answer;
+    if (answer.status === 'APPLIED') return toJsonText(answer);
     throw new AppError('sync_conflict', { members: answer });
   },
 });
@@ -89,7 +90,7 @@ const create = route({
   errors: ['object_exists', ...ofWrite],
   audit: { actions: ['sync.created'] },
   handler: async ({ synchronization }, { request, body, http }) =>
-    synchronization.create(request, parseDevice(http), body),
+    toJsonText(await synchronization.create(request, parseDevice(http), body)),
 });
 
 const reads = [
@@ -119,7 +120,7 @@ const reads = [
     maxAnswerBytes: objectBytes,
     errors: ['not_found', ...ofDevice],
     handler: async ({ syncReading }, { request, params, http }) =>
-      syncReading.get(request, deviceIdOf(http), params.objectId),
+      toJsonText(await syncReading.get(request, deviceIdOf(http), params.objectId)),
   }),
   route({
     method: 'get',

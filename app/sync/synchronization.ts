@@ -1,18 +1,18 @@
 import type { z } from 'zod';
 import type { Clock } from '../async/clock.ts';
+import type { HeavyWork, Steps } from '../async/heavy-work.ts';
 import { afterCommit, type Tx } from '../db/database.ts';
 import type { DeviceGuard } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import { canonicalText } from '../json/canonical-text.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import { liftLimits } from '../plans/lift-limits.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
 import { leavesOf } from './merge/json-pointer.ts';
-import type { JsonObject } from '../json/json-values.ts';
-import { assertSize, assertStorable } from './merge/limits.ts';
+import { assertStorable, toStoredText } from './merge/limits.ts';
 import { placesOf } from './merge/merge.ts';
 import type { Change, SyncRules } from './merge/rules.ts';
+import { stepsOf } from './merge/steps.ts';
 import { undoOf } from './merge/undo.ts';
 import { findChangesSince } from './objects/changes-since.ts';
 import {
@@ -24,30 +24,38 @@ import {
   type WriteRecord,
   type WritingDevice,
 } from './objects/history.ts';
-import { createdForm, writtenForm } from './objects/kept-answers.ts';
+import type { ObjectText, Written } from './objects/answers.ts';
+import { createdForm, writtenForm, type KeptForm } from './objects/kept-answers.ts';
 import { insertObject, lockObject, updateObject } from './objects/object-rows.ts';
-import { writeOnce, type SyncRequest } from './objects/requests.ts';
-import {
-  readData,
-  type CreateObject,
-  type ObjectView,
-  type WriteAnswer,
-  type WriteObject,
-} from './objects/schema.ts';
+import { digestOf, writeOnce } from './objects/requests.ts';
+import { readData, type CreateObject, type WriteObject } from './objects/schema.ts';
+import { loadVersion } from './objects/versions.ts';
 
 type CreateInput = z.output<typeof CreateObject>;
-type Created = z.output<typeof ObjectView>;
-type Written = z.output<typeof WriteAnswer>;
 type WriteInput = z.output<typeof WriteObject>;
 /** A write whose `changedAt` is set, although clients may leave it out. */
 type Write = WriteInput & Pick<Change, 'changedAt'>;
-type TimedWrite = Write & Pick<WriteRecord, 'recordedAt'>;
+type TimedWrite = Write & Pick<WriteRecord, 'recordedAt'> & { readonly steps: Steps };
+type CreatedText = Omit<CreateInput, 'data'> & {
+  readonly text: string;
+  /** JSON Pointers of the leaves. */
+  readonly leaves: readonly string[];
+};
+
+/** What a client asked for, by which a replay is recognised, and how its answer is kept. */
+interface Asked<Answer> {
+  readonly asked: unknown;
+  readonly form: KeptForm<Answer>;
+  readonly steps: Steps;
+}
 
 interface SynchronizationOptions {
   readonly act: Act;
   readonly deviceGuard: DeviceGuard;
   readonly clock: Clock;
   readonly rules: SyncRules;
+  /** The queue of the work on large objects. */
+  readonly heavyWork: HeavyWork;
   /** Called after a change of this user was committed. Must not throw. */
   readonly onChanged: (userId: string) => void;
 }
@@ -63,34 +71,39 @@ export type Synchronization = ReturnType<typeof createSynchronization>;
  * throw as DeviceGuard does.
  */
 export function createSynchronization(options: SynchronizationOptions) {
-  const { act, deviceGuard, clock, rules, onChanged } = options;
+  const { act, deviceGuard, clock, rules, heavyWork, onChanged } = options;
 
-  function perform<Answer>(
+  async function perform<Answer>(
     request: ServiceRequest,
     { deviceId, syncRequestId }: WritingDevice,
-    kept: Omit<SyncRequest<Answer>, 'id'>,
+    { asked, form, steps }: Asked<Answer>,
     write: (tx: Tx) => Promise<Acted<Answer>>,
   ): Promise<Answer> {
     const { caller } = request;
-    const writeHeld = async (tx: Tx) => {
+    const digest = syncRequestId === undefined ? undefined : await steps(() => digestOf(asked));
+    return act(request, async (tx) => {
       await deviceGuard.hold(tx, { caller, deviceId });
-      return syncRequestId === undefined
-        ? write(tx)
-        : writeOnce(tx, caller, { ...kept, id: syncRequestId }, () => write(tx));
-    };
-    return act(request, writeHeld);
+      if (syncRequestId === undefined || digest === undefined) return write(tx);
+      return writeOnce(tx, caller, {
+        id: syncRequestId,
+        digest,
+        form,
+        load: (objectId, version) => loadVersion(tx, heavyWork, caller, { objectId, version }),
+        write: () => write(tx),
+      });
+    });
   }
 
   async function apply(
     tx: Tx,
     { caller }: ServiceRequest,
     device: WritingDevice,
-    { objectId, baseVersion, changedAt, recordedAt }: TimedWrite,
+    { objectId, baseVersion, changedAt, recordedAt, steps }: TimedWrite,
     object: ServerObject,
     { data, changed, ruleApplied }: Accepted,
   ): Promise<Acted<Written>> {
     const version = object.version + 1;
-    const text = data === null ? null : toText(data);
+    const text = data === null ? null : await toStoredText(steps, data);
     const record: WriteRecord = {
       action: data === null ? 'sync.deleted' : 'sync.changed',
       objectId,
@@ -100,7 +113,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       ruleApplied,
       changedAt,
       changed,
-      undo: undoOf(object.data, data),
+      undo: await steps(() => undoOf(object.data, data)),
       recordedAt,
     };
     const row = { object_id: objectId, version, data: text, last_modified_at: recordedAt };
@@ -110,7 +123,7 @@ export function createSynchronization(options: SynchronizationOptions) {
     afterCommit(tx, () => onChanged(caller.userId));
     const lastModifiedAt = recordedAt.toISOString();
     return {
-      answer: { status: 'APPLIED', objectId, version, data, ruleApplied, lastModifiedAt },
+      answer: { status: 'APPLIED', objectId, version, data: text, ruleApplied, lastModifiedAt },
       events: [eventOf(device, record)],
     };
   }
@@ -119,9 +132,8 @@ export function createSynchronization(options: SynchronizationOptions) {
     tx: Tx,
     { caller }: ServiceRequest,
     device: WritingDevice,
-    { objectId, data, objectType }: CreateInput,
-    text: string,
-  ): Promise<Acted<Created>> {
+    { objectId, objectType, text, leaves }: CreatedText,
+  ): Promise<Acted<ObjectText>> {
     const now = clock();
     const record: WriteRecord = {
       action: 'sync.created',
@@ -131,7 +143,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       conflictType: null,
       ruleApplied: null,
       changedAt: now,
-      changed: [...leavesOf(data)],
+      changed: leaves,
       undo: undefined,
       recordedAt: now,
     };
@@ -144,7 +156,7 @@ export function createSynchronization(options: SynchronizationOptions) {
     await insertObject(tx, caller, object, toHistoryRow(caller, device, record));
     afterCommit(tx, () => onChanged(caller.userId));
     return {
-      answer: { objectId, version: 1, data, lastModifiedAt: now.toISOString() },
+      answer: { objectId, version: 1, data: text, lastModifiedAt: now.toISOString() },
       events: [eventOf(device, record)],
     };
   }
@@ -159,15 +171,19 @@ export function createSynchronization(options: SynchronizationOptions) {
     const { objectId, changedAt, delta = null } = write;
     const baseVersion = write.baseVersion ?? 0;
     const row = await lockObject(tx, caller, objectId);
-    const object = { version: row.version, data: row.data === null ? null : readData(row.data) };
+    const { data: text, version } = row;
+    const steps = stepsOf(heavyWork, { change: delta, text });
+    const data = text === null ? null : await steps(() => readData(text));
+    const object = { version, data };
     const places =
-      object.data !== null && baseVersion < object.version ? placesOf(object.data, delta) : [];
+      data !== null && baseVersion < version ? await steps(() => placesOf(data, delta)) : [];
     const by = { changedAt, deviceId: device.deviceId };
-    const known = { objectId, version: row.version, objectType: row.object_type };
+    const known = { objectId, version, objectType: row.object_type };
     const since = await findChangesSince(tx, caller, rules, known, { baseVersion, places, by });
-    const decision = decide(object, { baseVersion, delta }, since);
+    const decision = await steps(() => decide(object, { baseVersion, delta }, since));
     const modified = { objectId, lastModifiedAt: row.last_modified_at };
-    const timed = { ...write, recordedAt: await timeAfter(tx, caller, modified, clock()) };
+    const recordedAt = await timeAfter(tx, caller, modified, clock());
+    const timed = { ...write, recordedAt, steps };
     return 'conflictType' in decision
       ? refuse(tx, request, device, timed, object, decision)
       : apply(tx, request, device, timed, object, decision);
@@ -176,23 +192,28 @@ export function createSynchronization(options: SynchronizationOptions) {
   return {
     /**
      * Creates an object under an id that the client chose. Throws object_exists if the id belongs
-     * to an object or a tombstone, and as assertStorable and assertSize do.
+     * to an object or a tombstone, and as toStoredText does.
      */
     async create(
       request: ServiceRequest,
       device: WritingDevice,
       input: CreateInput,
-    ): Promise<Created> {
-      const text = toText(input.data);
-      const kept = { asked: ['create', input], form: createdForm };
-      return perform(request, device, kept, (tx) => create(tx, request, device, input, text));
+    ): Promise<ObjectText> {
+      const { data } = input;
+      const steps = stepsOf(heavyWork, { change: data, text: null });
+      const text = await toStoredText(steps, data);
+      const leaves = await steps(() => leavesOf(data));
+      const asked = { asked: ['create', input], form: createdForm, steps };
+      return perform(request, device, asked, (tx) =>
+        create(tx, request, device, { ...input, text, leaves }),
+      );
     },
 
     /**
      * Merges a write with the changes that were written since its base version. A write that cannot
      * be merged is stored in the history, changes nothing, and resolves with the conflict. Throws
-     * not_found, validation_failed if `changedAt` is too far ahead, and as assertStorable and
-     * assertSize do.
+     * not_found, validation_failed if `changedAt` is too far ahead, and as toStoredText
+     * does.
      */
     async write(
       request: ServiceRequest,
@@ -201,10 +222,12 @@ export function createSynchronization(options: SynchronizationOptions) {
     ): Promise<Written> {
       const changedAt = input.changedAt ?? clock();
       if (changedAt.getTime() > clock().getTime() + aheadMs) throw tooFarAhead();
-      if (input.delta !== undefined) assertStorable(input.delta);
-      const kept = { asked: ['write', input], form: writtenForm };
+      const { delta } = input;
+      const steps = stepsOf(heavyWork, { change: delta ?? null, text: null });
+      if (delta !== undefined) await steps(() => assertStorable(delta));
+      const asked = { asked: ['write', input], form: writtenForm, steps };
       const write = { ...input, changedAt };
-      return perform(request, device, kept, (tx) => merge(tx, request, device, write));
+      return perform(request, device, asked, (tx) => merge(tx, request, device, write));
     },
   };
 }
@@ -242,14 +265,6 @@ async function refuse(
     },
     events: [eventOf(device, record)],
   };
-}
-
-/** Returns the canonical text of an object. Throws as assertStorable and assertSize do. */
-function toText(data: JsonObject): string {
-  assertStorable(data);
-  const text = canonicalText(data);
-  assertSize(text);
-  return text;
 }
 
 function tooFarAhead(): AppError {

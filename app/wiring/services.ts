@@ -47,7 +47,7 @@ export async function startServices(config: Config, log: Log) {
   const heavyWork = createHeavyWork();
   const restAfter = createBusyRest();
   const jsonBodies = createJsonBodies({ heavyWork, restAfter });
-  const vault = createVault(config, { ...common, ...access, changeFeeds, jsonBodies });
+  const vault = createVault(config, { ...common, ...access, changeFeeds, heavyWork, jsonBodies });
   const operation = createOperation(config, { ...common, ...access });
 
   const outboxWorker = startOutboxWorker({

@@ -1,5 +1,6 @@
 import { createClosure } from '../lifecycle/closure/closure.ts';
 import type { Clock } from '../async/clock.ts';
+import type { HeavyWork } from '../async/heavy-work.ts';
 import type { Config } from '../config/config.ts';
 import { createDevices } from '../devices/devices.ts';
 import { createDeviceEnvelopes } from '../devices/envelopes.ts';
@@ -34,6 +35,7 @@ import type { Backends } from './backends.ts';
 
 interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
   readonly changeFeeds: ChangeFeeds;
+  readonly heavyWork: HeavyWork;
   readonly jsonBodies: JsonBodies;
   readonly outbox: Outbox;
   readonly plans: Plans;
@@ -100,6 +102,7 @@ export function createVault(config: Config, options: VaultOptions) {
       deviceGuard,
       clock,
       rules: config.sync.rules,
+      heavyWork: options.heavyWork,
       onChanged: options.changeFeeds.changed,
     }),
     syncReading: createSyncReading({ db, deviceGuard, clock }),

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import getRawBody from 'raw-body';
 import { AppError } from '../../errors/app-error.ts';
 import type { BusyRest } from '../../async/busy-rest.ts';
-import type { HeavyWork } from '../../async/heavy-work.ts';
+import { largeTextLength, type HeavyWork, type Steps } from '../../async/heavy-work.ts';
 import { createFairSlots } from '../../async/fair-slots.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
@@ -16,11 +16,6 @@ export const metadataBodyBytes = 2 ** 17;
 export const largestBodyBytes = 2 ** 20;
 
 const deadlineMs = 30_000;
-/**
- * Number of bytes above which a text is parsed in turns. A smaller text is parsed in less time than
- * it would wait.
- */
-const largeBytes = smallBodyBytes;
 /**
  * Number of large bodies of one client that are read and handled at a time. Further large bodies of
  * the client stay unread and use no memory.
@@ -60,14 +55,14 @@ export function createJsonBodies({ heavyWork, restAfter }: JsonBodiesOptions) {
 
   /** Parses a text. Throws invalid_json. */
   async function parse(text: string, options: TextOptions): Promise<unknown> {
-    const isLarge = text.length > largeBytes;
-    const value = await parseWith(isLarge ? heavyWork.run : atOnce, text, options);
+    const isLarge = text.length > largeTextLength;
+    const value = await parseWith(heavyWork.stepsFor(isLarge), text, options);
     // Lets other requests run before the caller goes on with a large value.
     if (isLarge) await setImmediate();
     return value;
   }
 
-  async function parseWith(run: Run, text: string, options: TextOptions): Promise<unknown> {
+  async function parseWith(run: Steps, text: string, options: TextOptions): Promise<unknown> {
     const { uniqueNames = false, path = '' } = options;
     const value = await run(() => parseText(text, path));
     await run(() => assertSafeText(value, path));
@@ -88,7 +83,7 @@ export function createJsonBodies({ heavyWork, restAfter }: JsonBodiesOptions) {
      * its large bodies. Throws invalid_json.
      */
     parse: (text: string, client: string, options: TextOptions): Promise<unknown> =>
-      text.length > largeBytes
+      text.length > largeTextLength
         ? turns.take(client, () => parse(text, options))
         : parse(text, options),
 
@@ -108,18 +103,13 @@ export function createJsonBodies({ heavyWork, restAfter }: JsonBodiesOptions) {
       const length = request.headers['content-length'];
       if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
       // A body without Content-Length, whose length is unknown, may be as large as the limit.
-      const isSmall = Number(length ?? maxBodyBytes) <= largeBytes;
+      const isSmall = Number(length ?? maxBodyBytes) <= largeTextLength;
       if (isSmall) return work(await read(request, options));
       if (waitsLong) return work(await turns.take(client, () => read(request, options)));
       return turns.take(client, async () => work(await read(request, options)));
     },
   };
 }
-
-/** Runs work that blocks the event loop, at once or when its turn comes. */
-type Run = <T>(work: () => T) => Promise<T>;
-
-const atOnce: Run = async (work) => work();
 
 function decode(bytes: Buffer): string {
   try {

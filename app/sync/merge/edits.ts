@@ -35,7 +35,7 @@ export function* editsOf(
     const pointer = childOf(at, key);
     const current = memberOf(target, key);
     if (!isObject(value)) {
-      const lost = isObject(current) ? [...leavesOf(current, pointer)] : [];
+      const lost = isObject(current) ? leavesOf(current, pointer) : [];
       yield { pointer, value: value ?? undefined, current, lost, gap, isImplied: false };
     } else if (isObject(current)) {
       yield* editsOf(value, current, pointer, gap);
@@ -58,6 +58,7 @@ export function rewrite(
   instead: ReadonlyMap<string, unknown>,
   at = '',
 ): JsonObject {
+  if (dropped.size === 0 && instead.size === 0) return patch;
   const members = new Map<string, unknown>();
   for (const [key, value] of Object.entries(patch)) {
     const pointer = childOf(at, key);

@@ -2,7 +2,8 @@ import { isObject, type JsonObject } from '../../json/json-values.ts';
 
 /** Returns the JSON Pointer (RFC 6901) of a member of the object at `parent`. */
 export function childOf(parent: string, key: string): string {
-  return `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const isPlain = !key.includes('~') && !key.includes('/');
+  return `${parent}/${isPlain ? key : key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /** Returns the pointer one level up; undefined for '', the whole document. */
@@ -15,14 +16,20 @@ export function parentOf(pointer: string): string | undefined {
 export const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /**
- * Yields the pointers of an object's leaves: values that are no object, such as arrays and null,
+ * Returns the pointers of an object's leaves: values that are no object, such as arrays and null,
  * and objects without members. `at` is the JSON Pointer of the object itself, which does not count
  * as a leaf even if it is empty.
  */
-export function* leavesOf(object: JsonObject, at = ''): Generator<string> {
-  for (const [key, value] of Object.entries(object)) {
-    const pointer = childOf(at, key);
-    if (isObject(value) && Object.keys(value).length > 0) yield* leavesOf(value, pointer);
-    else yield pointer;
+export function leavesOf(object: JsonObject, at = ''): string[] {
+  const leaves: string[] = [];
+  function collect(object: JsonObject, at: string): void {
+    for (const key of Object.keys(object)) {
+      const value = object[key];
+      const pointer = childOf(at, key);
+      if (isObject(value) && Object.keys(value).length > 0) collect(value, pointer);
+      else leaves.push(pointer);
+    }
   }
+  collect(object, at);
+  return leaves;
 }

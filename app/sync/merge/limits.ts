@@ -1,4 +1,6 @@
+import type { Steps } from '../../async/heavy-work.ts';
 import { AppError } from '../../errors/app-error.ts';
+import { canonicalText } from '../../json/canonical-text.ts';
 import { isObject, type JsonObject } from '../../json/json-values.ts';
 import { childOf } from './json-pointer.ts';
 
@@ -61,7 +63,13 @@ function isLeaf(value: unknown): boolean {
   return !isObject(value) || Object.keys(value).length === 0;
 }
 
-/** Throws data_too_large if a canonical text is longer than `maxDataBytes`. */
-export function assertSize(text: string): void {
+/**
+ * Returns the canonical text of an object. Throws data_too_large if it is longer than
+ * `maxDataBytes`, and as assertStorable does.
+ */
+export async function toStoredText(steps: Steps, data: JsonObject): Promise<string> {
+  await steps(() => assertStorable(data));
+  const text = await steps(() => canonicalText(data));
   if (Buffer.byteLength(text) > maxDataBytes) throw new AppError('data_too_large');
+  return text;
 }

@@ -108,7 +108,7 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
  * the whole object.
  */
 export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
-  if (patch === null) return [...leavesOf(data)];
+  if (patch === null) return leavesOf(data);
   const places = new Set<string>();
   for (const { pointer, lost, gap } of editsOf(patch, data)) {
     places.add(pointer);
@@ -127,7 +127,7 @@ export function mergeRemoval(
   since: Since,
 ): { readonly ruleApplied: string } | Unsettled {
   const rules = new Set(['FIELD_MERGE']);
-  const conflicts = [...leavesOf(data)].filter((field) => {
+  const conflicts = leavesOf(data).filter((field) => {
     const change = since.touched.get(field);
     if (change === undefined) return false;
     const overlap = { field, server: { ...change, value: undefined } };

@@ -4,7 +4,6 @@ import type { Owner, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ConflictType } from '../../db/tables/sync.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
-import type { Change } from '../merge/rules.ts';
 import type { Undo } from '../merge/undo.ts';
 
 /** The device that sends a write, and the id that its client gave the request. */
@@ -116,39 +115,6 @@ export async function timeAfter(
     .limit(1)
     .executeTakeFirstOrThrow();
   return new Date(Math.max(newest.at.getTime(), lastModifiedAt.getTime()) + 1);
-}
-
-/**
- * Returns the last change of each of the given places of a locked object after the version
- * `baseVersion`, by JSON Pointer. Reads no other places, since one version may have changed 10,000.
- */
-export async function findTouched(
-  tx: Tx,
-  { userId, tenantId }: Owner,
-  objectId: string,
-  { baseVersion, places }: { readonly baseVersion: number; readonly places: readonly string[] },
-): Promise<Map<string, Change>> {
-  if (places.length === 0) return new Map();
-  // Postgres finds a key of an object by bisection. It would compare each field with each element
-  // of an array: 30 s for a deletion of 9,000 fields.
-  const wanted = JSON.stringify(Object.fromEntries(places.map((place) => [place, true])));
-  const { rows } = await sql<{
-    readonly field: string;
-    readonly changed_at: Date;
-    readonly device_id: string;
-  }>`
-    select distinct on (field) field, changed_at, device_id
-    from sync_history, jsonb_array_elements_text(changed_fields::jsonb) as field
-    where user_id = ${userId} and tenant_id = ${tenantId} and object_id = ${objectId}
-      and status = 'APPLIED' and version > ${baseVersion}
-      and ${wanted}::jsonb ? field
-    order by field, version desc`.execute(tx);
-  return new Map(
-    rows.map(({ field, changed_at, device_id }) => [
-      field,
-      { changedAt: changed_at, deviceId: device_id },
-    ]),
-  );
 }
 
 /**

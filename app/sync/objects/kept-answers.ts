@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../json/json-values.ts';
 import { leavesOf } from '../merge/json-pointer.ts';
-import { Applied, Conflict, ObjectView, type WriteAnswer } from './schema.ts';
+import type { ObjectText, Written } from './answers.ts';
+import { Applied, Conflict, ObjectView, readData } from './schema.ts';
 
-type Created = z.output<typeof ObjectView>;
-type Written = z.output<typeof WriteAnswer>;
-
-/** Loads the data of an object as of a version; null for a deletion. */
-export type LoadVersion = (objectId: string, version: number) => Promise<JsonObject | null>;
+/** Loads the canonical text of an object as of a version; null for a deletion. */
+export type LoadVersion = (objectId: string, version: number) => Promise<string | null>;
 
 /**
  * The form in which a response is kept. It refers to the object's data by the version, since the
@@ -20,12 +18,13 @@ export interface KeptForm<Answer> {
 
 const KeptCreated = ObjectView.omit({ data: true });
 
-export const createdForm: KeptForm<Created> = {
+export const createdForm: KeptForm<ObjectText> = {
   toKept: ({ data: _data, ...kept }) => kept,
-  async fromKept(kept, load) {
-    const { objectId, version, lastModifiedAt } = KeptCreated.parse(kept);
-    const data = await load(objectId, version);
-    return ObjectView.parse({ objectId, version, data, lastModifiedAt });
+  async fromKept(answer, load) {
+    const kept = KeptCreated.parse(answer);
+    const data = await load(kept.objectId, kept.version);
+    if (data === null) throw new Error('a version that created an object has no data');
+    return { ...kept, data };
   },
 };
 
@@ -46,12 +45,13 @@ export const writtenForm: KeptForm<Written> = {
     const { serverData, fields, ...kept } = answer;
     return { ...kept, fields: packFields(fields, serverData) };
   },
-  async fromKept(text, load) {
-    const kept = KeptWritten.parse(text);
+  async fromKept(answer, load) {
+    const kept = KeptWritten.parse(answer);
     if (kept.status === 'APPLIED') {
       return { ...kept, data: await load(kept.objectId, kept.version) };
     }
-    const serverData = await load(kept.objectId, kept.serverVersion);
+    const text = await load(kept.objectId, kept.serverVersion);
+    const serverData = text === null ? null : readData(text);
     return { ...kept, fields: unpackFields(kept.fields, serverData), serverData };
   },
 };
@@ -83,5 +83,5 @@ function unpackFields(
 
 /** Returns the leaves in an order that does not depend on that of the members. */
 function sortedLeaves(data: JsonObject | null): string[] {
-  return data === null ? [] : [...leavesOf(data)].toSorted();
+  return data === null ? [] : leavesOf(data).toSorted();
 }

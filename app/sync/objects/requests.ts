@@ -6,20 +6,23 @@ import { AppError } from '../../errors/app-error.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
 import type { Acted } from '../../audit-trail/act.ts';
 import { isOld } from './expired-requests.ts';
-import type { KeptForm } from './kept-answers.ts';
-import { loadVersion } from './versions.ts';
+import type { KeptForm, LoadVersion } from './kept-answers.ts';
 
 const keptDays = 7;
 
 /** A write that the client identifies by a request id of its own. */
-export interface SyncRequest<Answer> {
+interface SyncRequest<Answer> {
   readonly id: string;
-  /**
-   * The content of the request as JSON. Two requests are the same if the canonical texts of their
-   * contents are equal.
-   */
-  readonly asked: unknown;
+  /** The `digestOf` the request. Two requests are the same if their digests are equal. */
+  readonly digest: string;
   readonly form: KeptForm<Answer>;
+  readonly load: LoadVersion;
+  readonly write: () => Promise<Acted<Answer>>;
+}
+
+/** Returns the digest of the canonical text of a request's content. */
+export function digestOf(content: unknown): string {
+  return createHash('sha256').update(canonicalText(content)).digest('hex');
 }
 
 /**
@@ -32,14 +35,12 @@ export async function writeOnce<Answer>(
   tx: Tx,
   owner: Owner,
   request: SyncRequest<Answer>,
-  write: () => Promise<Acted<Answer>>,
 ): Promise<Acted<Answer>> {
   const kept = await claim(tx, owner, request);
   if (kept !== undefined) {
-    const load = (objectId: string, version: number) => loadVersion(tx, owner, objectId, version);
-    return { answer: await request.form.fromKept(JSON.parse(kept), load), events: [] };
+    return { answer: await request.form.fromKept(JSON.parse(kept), request.load), events: [] };
   }
-  const written = await write();
+  const written = await request.write();
   await tx
     .updateTable('sync_requests')
     .set({ answer: JSON.stringify(request.form.toKept(written.answer)) })
@@ -57,10 +58,9 @@ export async function writeOnce<Answer>(
 async function claim(
   tx: Tx,
   owner: Owner,
-  request: Pick<SyncRequest<unknown>, 'id' | 'asked'>,
+  request: Pick<SyncRequest<unknown>, 'id' | 'digest'>,
 ): Promise<string | undefined> {
-  const { id, asked } = request;
-  const digest = createHash('sha256').update(canonicalText(asked)).digest('hex');
+  const { id, digest } = request;
   const expires_at = sql<Date>`now() + make_interval(days => ${keptDays})`;
   const fresh = { digest, answer: '', expires_at };
   takesLock(tx, 'sync request');

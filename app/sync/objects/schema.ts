@@ -93,9 +93,6 @@ export const Conflict = z.strictObject({
   serverData: Data.nullable(),
 });
 
-/** The outcome of a write. */
-export const WriteAnswer = z.discriminatedUnion('status', [Applied, Conflict]);
-
 export const ChangePage = z.strictObject({
   includeDeleted: Flag,
   since: Cursor.optional().meta({

@@ -3,10 +3,10 @@ import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import type { DeviceGuard } from '../../devices/guard.ts';
-import { withMember, type JsonText } from '../../http/responses/json-text.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { assertKnown, loadObject } from '../objects/object-rows.ts';
+import type { ObjectText } from '../objects/answers.ts';
 import type { ChangeList, ChangePage, HistoryList, HistoryPage } from '../objects/schema.ts';
 import { listChanges } from './change-list.ts';
 import { exportObject } from './export.ts';
@@ -42,16 +42,11 @@ export function createSyncReading({ db, deviceGuard, clock }: SyncReadingOptions
   }
 
   return {
-    /**
-     * Returns the current state of an object, an `ObjectView`, as JSON text with the stored text of
-     * the object: parsing a large one would take long. Throws not_found, also for a tombstone.
-     */
-    get: (request: ServiceRequest, deviceId: string, objectId: string): Promise<JsonText> =>
+    /** Returns the current state of an object. Throws not_found, also for a tombstone. */
+    get: (request: ServiceRequest, deviceId: string, objectId: string): Promise<ObjectText> =>
       read(request, deviceId, async (tx, owner) => {
         const { version, data, last_modified_at } = await loadObject(tx, owner, objectId);
-        const lastModifiedAt = last_modified_at.toISOString();
-        const view = { objectId, version, data: null, lastModifiedAt };
-        return withMember(view, 'data', data);
+        return { objectId, version, data, lastModifiedAt: last_modified_at.toISOString() };
       }),
 
     /**

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { maxPipelined } from '../../../app/http/server/pipelining.ts';
 import { documentPart, filePart, formOf, formType } from '../../documents/form-upload/forms.ts';
+import { change } from '../../support/sync/devices.ts';
 import type { Attacker } from './attacker.ts';
 import { largeData } from './large-object.ts';
 
@@ -10,6 +12,8 @@ interface Attack {
 }
 
 const text = 'x'.repeat(850_000);
+/** As many requests as a connection may send ahead. */
+const pipelined = maxPipelined + 1;
 const host = 'Host: vault.test\r\n';
 
 /** Returns the head of a request with the attacker's access token. */
@@ -45,6 +49,15 @@ export const attacks: readonly Attack[] = [
           body: { data: largeData, objectId: randomUUID() },
         }),
       ),
+  },
+  {
+    name: 'large changes in conflict',
+    run: (attacker) => {
+      const delta = Object.fromEntries(Object.keys(largeData).map((leaf) => [leaf, -1]));
+      return attacker.flood(64, (sender) =>
+        sender.send('POST', '/v1/sync', { body: change(attacker.objectId, 1, delta) }),
+      );
+    },
   },
   {
     name: 'large bodies without an access token',
@@ -136,6 +149,6 @@ export const attacks: readonly Attack[] = [
   {
     name: 'responses that are not read',
     run: (attacker) =>
-      attacker.hold(2_000, headOf(`GET /v1/sync/${attacker.objectId}`, attacker).repeat(20)),
+      attacker.hold(2_000, headOf(`GET /v1/sync/${attacker.objectId}`, attacker).repeat(pipelined)),
   },
 ];

@@ -162,7 +162,7 @@ for (const [rule, to] of independent) {
 
 /** Sorts arrays, since a set keeps its order until it is united with another. */
 function asSets(now: JsonObject = {}): string {
-  const leaves = [...leavesOf(now)].map((pointer) => {
+  const leaves = leavesOf(now).map((pointer) => {
     const names = pointer.slice(1).split('/');
     const leaf = names.reduce<unknown>((at, name) => memberOf(at, name), now);
     return [
