@@ -20,8 +20,8 @@ interface FairSlotsOptions {
   readonly noneFree?: ErrorCode;
 }
 
-/** Returns a slot. Further calls do nothing. */
-type Release = () => void;
+/** Returns a slot, as if it had been held for `moreMs` longer. Further calls do nothing. */
+export type Release = (moreMs?: number) => void;
 
 interface Waiter {
   grant(): void;
@@ -90,10 +90,10 @@ export function createFairSlots(options: FairSlotsOptions) {
       grantFree();
     };
     let isReleased = false;
-    return () => {
+    return (moreMs = 0) => {
       if (isReleased) return;
       isReleased = true;
-      const restMs = restAfter?.(key, performance.now() - since) ?? 0;
+      const restMs = restAfter?.(key, performance.now() - since + moreMs) ?? 0;
       if (restMs > 0) setTimeout(free, restMs).unref();
       else free();
     };

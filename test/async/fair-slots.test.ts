@@ -148,6 +148,16 @@ test('a slot stays taken while its key rests, and other keys do not wait', async
   t.deepEqual(order, ['a1', 'b1', 'b2']);
 });
 
+test('a slot rests as if it had been held for as long as its holder says', async (t) => {
+  const held: number[] = [];
+  const slots = createFairSlots({ perKey: 1, restAfter: (_key, heldMs) => (held.push(heldMs), 0) });
+  (await slots.acquire('a'))();
+  (await slots.acquire('a'))(5_000);
+  const [first = 0, second = 0] = held;
+  t.true(first < 5_000);
+  t.true(second >= 5_000);
+});
+
 test('a slot is free after the rest of its key, and each use rests once', async (t) => {
   const rested: string[] = [];
   const slots = createFairSlots({ perKey: 1, restAfter: (key) => rested.push(key) });

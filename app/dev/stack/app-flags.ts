@@ -5,6 +5,6 @@
  */
 export const appFlags: readonly string[] = [
   '--external-memory-accounted-in-global-limit',
-  '--heap-growing-percent=300',
+  '--heap-growing-percent=100',
   '--max-semi-space-size=4',
 ];

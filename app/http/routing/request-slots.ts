@@ -5,6 +5,7 @@ import { networkOf } from '../../limits/network.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { EventStream } from '../responses/event-stream.ts';
 import { StreamedAnswer } from '../responses/streamed-answer.ts';
+import { JsonText } from '../responses/json-text.ts';
 import { endOf, type Exchange } from '../requests/exchange.ts';
 import { requestInfo } from '../requests/request-context.ts';
 import type { RefusalPace } from './refusal-pace.ts';
@@ -26,6 +27,8 @@ type Streaming = Pick<Route, 'response' | 'streamsBody' | 'streamsForm' | 'waits
 
 /** Requests of one client that may wait for a slot; each uses a few kilobytes meanwhile. */
 export const waitingPerKey = 512;
+/** Bytes of JSON text that count like one millisecond of work, by which a slot rests longer. */
+const bytesPerMs = 24 * 2 ** 10;
 const requestWaitMs = 10_000;
 const transferWaitMs = 30_000;
 /** A form occupies more memory than another transfer: two parts of the file at a time. */
@@ -85,8 +88,9 @@ export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
       try {
         ended.throwIfAborted();
         const result = await work();
-        if (ended.aborted) release();
-        else ended.addEventListener('abort', release, { once: true });
+        const leave = () => release(sendingMs(result));
+        if (ended.aborted) leave();
+        else ended.addEventListener('abort', leave, { once: true });
         return result;
       } catch (error) {
         release();
@@ -94,6 +98,11 @@ export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
       }
     },
   };
+}
+
+/** Returns the milliseconds of work as which the sending of a response counts. */
+function sendingMs(result: unknown): number {
+  return result instanceof JsonText ? result.bytes.length / bytesPerMs : 0;
 }
 
 /**

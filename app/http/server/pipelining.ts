@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Requests of one connection that may wait behind the request that is being answered. */
-export const maxPipelined = 16;
+export const maxPipelined = 4;
 
 /**
  * Returns a listener that serves the requests of each connection one after another, also those that

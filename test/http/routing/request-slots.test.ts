@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { until } from '../../../app/dev/processes/until.ts';
 import { AppError } from '../../../app/errors/app-error.ts';
 import { EventStream } from '../../../app/http/responses/event-stream.ts';
+import { JsonText } from '../../../app/http/responses/json-text.ts';
 import { StreamedAnswer } from '../../../app/http/responses/streamed-answer.ts';
 import { createRequestSlots } from '../../../app/http/routing/request-slots.ts';
 import { listenLocally } from '../../support/network/local-server.ts';
@@ -157,6 +158,23 @@ test('transfers are limited for all users together', async (t) => {
   await untilServed(3);
   served[0]?.response.end();
   await untilServed(4);
+});
+
+test('the slot of a large response rests longer', async (t) => {
+  const limits = { requestsPerClient: 2, transfersPerUser: 2, transfers: 3 };
+  const heldMs: number[] = [];
+  const slots = createRequestSlots(limits, (_client, ms) => (heldMs.push(ms), 0));
+  const server = createServer((req, res) => {
+    const work = async () => new JsonText('x'.repeat(req.url === '/large' ? 2 ** 24 : 1));
+    void slots.serve(kinds.json, 'a', { req, res }, work).then(() => res.end());
+  });
+  const port = await listenLocally(t, server);
+  for (const [index, path] of ['/large', '/small'].entries()) {
+    get({ port, path, agent: false }).on('response', (response) => response.resume());
+    await until(() => heldMs.length > index, { what: 'a free slot', timeoutMs: 5_000 });
+  }
+  const [large = 0, small = 0] = heldMs;
+  t.true(large - small > 500, `${large} ms and ${small} ms`);
 });
 
 test('change feeds take no slot', async (t) => {
