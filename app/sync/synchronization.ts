@@ -42,7 +42,7 @@ type CreatedText = Omit<CreateInput, 'data'> & {
   readonly leaves: readonly string[];
 };
 
-/** A request, by whose content a replay is recognised, with the form in which its answer is kept. */
+/** A request, whose content identifies a replay, with the form in which its answer is kept. */
 interface Asked<Answer> {
   readonly asked: unknown;
   readonly form: KeptForm<Answer>;
