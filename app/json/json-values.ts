@@ -43,7 +43,9 @@ export function hasMoreValues(value: unknown, limit: number): boolean {
     left -= 1;
     if (left < 0) return true;
     if (Array.isArray(value)) return value.length > left || value.some(isBeyond);
-    return isObject(value) && Object.values(value).some(isBeyond);
+    if (!isObject(value)) return false;
+    const keys = Object.keys(value);
+    return keys.length > left || keys.some((key) => isBeyond(value[key]));
   }
   return isBeyond(value);
 }

@@ -18,9 +18,9 @@ export const largestBodyBytes = 2 ** 20;
 const deadlineMs = 30_000;
 /**
  * Number of large bodies of one client that are read and handled at a time. Further large bodies of
- * the client stay unread and use no memory.
+ * the client stay unread and use no memory. Their work is done in turns anyway.
  */
-export const largeAtOnce = 2;
+export const largeAtOnce = 1;
 
 interface TextOptions {
   /** Refuses a text in which an object has two members of the same name. */

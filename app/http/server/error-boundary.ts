@@ -2,6 +2,7 @@ import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorBody } from '../responses/error-body.ts';
+import { JsonText, sendText } from '../responses/json-text.ts';
 import { requestInfo } from '../requests/request-context.ts';
 
 /** Converts an error of another module to an AppError; returns undefined for unknown errors. */
@@ -49,7 +50,8 @@ function render(ctx: Context, error: AppError): void {
   if (error.retryAfterSeconds !== undefined)
     ctx.set('Retry-After', String(error.retryAfterSeconds));
   ctx.set('Cache-Control', 'no-store');
-  ctx.body = errorBody(error, requestInfo(ctx));
+  // A conflict has a whole object, which takes half as long to send as bytes.
+  sendText(ctx, new JsonText(JSON.stringify(errorBody(error, requestInfo(ctx)))));
 }
 
 const tokenErrors: ReadonlySet<string> = new Set([

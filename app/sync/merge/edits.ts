@@ -24,6 +24,8 @@ export interface Edit {
   readonly isImplied: boolean;
 }
 
+const none: readonly string[] = [];
+
 /** Yields the edits of a merge patch to the current object, one for every leaf of the patch. */
 export function* editsOf(
   patch: JsonObject,
@@ -35,7 +37,7 @@ export function* editsOf(
     const pointer = childOf(at, key);
     const current = memberOf(target, key);
     if (!isObject(value)) {
-      const lost = isObject(current) ? leavesOf(current, pointer) : [];
+      const lost = isObject(current) ? leavesOf(current, pointer) : none;
       yield { pointer, value: value ?? undefined, current, lost, gap, isImplied: false };
     } else if (isObject(current)) {
       yield* editsOf(value, current, pointer, gap);
@@ -43,7 +45,7 @@ export function* editsOf(
       yield* editsOf(value, undefined, pointer, gap ?? { pointer, current });
       if (Object.keys(applyPatch(undefined, value)).length > 0) continue;
       const isImplied = Object.keys(value).length > 0;
-      yield { pointer, value: {}, current, lost: [], gap, isImplied };
+      yield { pointer, value: {}, current, lost: none, gap, isImplied };
     }
   }
 }

@@ -144,11 +144,14 @@ function overlapsOf({ pointer, current, lost, gap }: Edit, touched: Since['touch
   if (above !== undefined) {
     return [{ field: pointer, server: { ...above, value: undefined } }];
   }
-  // If an edit removes an object, its leaves get no value here, since no rule uses their values.
-  const [leaves, value] = lost.length > 0 ? [lost, undefined] : [[pointer], current];
-  return leaves.flatMap((field) => {
+  if (lost.length === 0) {
+    const change = touched.get(pointer);
+    return change === undefined ? [] : [{ field: pointer, server: { ...change, value: current } }];
+  }
+  return lost.flatMap((field) => {
     const change = touched.get(field);
-    return change === undefined ? [] : [{ field, server: { ...change, value } }];
+    // The leaves of a removed object get no value here, since no rule uses their values.
+    return change === undefined ? [] : [{ field, server: { ...change, value: undefined } }];
   });
 }
 
