@@ -1,23 +1,28 @@
 /**
  * Runs `npm test`: starts the services once in a temporary directory, migrates a template database,
- * runs ava with the given arguments (`npm test -- test/client/…`) and stops everything, even on
- * failure.
+ * starts the vault that test files share, runs ava with the given arguments (`npm test --
+ * test/client/…`) and stops everything, even on failure.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, constants, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { createDatabase } from '../app/dev/postgres/database.ts';
 import { migrate } from '../app/dev/postgres/migrate.ts';
 import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
+import type { SharedVaultAddresses } from './support/vault/shared-vault.ts';
 import type { TestStack } from './support/vault/stack.ts';
 
 const templateName = 'probatio_template';
 /** Free bytes of memory that the services of the tests need. */
 const neededBytes = 4 * 2 ** 30;
+
+/** Hundreds of threads load the same files, so they share compiled code. */
+const cached = { NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile') };
 
 const stop = stopSignals();
 try {
@@ -35,8 +40,43 @@ async function runTests(signal: AbortSignal): Promise<number> {
   resources.defer(() => services.stop());
   await createDatabase(services.postgres.access, templateName);
   await migrate(services.postgres.access, templateName, signal);
+  const stack: TestStack = {
+    postgres: services.postgres.access,
+    templateDatabase: templateName,
+    redisUrl: services.redis.url,
+    signerSocketPath: services.signerSocketPath,
+    signerEnvironment: services.signerEnvironment,
+  };
+  const vault = startSharedVault(stack);
+  resources.defer(() => vault.stop());
   // Awaited here: returning the promise would stop the services first.
-  return await runAva(services, signal);
+  return await runAva({ ...stack, sharedVault: await vault.addresses }, signal);
+}
+
+/** Starts the process of the vault that test files share. */
+function startSharedVault(stack: TestStack) {
+  const child = spawn(
+    process.execPath,
+    [projectFile('test/support/vault/shared-vault-process.ts')],
+    {
+      env: { ...process.env, ...cached, PROBATIO_TEST_STACK: JSON.stringify(stack) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const exited = once(child, 'exit');
+  const addresses = Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    exited.then(() => Promise.reject(new Error('the shared vault ended before it was ready'))),
+  ]).then(([line]) => JSON.parse(line as string) as SharedVaultAddresses);
+  // Nobody may wait for the addresses any more.
+  addresses.catch(() => undefined);
+  return {
+    addresses,
+    async stop() {
+      child.kill();
+      await exited;
+    },
+  };
 }
 
 /**
@@ -69,25 +109,13 @@ async function startTestServices(directory: string, signal: AbortSignal): Promis
   }
 }
 
-async function runAva(services: Services, signal: AbortSignal): Promise<number> {
-  const stack: TestStack = {
-    postgres: services.postgres.access,
-    templateDatabase: templateName,
-    redisUrl: services.redis.url,
-    signerSocketPath: services.signerSocketPath,
-    signerEnvironment: services.signerEnvironment,
-  };
+async function runAva(stack: TestStack, signal: AbortSignal): Promise<number> {
   const ava = spawn(
     process.execPath,
     [projectFile('node_modules/ava/entrypoints/cli.mjs'), ...process.argv.slice(2)],
     {
       cwd: projectFile('.'),
-      env: {
-        ...process.env,
-        PROBATIO_TEST_STACK: JSON.stringify(stack),
-        // Hundreds of processes load the same files, so they share compiled code.
-        NODE_COMPILE_CACHE: projectFile('node_modules/.cache/compile'),
-      },
+      env: { ...process.env, ...cached, PROBATIO_TEST_STACK: JSON.stringify(stack) },
       stdio: 'inherit',
     },
   );

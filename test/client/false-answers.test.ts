@@ -1,12 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ClientError } from '../../client/errors/client-error.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-const vault = await startReadyVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 /** Responses of something that takes requests in the vault's place, as a captive portal does. */
 const answers: Record<string, () => Response> = {

@@ -8,15 +8,14 @@ import { defaultRetry } from '../../client/http/retry.ts';
 import { openResumeFile } from '../../client/node/resume-file.ts';
 import { temporaryDirectory } from '../support/processes/processes.ts';
 import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
 import { gather } from '../support/client/collect.ts';
 import { firstOf, startDroppingProxy } from './dropping-proxy.ts';
 import { sourceOf, toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const sql = createSql(vault);
-test.after.always(() => vault.stop());
 
 // The tests are serial, because deriving keys from passwords keeps a whole processor busy.
 

@@ -4,18 +4,17 @@ import { changeMetadata } from '../../client/documents/change-metadata.ts';
 import { openDocument } from '../../client/documents/open-document.ts';
 import { downloadDocument } from '../../client/downloads/download.ts';
 import { createVaultClient } from '../../client/vault.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
 import { collect, gather } from '../support/client/collect.ts';
 import { recordingFetch } from '../support/client/recording-fetch.ts';
 import { sourceOf, storeBytes, toolsOf } from '../support/client/stored.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const { fetch, sent } = recordingFetch();
 const user = await createUser(vault, connect(vault, fetch));
 const { masterKey, session } = user;
 const tools = toolsOf(session);
-test.after.always(() => vault.stop());
 
 /** Passes a value that the types refuse, as an application without types may. */
 const wrong = (value: unknown) => value as never;

@@ -5,13 +5,12 @@ import { blobSource } from '../../client/files/byte-source.ts';
 import { headerBytes } from '../../client/files/header.ts';
 import { tagBytes } from '../../client/crypto/aes-gcm.ts';
 import { verifyProof } from '../../client/proofs/verify-proof.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import { connect, createUser } from '../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const { session, masterKey, credentials } = await createUser(vault);
-test.after.always(() => vault.stop());
 
 const evidence = {
   source: blobSource(new Blob(['what was agreed'])),

@@ -268,7 +268,7 @@ test('devices belong to a user in a tenant, and need the scope for keys', async 
   const headers = await proofHeader(vault, elsewhere.caller);
   t.is((await elsewhere.send('DELETE', remove, { headers })).status, 204);
   t.is((await api.send('GET', path)).status, 200, 'another tenant has its own device of this id');
-  const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['sync:read'] });
+  const token = await vault.tokens.access({ ...api.caller, scopes: ['sync:read'] });
   const denied = { status: 403, code: 'access_denied' };
   for (const [method, where] of [
     ['GET', '/devices'],

@@ -12,14 +12,14 @@ import {
 } from '../support/accounts/owner.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { assertError } from '../support/http/error-body.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 
-let vault: TestVault;
+let vault: Vault;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
 });
-test.after.always(() => vault.stop());
 
 const required = { status: 401, code: 'reauth_required' };
 

@@ -4,7 +4,7 @@ import { beginLogin, inventAccount } from '../support/accounts/test-account.ts';
 import { createRecoverable, recoveryFields } from '../support/accounts/recovery-account.ts';
 import { postJson, send } from '../support/http/send.ts';
 import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
 import {
   anyEnvelope,
   ask,
@@ -14,8 +14,7 @@ import {
 } from '../support/accounts/owner.ts';
 
 test('concurrent changes of devices and keys cause no server error', async (t) => {
-  const vault = await startReadyVault();
-  t.teardown(() => vault.stop());
+  const vault = sharedVault();
   const owner = await createRecoverable(vault);
   const { account, userId, token } = owner;
   // The session's own device stays, since its revocation would end the session too early.

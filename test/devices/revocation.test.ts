@@ -3,18 +3,18 @@ import test from 'ava';
 import { assertError } from '../support/http/error-body.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { entriesOf } from './entries.ts';
 import { anyEnvelope, ask, createDevice, createOwner } from '../support/accounts/owner.ts';
 
-let vault: TestVault;
+let vault: Vault;
 let sql: Sql;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
   sql = createSql(vault);
 });
-test.after.always(() => vault.stop());
 
 const notFound = { status: 404, code: 'not_found' };
 const blacklisted = { status: 403, code: 'device_blacklisted' };

@@ -6,7 +6,7 @@ import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, countStatuses, fileOf, upload } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { hasObject, storeDirectory } from '../support/documents/stored-files.ts';
+import { hasObject } from '../support/documents/stored-files.ts';
 import {
   certify,
   createDocument,
@@ -52,7 +52,7 @@ test('deleting a document removes its object, frees its path and returns its quo
   t.is((await createDocument(api, fileKey)).body.code, 'stored_file_not_found');
   t.is((await api.send('POST', '/v1/uploads', { json: fileOf(1) })).status, 201);
   await storeDocument(t, api, bytes);
-  const scratch = path.join(storeDirectory(vault), 'scratch');
+  const scratch = path.join(vault.storeDirectory, 'scratch');
   await until(async () => (await readdir(scratch)).length === 0, {
     what: 'the deleted files to be freed',
     timeoutMs: 10_000,

@@ -3,15 +3,15 @@ import { nextCursor } from '../../client/http/pages.ts';
 import { createPerson, createRecipient, share } from '../support/documents/people.ts';
 import type { Api } from '../support/documents/uploads.ts';
 import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { insertNamed, keyword } from './search/searching.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ vault: Vault }>;
 
 test.before(async (t) => {
-  t.context.vault = await startReadyVault();
+  t.context.vault = sharedVault();
 });
-test.after.always((t) => t.context.vault.stop());
 
 const count = 100;
 

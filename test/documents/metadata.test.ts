@@ -3,7 +3,8 @@ import anyTest, { type TestFn } from 'ava';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { countStatuses, sha3 } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import {
   certify,
   etagOf,
@@ -16,13 +17,12 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, expireDocument } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: Vault; readonly sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = sharedVault();
   t.context = { vault, sql: createSql(vault) };
 });
-test.after.always((t) => t.context.vault.stop());
 
 const keyword = (digit: string) => digit.repeat(64);
 const fresh = { encryptedMetadata: metadataOf('fresh') };

@@ -7,7 +7,8 @@ import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, sha3, upload } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { hasObject, objectDirectory } from '../support/documents/stored-files.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import {
   addVersion,
   certify,
@@ -22,13 +23,12 @@ import {
 } from '../support/documents/documents.ts';
 import { actionsOn, untilHashed } from '../support/documents/rows.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: Vault; readonly sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = sharedVault();
   t.context = { vault, sql: createSql(vault) };
 });
-test.after.always((t) => t.context.vault.stop());
 
 const rounds = 10;
 

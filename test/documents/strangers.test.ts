@@ -3,7 +3,8 @@ import anyTest, { type TestFn } from 'ava';
 import { listRoutes } from '../../app/wiring/routes.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import {
   certify,
   metadataOf,
@@ -13,7 +14,7 @@ import {
 import { expireDocument } from '../support/documents/rows.ts';
 
 interface Scene {
-  readonly vault: TestVault;
+  readonly vault: Vault;
   readonly sql: Sql;
   readonly owner: Api;
   /** The ids of the owner's documents in every state, and one that no document has. */
@@ -24,7 +25,7 @@ interface Scene {
 const test = anyTest as TestFn<Scene>;
 
 test.before(async (t) => {
-  const vault = await startReadyVault();
+  const vault = sharedVault();
   const sql = createSql(vault);
   const owner = await createApi(vault);
   const [pending, sealed, expired] = [
@@ -53,7 +54,6 @@ test.before(async (t) => {
     },
   };
 });
-test.after.always((t) => t.context.vault.stop());
 
 /** Valid request bodies, by the last segment of the path. */
 const bodies: Record<string, object> = {

@@ -88,7 +88,7 @@ test('an envelope belongs to a user in a tenant, and needs the scope for keys', 
   ]) {
     t.is((await stranger.send('GET', path)).status, 404);
   }
-  const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['uploads:write'] });
+  const token = await vault.tokens.access({ ...api.caller, scopes: ['uploads:write'] });
   const headers = { authorization: `Bearer ${token}` };
   t.is((await api.send('GET', path, { headers })).status, 403);
   t.is((await api.send('POST', path, { headers, json: {} })).status, 403);

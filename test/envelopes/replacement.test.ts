@@ -11,17 +11,17 @@ import { manyAtOnce } from '../support/http/many-at-once.ts';
 import { countStatuses } from '../support/documents/files.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { unlimited } from '../support/vault/unlimited.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 import { createAct } from '../../app/audit-trail/act.ts';
 import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 
-let vault: TestVault;
+let vault: Vault;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
 });
-test.after.always(() => vault.stop());
 
 // Tests that use every connection to Postgres are serial and run before all others.
 

@@ -12,16 +12,16 @@ import {
   upload,
 } from '../support/documents/files.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { isReplay, keyedRequests, underKey } from './keyed.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
+const test = anyTest as TestFn<{ vault: Vault; sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = sharedVault();
   t.context = { vault, sql: createSql(vault) };
 });
-test.after.always((t) => t.context.vault.stop());
 
 async function countOf(sql: Sql, table: 'upload_sessions' | 'documents', api: Api) {
   const rows = await sql(`select id from ${table} where user_id = $1`, [api.caller.userId]);

@@ -1,14 +1,11 @@
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createSql } from '../support/vault/sql.ts';
-import type { TestVault } from '../support/vault/vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 
 const lockKey = 4_712;
 
 /** Pauses every transaction that inserts into a table during its commit, until `end`. */
-export async function pauseCommits(
-  vault: TestVault,
-  table: string,
-): Promise<{ end(): Promise<void> }> {
+export async function pauseCommits(vault: Vault, table: string): Promise<{ end(): Promise<void> }> {
   const holder = await connectAs(vault.databases.admin);
   await holder.query(`select pg_advisory_lock(${lockKey})`);
   await holder.query(`

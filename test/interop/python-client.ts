@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { z } from 'zod';
 import type { Credentials } from '../../client/accounts/accounts.ts';
-import type { TestVault } from '../support/vault/vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { runPython, type PythonRun } from './python.ts';
 
 /**
@@ -11,7 +11,7 @@ export type Options = Readonly<Record<string, string | readonly string[]>>;
 
 /** Runs one command of the Python client. The password is passed on standard input. */
 export function runClient(
-  { baseUrl }: Pick<TestVault, 'baseUrl'>,
+  { baseUrl }: Pick<Vault, 'baseUrl'>,
   { email, password }: Credentials,
   command: string,
   options: Options = {},

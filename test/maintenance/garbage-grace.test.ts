@@ -5,7 +5,7 @@ import test from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout, type Layout } from '../../app/storage/filesystem/layout.ts';
-import { isThere, storeDirectory } from '../support/documents/stored-files.ts';
+import { isThere } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
 import { startMaintenanceVault } from '../support/vault/maintenance-vault.ts';
 
@@ -24,7 +24,7 @@ test('an upload opened less than a day ago is no garbage', async (t) => {
     key: mark.replace('marks/', 'marks/0'),
     completed: true,
   });
-  const layout = createLayout(storeDirectory(careful.vault));
+  const layout = createLayout(careful.vault.storeDirectory);
   const age = (hours: number) =>
     Promise.all([...unknown, kept].map((stored) => ageStored(layout, stored, hours)));
   t.deepEqual(await careful.counts('collect-garbage'), nothing);

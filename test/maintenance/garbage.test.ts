@@ -10,7 +10,6 @@ import { certify, createDocument, storeDocument } from '../support/documents/doc
 import { createApi } from '../support/documents/uploads.ts';
 import { bytesOf, complete, openSession, putPart, upload } from '../support/documents/files.ts';
 import { listStore } from '../uploads/cleanup/listed-store.ts';
-import { storeDirectory } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
 import {
   entriesOf,
@@ -252,7 +251,7 @@ test.serial('while the store is down files wait, but rows are removed', async (t
   await sql(
     `insert into known_addresses values (gen_random_uuid(), 'a', now() - interval '1 year')`,
   );
-  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const uploads = path.join(vault.storeDirectory, 'uploads');
   await rename(uploads, `${uploads}-away`);
   assertError(t, await run('collect-garbage'), { status: 503, code: 'storage_unavailable' });
   t.deepEqual(await sql('select 1 from known_addresses'), []);

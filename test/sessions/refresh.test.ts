@@ -5,7 +5,8 @@ import { createAccount, openSession, type TestAccount } from '../support/account
 import { assertError } from '../support/http/error-body.ts';
 import { postJson } from '../support/http/send.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import {
   entriesOf,
   hashOf,
@@ -17,16 +18,15 @@ import {
   type TokenPair,
 } from '../support/accounts/sessions.ts';
 
-let vault: TestVault;
+let vault: Vault;
 let account: TestAccount;
 let sql: Sql;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
   account = await createAccount(vault);
   sql = createSql(vault);
 });
-test.after.always(() => vault.stop());
 
 const refused = { status: 401, code: 'invalid_refresh_token' };
 const invalidToken = { status: 401, code: 'invalid_token' };

@@ -12,7 +12,6 @@ import { assertError } from '../support/http/error-body.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { startReplica } from '../support/documents/replica.ts';
 import { createSql } from '../support/vault/sql.ts';
-import { storeDirectory } from '../support/documents/stored-files.ts';
 import { startReadyVault, startVault, type TestVault } from '../support/vault/vault.ts';
 import {
   logOut,
@@ -38,7 +37,7 @@ function sameBackends(vault: TestVault) {
   return {
     DATABASE_URL: databases.app,
     DATABASE_SERVICE_URL: databases.service,
-    STORAGE_DIRECTORY: storeDirectory(vault),
+    STORAGE_DIRECTORY: vault.storeDirectory,
     MAIL_DIRECTORY: vault.mailDirectory,
   };
 }

@@ -6,7 +6,8 @@ import { assertError } from '../support/http/error-body.ts';
 import { getJson, send } from '../support/http/send.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import {
   entriesOf,
   logOut,
@@ -16,14 +17,13 @@ import {
   tryToken,
 } from '../support/accounts/sessions.ts';
 
-let vault: TestVault;
+let vault: Vault;
 let sql: Sql;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
   sql = createSql(vault);
 });
-test.after.always(() => vault.stop());
 
 const invalidToken = { status: 401, code: 'invalid_token' };
 const invalidRefresh = { status: 401, code: 'invalid_refresh_token' };

@@ -3,15 +3,15 @@ import anyTest, { type TestFn } from 'ava';
 import { proofHeader } from '../support/accounts/reauth-account.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { countStatuses } from '../support/documents/files.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { entriesOf, newSharingKey, putKey } from '../support/documents/people.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ vault: Vault }>;
 
 test.before(async (t) => {
-  t.context.vault = await startReadyVault();
+  t.context.vault = sharedVault();
 });
-test.after.always((t) => t.context.vault.stop());
 
 const getKey = (api: Awaited<ReturnType<typeof createApi>>) =>
   api.send('GET', '/v1/crypto/keys/sharing');

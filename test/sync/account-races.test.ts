@@ -16,14 +16,14 @@ import {
 } from '../support/accounts/owner.ts';
 import { send } from '../support/http/send.ts';
 import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ vault: Vault }>;
 
 test.before(async (t) => {
-  t.context = { vault: await startReadyVault() };
+  t.context = { vault: sharedVault() };
 });
-test.after.always((t) => t.context.vault.stop());
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
@@ -43,7 +43,7 @@ const isFinal = (answer: string) => /^40[13] /.test(answer);
  * Starts four devices of an account, with three writers each, that change, delete and create
  * objects until they are refused.
  */
-async function startWriters(vault: TestVault, { account, token }: Recoverable): Promise<Writers> {
+async function startWriters(vault: Vault, { account, token }: Recoverable): Promise<Writers> {
   const objectIds = numbers(3).map(() => randomUUID());
   // The first device is bound to the owner's own session.
   const first = await createDevice(vault, token);

@@ -3,15 +3,15 @@ import anyTest, { type TestFn } from 'ava';
 import { change, createDevice, createObject } from '../support/sync/devices.ts';
 import type { Answer } from '../support/documents/uploads.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: Vault; readonly sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = sharedVault();
   t.context = { vault, sql: createSql(vault) };
 });
-test.after.always((t) => t.context.vault.stop());
 
 const under = (id: string) => ({ 'x-sync-request-id': id });
 const withoutTime = ({ status, body: { timestamp: _t, requestId: _r, ...body } }: Answer) => ({

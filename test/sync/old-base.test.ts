@@ -3,7 +3,8 @@ import test, { type ExecutionContext } from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
 import { findChangesSince } from '../../app/sync/objects/changes-since.ts';
 import { placesOf } from '../../app/sync/merge/merge.ts';
-import { startVault, type TestVault } from '../support/vault/vault.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 import { change, createDevice, createObject, type SyncDevice } from '../support/sync/devices.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ type Data = Readonly<Record<string, unknown>>;
  */
 async function changesOf(
   t: ExecutionContext,
-  { vault, device, objectId }: { vault: TestVault; device: SyncDevice; objectId: string },
+  { vault, device, objectId }: { vault: Vault; device: SyncDevice; objectId: string },
 ) {
   const { app: url, service: serviceUrl } = vault.databases;
   const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
@@ -46,8 +47,7 @@ async function writeFive(
 }
 
 test('a write with an old base reads only the history of the fields that it changes', async (t) => {
-  const vault = await startVault();
-  t.teardown(() => vault.stop());
+  const vault = sharedVault();
   const device = await createDevice(vault);
   const objectId = await createObject(device, { kept: 0, text: 'a' });
   await writeFive(t, device, objectId, (base, n) => `field-${base}-${n}`);
@@ -62,8 +62,7 @@ test('a write with an old base reads only the history of the fields that it chan
 });
 
 test('a history of over 1 MiB since the base of a write is not searched', async (t) => {
-  const vault = await startVault();
-  t.teardown(() => vault.stop());
+  const vault = sharedVault();
   const device = await createDevice(vault);
   const objectId = await createObject(device, { kept: 0, text: 'a' });
   await writeFive(t, device, objectId, (_base, n) => `${'long'.repeat(600)}-${n}`);

@@ -1,6 +1,6 @@
 import { runCli } from '../support/processes/run-cli.ts';
 import type { Sql } from '../support/vault/sql.ts';
-import type { TestVault } from '../support/vault/vault.ts';
+import type { Vault } from '../support/vault/vault.ts';
 
 const tables = ['sync_objects', 'sync_history', 'sync_counters', 'sync_requests'];
 
@@ -29,7 +29,7 @@ export async function backUpObjects(sql: Sql, userId: string): Promise<Restore> 
 }
 
 /** Reports a restore as an operator does, and returns the epoch that it begins. */
-export async function tellRestored({ databases }: TestVault): Promise<string> {
+export async function tellRestored({ databases }: Vault): Promise<string> {
   const { code, stdout, stderr } = await runCli(['restored'], {
     DATABASE_SERVICE_URL: databases.service,
   });

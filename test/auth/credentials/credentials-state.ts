@@ -1,10 +1,10 @@
 import { beginLogin, type TestAccount } from '../../support/accounts/test-account.ts';
 import { postJson } from '../../support/http/send.ts';
 import { createSql } from '../../support/vault/sql.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 
 /** Returns all that a change of credentials may touch; envelopes are keyed by kind or device id. */
-export async function stateOf(vault: TestVault, userId: string) {
+export async function stateOf(vault: Vault, userId: string) {
   const sql = createSql(vault);
   const credentials = await sql('select * from credentials where account_id = $1 order by method', [
     userId,
@@ -20,7 +20,7 @@ export async function stateOf(vault: TestVault, userId: string) {
 
 /** Logs in and returns the status; `meanwhile` runs between the two steps of the login. */
 export async function logInWith(
-  vault: TestVault,
+  vault: Vault,
   account: TestAccount,
   meanwhile?: () => Promise<void>,
 ): Promise<number> {

@@ -7,17 +7,17 @@ import {
 } from '../../support/accounts/test-account.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { postJson } from '../../support/http/send.ts';
-import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { refresh, tryToken } from '../../support/accounts/sessions.ts';
 
-let vault: TestVault;
+let vault: Vault;
 let account: TestAccount;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
   account = await createAccount(vault);
 });
-test.after.always(() => vault.stop());
 
 const step = (body: unknown) => postJson(`${vault.baseUrl}/api/v1/auth/login`, body);
 const verify = (body: unknown) => postJson(`${vault.baseUrl}/v1/auth/login/verify`, body);

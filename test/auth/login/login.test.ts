@@ -3,7 +3,8 @@ import test from 'ava';
 import { ClientError } from '../../../client/errors/client-error.ts';
 import { rfc5054Group3072 } from '../../../client/srp/group.ts';
 import { assertError } from '../../support/http/error-body.ts';
-import { startReadyVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { postJson } from '../../support/http/send.ts';
 import {
   beginLogin,
@@ -14,14 +15,13 @@ import {
   type TestAccount,
 } from '../../support/accounts/test-account.ts';
 
-let vault: TestVault;
+let vault: Vault;
 let account: TestAccount;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
   account = await createAccount(vault);
 });
-test.after.always(() => vault.stop());
 
 const challenge = (body: object) => postJson(`${vault.baseUrl}/v1/auth/login/challenge`, body);
 const verify = (body: object) => postJson(`${vault.baseUrl}/v1/auth/login/verify`, body);

@@ -4,13 +4,13 @@ import { changeMetadata } from '../../../client/documents/change-metadata.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { searchDocuments } from '../../../client/documents/search-documents.ts';
 import { downloadDocument } from '../../../client/downloads/download.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { collect, gather } from '../../support/client/collect.ts';
 import { pathOf } from '../../support/client/recording-fetch.ts';
 import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 let loseChanges = false;
 const user = await createUser(
   vault,
@@ -22,7 +22,6 @@ const user = await createUser(
 );
 const { masterKey, session } = user;
 const tools = toolsOf(session);
-test.after.always(() => vault.stop());
 
 const conflict = { name: 'ClientError', code: 'version_conflict' };
 

@@ -1,12 +1,12 @@
 import test from 'ava';
 import { searchDocuments, type KeywordSearch } from '../../../client/documents/search-documents.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { gather } from '../../support/client/collect.ts';
 import { recordingFetch } from '../../support/client/recording-fetch.ts';
 import { storeBytes } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const { fetch: recording, sent } = recordingFetch();
 const bodies: string[] = [];
 const user = await createUser(
@@ -17,7 +17,6 @@ const user = await createUser(
   }),
 );
 const { masterKey, session } = user;
-test.after.always(() => vault.stop());
 
 async function search(query: Omit<KeywordSearch, 'masterKey'>): Promise<string[]> {
   const found = searchDocuments(session, { masterKey, ...query });

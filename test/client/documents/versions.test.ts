@@ -9,13 +9,13 @@ import { openResumeFile } from '../../../client/node/resume-file.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
 import { temporaryDirectory } from '../../support/processes/processes.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { collect, gather } from '../../support/client/collect.ts';
 import { pathOf, recordingFetch, storedParts } from '../../support/client/recording-fetch.ts';
 import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const { fetch: recording, sent } = recordingFetch();
 let loseAdditions = false;
 const user = await createUser(
@@ -29,7 +29,6 @@ const user = await createUser(
 );
 const { masterKey, session } = user;
 const tools = toolsOf(session);
-test.after.always(() => vault.stop());
 
 /** A size of three parts. */
 const longBytes = 36 * 2 ** 20;

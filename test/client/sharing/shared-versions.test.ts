@@ -3,18 +3,17 @@ import test from 'ava';
 import { addVersion } from '../../../client/documents/add-version.ts';
 import { openDocument } from '../../../client/documents/open-document.ts';
 import { downloadFile } from '../../../client/downloads/download.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { collect, gather } from '../../support/client/collect.ts';
 import { sourceOf, storeBytes, toolsOf } from '../../support/client/stored.ts';
 import { createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
+const vault = sharedVault();
 const owner = await createUser(vault);
 const recipient = await createUser(vault);
 await recipient.session.enableSharing();
 const { masterKey } = owner;
 const tools = toolsOf(owner.session);
-test.after.always(() => vault.stop());
 
 async function shareNew() {
   const { document } = await storeBytes(owner, 10);

@@ -10,7 +10,7 @@ import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import { openSync } from '../../../client/sync/sync-client.ts';
 import type { Sync, SyncOptions } from '../../../client/sync/sync.ts';
 import { createDevice, type SyncDevice } from '../../support/sync/devices.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { startVault, type TestVault, type Vault } from '../../support/vault/vault.ts';
 
 export const impatient: RetryPolicy = {
   attempts: 3,
@@ -46,7 +46,7 @@ export interface TestDevice {
 export type DeviceOptions = Partial<SyncOptions> & { readonly fetch?: typeof globalThis.fetch };
 
 export async function openDevice(
-  vault: TestVault,
+  vault: Vault,
   { userId, masterKey }: User,
   options: DeviceOptions = {},
 ): Promise<TestDevice> {
@@ -84,7 +84,7 @@ export async function startRulesVault(): Promise<TestVault> {
 
 /** Creates two devices of one user and an object that both have. */
 export async function shareObject(
-  vault: TestVault,
+  vault: Vault,
   data: Record<string, unknown>,
   options: DeviceOptions = {},
   objectType?: string,

@@ -1,9 +1,8 @@
 import test from 'ava';
-import { startVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { dataOf, set, shareObject } from './devices.ts';
 
-const vault = await startVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 test('an edit may mutate the data that it gets, and the mutation is sent', async (t) => {
   const { one, two, id } = await shareObject(vault, { tags: ['a'], at: { x: 1 } });

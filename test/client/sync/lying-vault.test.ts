@@ -1,15 +1,15 @@
 import anyTest, { type TestFn } from 'ava';
 import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { gather } from '../../support/client/collect.ts';
 import { createUser, dataOf, openDevice, set } from './devices.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ vault: Vault }>;
 
 test.before(async (t) => {
-  t.context = { vault: await startVault() };
+  t.context = { vault: sharedVault() };
 });
-test.after.always((t) => t.context.vault.stop());
 
 type Body = Record<string, unknown>;
 

@@ -3,11 +3,10 @@ import { createDeviceKey, type DeviceKey } from '../../../client/keys/device-key
 import type { VaultSession } from '../../../client/session.ts';
 import { createMemoryStore } from '../../../client/sync/stores/memory-store.ts';
 import type { SyncStore } from '../../../client/sync/stores/store.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 /** Opens the objects of the session's user on a device, by the device's own key. */
 async function openOn(session: VaultSession, device: DeviceKey, store: SyncStore) {

@@ -1,12 +1,11 @@
 import test from 'ava';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { pathOf } from '../../support/client/recording-fetch.ts';
 import { storeBytes } from '../../support/client/stored.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 /** Creates a user whose requests call `before` first, with a text such as `POST /v1/uploads`. */
 async function createWatched() {

@@ -10,12 +10,11 @@ import type { VaultSession } from '../../../client/session.ts';
 import { replayRecords } from '../../../client/uploads/resume.ts';
 import type { UploadOptions } from '../../../client/uploads/send-parts.ts';
 import { sessionDirectory } from '../../support/documents/stored-files.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 import { pathOf, recordingFetch, storedParts } from '../../support/client/recording-fetch.ts';
 import { connect, createUser } from '../../support/client/user.ts';
 
-const vault = await startReadyVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 /** A size of three parts. */
 const fileBytes = 36 * 2 ** 20;

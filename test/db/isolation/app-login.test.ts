@@ -199,7 +199,7 @@ test.serial(
     t.truthy(sealed);
     const { storage } = vault.config;
     t.is(storage.driver, 'filesystem');
-    const token = await vault.services.tokens.issue({
+    const token = await vault.tokens.access({
       ...owner,
       plan: 'standard',
       roles: ['user'],

@@ -1,7 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises';
 import type { Api } from '../../support/documents/uploads.ts';
 import { objectDirectory } from '../../support/documents/stored-files.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 
 export interface Downloaded {
   readonly status: number;
@@ -11,7 +11,7 @@ export interface Downloaded {
 
 /** Downloads a document without judging the response. Rejects if the connection breaks. */
 export async function download(
-  vault: TestVault,
+  vault: Vault,
   api: Api,
   target: string,
   {
@@ -33,7 +33,7 @@ export function codeOf({ bytes }: Downloaded): unknown {
 }
 
 /** Returns how many files of the object under a key this process has open. Linux only. */
-export async function countOpenFiles(vault: TestVault, key: string): Promise<number> {
+export async function countOpenFiles(vault: Vault, key: string): Promise<number> {
   const directory = `${objectDirectory(vault, key)}/`;
   const targets = await Promise.all(
     // Other descriptors may be closed at this moment.

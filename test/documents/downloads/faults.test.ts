@@ -15,7 +15,7 @@ import {
   openSession,
   putPart,
 } from '../../support/documents/files.ts';
-import { objectDirectory, partFile, storeDirectory } from '../../support/documents/stored-files.ts';
+import { objectDirectory, partFile } from '../../support/documents/stored-files.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { createDocument, storeDocument } from '../../support/documents/documents.ts';
 import { codeOf, countOpenFiles, download } from './downloads.ts';
@@ -37,7 +37,7 @@ test('a download gets 503 while the store is down, and works once it is back', a
   const { vault, api } = t.context;
   const bytes = bytesOf(100);
   const { id } = await storeDocument(t, api, bytes);
-  const objects = path.join(storeDirectory(vault), 'objects');
+  const objects = path.join(vault.storeDirectory, 'objects');
   await rename(objects, `${objects}-aside`);
   await writeFile(objects, '');
   for (const headers of [{ range: '' }, { range: 'bytes=0-1' }]) {

@@ -6,7 +6,7 @@ import { abort, bytesOf, MiB, progress, putPart, sha3 } from '../../support/docu
 import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { startReplica } from '../../support/documents/replica.ts';
 import { createSql, type Sql } from '../../support/vault/sql.ts';
-import { sessionDirectory, storeDirectory } from '../../support/documents/stored-files.ts';
+import { sessionDirectory } from '../../support/documents/stored-files.ts';
 import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import {
   documentPart,
@@ -59,7 +59,7 @@ async function begin(vault: TestVault, sql: Sql, api: Api, { request }: SlowForm
  * it.
  */
 async function takeStoreAway(vault: TestVault): Promise<() => Promise<void>> {
-  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const uploads = path.join(vault.storeDirectory, 'uploads');
   await rename(uploads, `${uploads}-aside`);
   await writeFile(uploads, '');
   return async () => {

@@ -12,8 +12,8 @@ import { createLayout } from '../../../app/storage/filesystem/layout.ts';
 import { manifestName, uploadName } from '../../../app/storage/filesystem/manifest.ts';
 import type { Answer, Api } from '../../support/documents/uploads.ts';
 import type { Sql } from '../../support/vault/sql.ts';
-import { isThere, storeDirectory } from '../../support/documents/stored-files.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import { isThere } from '../../support/documents/stored-files.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { documentAt } from '../../support/documents/documents.ts';
 
 const boundary = 'a-boundary-of-a-form';
@@ -89,14 +89,14 @@ export function startForm(
 }
 
 /** Returns the remains of a user's uploads in the database, and of anyone's in the store. */
-export async function findRemains(vault: TestVault, sql: Sql, { caller }: Api) {
+export async function findRemains(vault: Vault, sql: Sql, { caller }: Api) {
   const sessions = await sql(
     `select status, count(*)::int as count from upload_sessions
      where user_id = $1 group by status order by status`,
     [caller.userId],
   );
   const documents = await sql('select id from documents where user_id = $1', [caller.userId]);
-  const { uploads, objects } = createLayout(storeDirectory(vault));
+  const { uploads, objects } = createLayout(vault.storeDirectory);
   return {
     sessions: Object.fromEntries(sessions.map(({ status, count }) => [String(status), count])),
     documents: documents.length,

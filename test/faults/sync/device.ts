@@ -52,7 +52,7 @@ export async function startDevice(settings: SimulatedDeviceOptions): Promise<Sim
   const now = () => new Date(Date.now() + skewMs);
   const tokens = {
     current: async () => token,
-    renew: async () => (token = await vault.services.tokens.issue(api.caller)),
+    renew: async () => (token = await vault.tokens.access(api.caller)),
     end: () => {},
   };
   let token = api.token;

@@ -1,14 +1,14 @@
 import test from 'ava';
-import { type TestVault, startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { assertError, assertSecurityHeaders } from '../../support/http/error-body.ts';
 import { exchange } from '../../support/http/raw-http.ts';
 
-let vault: TestVault;
+let vault: Vault;
 
 test.before(async () => {
-  vault = await startReadyVault();
+  vault = sharedVault();
 });
-test.after.always(() => vault.stop());
 
 const host = 'Host: vault.test\r\n';
 const json = `${host}Content-Type: application/json\r\n`;

@@ -6,7 +6,7 @@ import { createApi, type Answer, type Api } from '../../support/documents/upload
 import { newSharingKey } from '../../support/documents/people.ts';
 import { proofHeader } from '../../support/accounts/reauth-account.ts';
 import { bytesOf, fileOf } from '../../support/documents/files.ts';
-import type { TestVault } from '../../support/vault/vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 
 export const tenants = ['default', 'acme'] as const;
 export type Tenant = (typeof tenants)[number];
@@ -45,7 +45,7 @@ export interface RoleCaller {
 const scopes = [...Scope.options];
 
 /** Creates a user of each role in each tenant. */
-export function createCallers(vault: TestVault): Promise<RoleCaller[]> {
+export function createCallers(vault: Vault): Promise<RoleCaller[]> {
   const callers = tenants.flatMap((tenant) => Role.options.map((role) => ({ tenant, role })));
   return Promise.all(
     callers.map(async ({ tenant, role }) => {
@@ -56,7 +56,7 @@ export function createCallers(vault: TestVault): Promise<RoleCaller[]> {
 }
 
 /** Creates a user with one of each resource. */
-export async function createOwner(vault: TestVault, tenant: Tenant): Promise<Owner> {
+export async function createOwner(vault: Vault, tenant: Tenant): Promise<Owner> {
   const sql = createSql(vault);
   const api = await createApi(vault, { tenantId: tenant, scopes });
   await openSession(sql, api, api.caller.sessionId);
@@ -137,7 +137,7 @@ async function storeDocuments(sql: Sql, api: Api) {
   return { pending, share, ...(await storeSealed(api)) };
 }
 
-async function storeKeys(vault: TestVault, api: Api) {
+async function storeKeys(vault: Vault, api: Api) {
   const keys = '/v1/crypto/keys';
   const [device, spareDevice] = [randomUUID(), randomUUID()];
   await post(api, `${keys}/master-envelope`, { encryptedEnvelope: anyEnvelope() });

@@ -2,11 +2,10 @@ import test from 'ava';
 import { blobSource } from '../../../client/files/byte-source.ts';
 import { pathOf } from '../../support/client/recording-fetch.ts';
 import { connect, createUser } from '../../support/client/user.ts';
-import { startReadyVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
 
 test('the client reauthenticates and closes an account without sending the password', async (t) => {
-  const vault = await startReadyVault();
-  t.teardown(() => vault.stop());
+  const vault = sharedVault();
   const bodies: string[] = [];
   const client = connect(vault, async (input, init) => {
     if (typeof init?.body === 'string') bodies.push(init.body);
@@ -40,8 +39,7 @@ test('the client reauthenticates and closes an account without sending the passw
 });
 
 test('a closure whose response was lost is recognised as done', async (t) => {
-  const vault = await startReadyVault();
-  t.teardown(() => vault.stop());
+  const vault = sharedVault();
   let lost = 0;
   const client = connect(vault, async (input, init) => {
     const response = await fetch(input, init);

@@ -150,7 +150,7 @@ test('an account that is closed twice is closed and recorded once', async (t) =>
     issuer: vault.config.auth.issuer,
     expiresAt: new Date(),
   };
-  const { reauthToken } = await vault.services.reauthTokens.issue(caller);
+  const reauthToken = await vault.tokens.reauth(caller);
   const headers = { 'X-Reauth-Token': reauthToken };
   const answers = await Promise.all(
     Array.from({ length: 5 }, () =>

@@ -6,7 +6,7 @@ import { reauthToken } from './reauth-account.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createApi, type Api } from '../documents/uploads.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 import { createAccount, openSession, type TestAccount } from './test-account.ts';
 
 /** A user with an account, which they may close. */
@@ -22,7 +22,7 @@ export interface Member {
   readonly api: Api;
 }
 
-export async function createMember(vault: TestVault): Promise<Member> {
+export async function createMember(vault: Vault): Promise<Member> {
   const account = await createAccount(vault);
   const { accessToken: token, refreshToken } = await openSession(vault, account);
   const userId = decodeJwt(token).sub ?? '';
@@ -31,7 +31,7 @@ export async function createMember(vault: TestVault): Promise<Member> {
 
 /** Reauthenticates the user. Resolves with a function that closes the account. */
 export async function prepareToClose(
-  vault: TestVault,
+  vault: Vault,
   { account, token }: Member,
   path = '/v1/auth/account',
 ): Promise<() => Promise<JsonAnswer>> {
@@ -39,7 +39,7 @@ export async function prepareToClose(
   return () => send('DELETE', `${vault.baseUrl}${path}`, { token, headers });
 }
 
-export async function close(vault: TestVault, member: Member, path?: string): Promise<JsonAnswer> {
+export async function close(vault: Vault, member: Member, path?: string): Promise<JsonAnswer> {
   return (await prepareToClose(vault, member, path))();
 }
 
@@ -51,7 +51,7 @@ export async function createEnvelope(t: ExecutionContext, api: Api): Promise<voi
 
 /** Counts a user's rows in each table that a closure empties; leaves zero counts out. */
 export async function rowsOf(
-  vault: TestVault,
+  vault: Vault,
   userId: string,
 ): Promise<Partial<Record<string, number>>> {
   const [counts = {}] = await createSql(vault)(
@@ -77,7 +77,7 @@ export async function rowsOf(
 }
 
 /** Runs the sweep of a closed account now, and waits until it is done. */
-export async function sweepNow(vault: TestVault): Promise<void> {
+export async function sweepNow(vault: Vault): Promise<void> {
   const sql = createSql(vault);
   const promised = await sql(
     `update outbox set available_at = now() where kind = 'account.sweep' returning id`,

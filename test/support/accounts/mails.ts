@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
-type Mailing = Pick<TestVault, 'mailDirectory'>;
+type Mailing = Pick<Vault, 'mailDirectory'>;
 
 export interface Mail {
   readonly subject: string;

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { beginLogin, createAccount, openSession, type TestAccount } from './test-account.ts';
 import { reauthToken } from './reauth-account.ts';
 import { postJson, send, type JsonAnswer, type SendOptions } from '../http/send.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 const keys = '/v1/crypto/keys';
 
@@ -15,18 +15,18 @@ export interface Owner {
   readonly refreshToken: string;
 }
 
-export async function createOwner(vault: TestVault): Promise<Owner> {
+export async function createOwner(vault: Vault): Promise<Owner> {
   return logInAgain(vault, await createAccount(vault));
 }
 
-export async function logInAgain(vault: TestVault, account: TestAccount): Promise<Owner> {
+export async function logInAgain(vault: Vault, account: TestAccount): Promise<Owner> {
   const { accessToken: token, refreshToken } = await openSession(vault, account);
   return { account, userId: decodeJwt(token).sub ?? '', token, refreshToken };
 }
 
 /** Sends a request to a path below that of keys. */
 export function ask(
-  { baseUrl }: Pick<TestVault, 'baseUrl'>,
+  { baseUrl }: Pick<Vault, 'baseUrl'>,
   token: string,
   method: string,
   path: string,
@@ -42,7 +42,7 @@ export function anyEnvelope(): string {
 
 /** Registers a device and resolves with its id. */
 export async function createDevice(
-  vault: Pick<TestVault, 'baseUrl'>,
+  vault: Pick<Vault, 'baseUrl'>,
   token: string,
   deviceId: string = randomUUID(),
 ): Promise<string> {
@@ -52,7 +52,7 @@ export async function createDevice(
   return deviceId;
 }
 
-export async function createMaster(vault: TestVault, token: string): Promise<string> {
+export async function createMaster(vault: Vault, token: string): Promise<string> {
   const json = { encryptedEnvelope: anyEnvelope() };
   const { status, text } = await ask(vault, token, 'POST', '/master-envelope', { json });
   if (status !== 201) throw new Error(`the envelope got ${status}: ${text}`);
@@ -61,7 +61,7 @@ export async function createMaster(vault: TestVault, token: string): Promise<str
 
 /** Logs in at a device: sends the second step of a login with a device id. */
 export async function logInAt(
-  vault: TestVault,
+  vault: Vault,
   account: TestAccount,
   deviceId: string,
 ): Promise<JsonAnswer> {
@@ -70,7 +70,7 @@ export async function logInAt(
   return postJson(`${vault.baseUrl}/v1/auth/login/verify`, proof);
 }
 
-export async function reauthHeader(vault: TestVault, { account, token }: Owner) {
+export async function reauthHeader(vault: Vault, { account, token }: Owner) {
   return { 'X-Reauth-Token': await reauthToken(vault, account, token) };
 }
 
@@ -79,7 +79,7 @@ export async function reauthHeader(vault: TestVault, { account, token }: Owner) 
  * accepts the device.
  */
 export async function guardCode(
-  { baseUrl }: TestVault,
+  { baseUrl }: Vault,
   token: string,
   deviceId: string | undefined,
 ): Promise<string | undefined> {

@@ -1,17 +1,14 @@
 import { until } from '../../../app/dev/processes/until.ts';
 import { connectAs } from './two-tenants.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 const lockKey = 4_711;
 
 /**
  * Makes every transaction wait at a statement such as `insert on documents` until `end` is called.
  */
-export async function pauseAt(
-  vault: TestVault,
-  statement: string,
-): Promise<{ end(): Promise<void> }> {
+export async function pauseAt(vault: Vault, statement: string): Promise<{ end(): Promise<void> }> {
   const holder = await connectAs(vault.databases.admin);
   await holder.query(`select pg_advisory_lock(${lockKey})`);
   await holder.query(`
@@ -28,7 +25,7 @@ export async function pauseAt(
 }
 
 /** Resolves once `count` of the vault's transactions wait for a lock. */
-export async function untilWaiting(vault: TestVault, count: number): Promise<void> {
+export async function untilWaiting(vault: Vault, count: number): Promise<void> {
   const sql = createSql(vault);
   // Ignores short waits, as the vault's workers also wait for each other.
   const waiting = `

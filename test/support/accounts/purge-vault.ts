@@ -4,7 +4,7 @@ import { until } from '../../../app/dev/processes/until.ts';
 import { createKeyFile, type KeyFile } from '../vault/key-file.ts';
 import { send, type JsonAnswer } from '../http/send.ts';
 import { createSql, type Sql } from '../vault/sql.ts';
-import { startReadyVault, type TestVault } from '../vault/vault.ts';
+import { startReadyVault, type TestVault, type Vault } from '../vault/vault.ts';
 import { validationMails } from './mails.ts';
 import { inventAccount, register, type TestAccount } from './test-account.ts';
 
@@ -71,7 +71,7 @@ export async function registerOnly({
   vault,
   sql,
 }: {
-  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
+  readonly vault: Pick<Vault, 'baseUrl' | 'mailDirectory'>;
   readonly sql: Sql;
 }): Promise<PendingAccount> {
   const account = inventAccount();

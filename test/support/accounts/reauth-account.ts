@@ -13,7 +13,7 @@ import {
 } from './test-account.ts';
 import { postJson, type JsonAnswer } from '../http/send.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** A logged-in user with a known password, which other test accounts do not have. */
 export interface PasswordUser extends TestAccount {
@@ -22,10 +22,7 @@ export interface PasswordUser extends TestAccount {
   readonly token: string;
 }
 
-export async function createPasswordUser(
-  vault: TestVault,
-  password: string,
-): Promise<PasswordUser> {
+export async function createPasswordUser(vault: Vault, password: string): Promise<PasswordUser> {
   const invented = inventAccount();
   const authKey = await derivePasswordKey(password, invented.salt, srpAuthLabel);
   const verifier = computeVerifier(serviceSrp, computeX(serviceSrp, invented.salt, authKey));
@@ -39,7 +36,7 @@ export async function createPasswordUser(
 }
 
 export function reauth(
-  { baseUrl }: TestVault,
+  { baseUrl }: Vault,
   token: string,
   body: object,
   path = '/v1/auth/reauth',
@@ -48,14 +45,14 @@ export function reauth(
 }
 
 /** Returns a login proof over a fresh challenge, which shows that the caller owns the account. */
-export async function freshProof(vault: TestVault, account: TestAccount) {
+export async function freshProof(vault: Vault, account: TestAccount) {
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   return { sessionId, A, M1 };
 }
 
 /** Returns a reauthentication token obtained with a login proof (SRP). */
 export async function reauthToken(
-  vault: TestVault,
+  vault: Vault,
   account: TestAccount,
   token: string,
 ): Promise<string> {
@@ -66,14 +63,14 @@ export async function reauthToken(
 
 /** Returns the header of a reauthentication token, without the cost of a login proof. */
 export async function proofHeader(
-  { services }: TestVault,
+  { tokens }: Vault,
   caller: { readonly userId: string },
 ): Promise<{ 'X-Reauth-Token': string }> {
-  return { 'X-Reauth-Token': (await services.reauthTokens.issue(caller)).reauthToken };
+  return { 'X-Reauth-Token': await tokens.reauth(caller) };
 }
 
 /** Moves the start of a user's login sessions five minutes into the past: none is a proof then. */
-export async function makeLoginsOld(vault: TestVault, userId: string): Promise<void> {
+export async function makeLoginsOld(vault: Vault, userId: string): Promise<void> {
   const aged = "update login_sessions set created_at = created_at - interval '5 minutes'";
   await createSql(vault)(`${aged} where user_id = $1`, [userId]);
 }

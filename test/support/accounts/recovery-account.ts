@@ -3,7 +3,7 @@ import { startSrpLogin } from '../../../client/srp/login.ts';
 import { inventAccount, type TestAccount } from './test-account.ts';
 import { anyEnvelope, ask, createMaster, createOwner, reauthHeader, type Owner } from './owner.ts';
 import { postJson, type JsonAnswer } from '../http/send.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** A user with a recovery envelope, and recovery words that log in. */
 export interface Recoverable extends Owner {
@@ -13,7 +13,7 @@ export interface Recoverable extends Owner {
   readonly encryptedEnvelope: string;
 }
 
-export async function createRecoverable(vault: TestVault): Promise<Recoverable> {
+export async function createRecoverable(vault: Vault): Promise<Recoverable> {
   const owner = await createOwner(vault);
   const masterEnvelope = await createMaster(vault, owner.token);
   const words = inventAccount();
@@ -32,7 +32,7 @@ export function recoveryFields({ saltHex, verifierHex }: TestAccount) {
 
 /** Sends the first step of a recovery login, and returns the login proof for the second step. */
 export async function beginRecovery(
-  { baseUrl }: TestVault,
+  { baseUrl }: Vault,
   email: string,
   words: TestAccount,
   path = '/v1/auth/login/challenge',
@@ -48,7 +48,7 @@ export async function beginRecovery(
 
 /** @param path Path of the second step; that of the first is derived from it. */
 export async function recover(
-  vault: TestVault,
+  vault: Vault,
   email: string,
   words: TestAccount,
   path = '/v1/auth/login/verify',
@@ -60,7 +60,7 @@ export async function recover(
 
 /** Returns the access token of a recovery login. */
 export async function recoveryToken(
-  vault: TestVault,
+  vault: Vault,
   { account, words }: Recoverable,
 ): Promise<string> {
   const { status, body } = await recover(vault, account.email, words);

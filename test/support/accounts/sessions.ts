@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { getJson, postJson, send, type JsonAnswer } from '../http/send.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 interface Reachable {
   readonly baseUrl: string;
@@ -51,7 +51,7 @@ export function sessionIdOf(accessToken: string): string {
 }
 
 /** Returns the audit entries of a login session, oldest first. */
-export async function entriesOf(vault: TestVault, sessionId: string) {
+export async function entriesOf(vault: Vault, sessionId: string) {
   const rows = await createSql(vault)(
     `select canonical from audit_entries
      where resource_type = 'session' and resource_id = $1 order by seq`,

@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { startSrpLogin } from '../../../client/srp/login.ts';
 import { computeVerifier, computeX, pad, serviceSrp } from '../../../client/srp/srp.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 import { postJson } from '../http/send.ts';
 import { validationMails } from './mails.ts';
 
@@ -33,7 +33,7 @@ export function inventAccount(email = `${randomUUID()}@example.org`): TestAccoun
   };
 }
 
-export function register({ baseUrl }: Pick<TestVault, 'baseUrl'>, account: TestAccount) {
+export function register({ baseUrl }: Pick<Vault, 'baseUrl'>, account: TestAccount) {
   return postJson(`${baseUrl}/v1/auth/register`, {
     email: account.email,
     salt: account.saltHex,
@@ -41,12 +41,12 @@ export function register({ baseUrl }: Pick<TestVault, 'baseUrl'>, account: TestA
   });
 }
 
-export function validate({ baseUrl }: TestVault, token: string) {
+export function validate({ baseUrl }: Vault, token: string) {
   return postJson(`${baseUrl}/v1/auth/validate-email`, { token });
 }
 
 /** Creates an account that is registered and validated. */
-export async function createAccount(vault: TestVault, email?: string): Promise<TestAccount> {
+export async function createAccount(vault: Vault, email?: string): Promise<TestAccount> {
   const account = inventAccount(email);
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);
@@ -55,7 +55,7 @@ export async function createAccount(vault: TestVault, email?: string): Promise<T
 }
 
 /** Sends the first step of a login, and returns the login proof for the second step. */
-export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
+export async function beginLogin({ baseUrl }: Vault, account: TestAccount) {
   const srp = startSrpLogin();
   const challenge = await postJson(`${baseUrl}/v1/auth/login/challenge`, {
     email: account.email,
@@ -70,13 +70,13 @@ export async function beginLogin({ baseUrl }: TestVault, account: TestAccount) {
 }
 
 /** Logs in and resolves with the access token. */
-export async function logIn(vault: TestVault, account: TestAccount): Promise<string> {
+export async function logIn(vault: Vault, account: TestAccount): Promise<string> {
   return (await openSession(vault, account)).accessToken;
 }
 
 /** Logs in and resolves with the tokens of the new login session. */
 export async function openSession(
-  vault: TestVault,
+  vault: Vault,
   account: TestAccount,
 ): Promise<{ readonly accessToken: string; readonly refreshToken: string }> {
   const { sessionId, A, M1 } = await beginLogin(vault, account);

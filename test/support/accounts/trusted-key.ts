@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { Client } from 'pg';
 import { until } from '../../../app/dev/processes/until.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { TestVault, Vault } from '../vault/vault.ts';
 
 /** A token key of the test's own, which unlike the signer signs any claims. */
 export interface TrustedKey {
@@ -13,7 +13,7 @@ export interface TrustedKey {
 }
 
 /** A vault with a database to which a key can be added. */
-interface TrustingVault extends Pick<TestVault, 'baseUrl' | 'databases'> {
+interface TrustingVault extends Pick<Vault, 'baseUrl' | 'databases'> {
   readonly config: { readonly auth: Pick<TestVault['config']['auth'], 'issuer' | 'audience'> };
 }
 

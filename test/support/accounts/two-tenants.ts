@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { createAccount, inventAccount, logIn, register } from './test-account.ts';
 import { postJson, send } from '../http/send.ts';
 import { newSharingKey } from '../documents/people.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 export interface Tenant {
   readonly userId: string;
@@ -18,7 +18,7 @@ export async function connectAs(connectionString: string): Promise<Client> {
 }
 
 /** Creates a user in their own tenant, with a row in every table that holds users' rows. */
-export async function createTenant(vault: TestVault, tenantId: string): Promise<Tenant> {
+export async function createTenant(vault: Vault, tenantId: string): Promise<Tenant> {
   const account = await createAccount(vault);
   const service = await connectAs(vault.databases.service);
   const { rows } = await service.query<{ readonly id: string }>(
@@ -59,7 +59,7 @@ async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Pr
   for (const insert of inserts) await service.query(`insert into ${insert}`, [userId, tenantId]);
 }
 
-async function storeEverything({ baseUrl }: TestVault, token: string): Promise<void> {
+async function storeEverything({ baseUrl }: Vault, token: string): Promise<void> {
   const bytes = randomBytes(64);
   const upload = { fileName: 'a.bin', mimeType: 'application/octet-stream', totalParts: 1 };
   const post = async (path: string, json: unknown) => {

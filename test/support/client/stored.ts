@@ -9,7 +9,7 @@ import { createNodeFileHash } from '../../../client/node/file-hash.ts';
 import type { VaultSession } from '../../../client/session.ts';
 import { createSql } from '../vault/sql.ts';
 import { partFile } from '../documents/stored-files.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** Returns what storing files, adding versions and downloading need from a session. */
 export function toolsOf({ http, uploads, documents }: VaultSession) {
@@ -38,7 +38,7 @@ export async function storeBytes(
 }
 
 /** Flips a bit in the stored file of a document's only version. */
-export async function damageFile(vault: TestVault, id: string, offset: number): Promise<void> {
+export async function damageFile(vault: Vault, id: string, offset: number): Promise<void> {
   const [row] = await createSql(vault)(
     'select storage_key from document_versions where document_id = $1',
     [id],

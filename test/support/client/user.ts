@@ -5,11 +5,11 @@ import {
   type VaultClient,
   type VaultClientOptions,
 } from '../../../client/vault.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** @param fetch Sends the requests in place of the global fetch. */
 export function connect(
-  { baseUrl }: TestVault,
+  { baseUrl }: Vault,
   fetch = globalThis.fetch,
   options: Partial<VaultClientOptions> = {},
 ): VaultClient {
@@ -17,6 +17,6 @@ export function connect(
 }
 
 /** Creates an account with a master key and logs it in. */
-export function createUser(vault: TestVault, client = connect(vault)): Promise<OpenAccount> {
+export function createUser(vault: Vault, client = connect(vault)): Promise<OpenAccount> {
   return createAccount(client, vault.mailDirectory, () => {});
 }

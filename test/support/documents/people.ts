@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { createApi, type Answer, type Api } from './uploads.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** A user with an account. Documents can be shared with a user who has a sharing key. */
 export interface Person {
@@ -14,7 +14,7 @@ export interface Person {
 
 /** Creates an account directly in the database, without the cost of a registration and a login. */
 export async function createPerson(
-  vault: TestVault,
+  vault: Vault,
   as: Partial<TokenSubject> = {},
   status = 'ACTIVE',
 ): Promise<Person> {
@@ -32,7 +32,7 @@ export async function createPerson(
 /** Creates an account with a sharing key. */
 export async function createRecipient(
   t: ExecutionContext,
-  vault: TestVault,
+  vault: Vault,
   as: Partial<TokenSubject> = {},
 ): Promise<Person & { readonly publicKey: string }> {
   const person = await createPerson(vault, as);
@@ -70,12 +70,12 @@ export function share(api: Api, documentId: string, fields: object): Promise<Ans
 }
 
 /** Makes a share expire now. */
-export async function endShare(vault: TestVault, shareId: unknown): Promise<void> {
+export async function endShare(vault: Vault, shareId: unknown): Promise<void> {
   await createSql(vault)('update document_shares set expires_at = now() where id = $1', [shareId]);
 }
 
 /** Returns the audit entries of a resource, in order. */
-export async function entriesOf(vault: TestVault, resourceId: string): Promise<unknown[]> {
+export async function entriesOf(vault: Vault, resourceId: string): Promise<unknown[]> {
   const rows = await createSql(vault)(
     'select canonical from audit_entries where resource_id = $1 order by seq',
     [resourceId],

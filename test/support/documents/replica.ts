@@ -4,7 +4,6 @@ import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/no
 import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { testStack } from '../vault/stack.ts';
 import type { TestVault } from '../vault/vault.ts';
-import { storeDirectory } from './stored-files.ts';
 import { withoutLimits } from '../vault/without-limits.ts';
 
 export interface Replica {
@@ -33,7 +32,7 @@ export async function startReplica(
     DATABASE_URL: vault.databases.app,
     DATABASE_SERVICE_URL: vault.databases.service,
     REDIS_URL: redisUrl,
-    STORAGE_DIRECTORY: storeDirectory(vault),
+    STORAGE_DIRECTORY: vault.storeDirectory,
     SIGNER_SOCKET_PATH: signerSocketPath,
     // Either process may send e-mails that the other has put into the outbox.
     MAIL_DIRECTORY: vault.mailDirectory,

@@ -1,22 +1,16 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createLayout } from '../../../app/storage/filesystem/layout.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 import { createSql } from '../vault/sql.ts';
 
-/** Returns the root directory of the vault's filesystem store. */
-export function storeDirectory({ config: { storage } }: TestVault): string {
-  if (storage.driver !== 'filesystem') throw new Error('the vault has no filesystem store');
-  return storage.directory;
-}
-
 /** Returns the directory in which the store keeps the parts of an open upload session. */
-export async function sessionDirectory(vault: TestVault, sessionId: string): Promise<string> {
+export async function sessionDirectory(vault: Vault, sessionId: string): Promise<string> {
   const [session] = await createSql(vault)(
     'select storage_upload_id from upload_sessions where id = $1',
     [sessionId],
   );
-  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const uploads = path.join(vault.storeDirectory, 'uploads');
   for (const name of await readdir(uploads)) {
     // Other uploads may be completed or aborted at this moment.
     const record = await readFile(path.join(uploads, name, 'upload.json'), 'utf8').catch(() => '');
@@ -27,7 +21,7 @@ export async function sessionDirectory(vault: TestVault, sessionId: string): Pro
 
 /** Returns the inode and the modification time of each stored file of an upload session. */
 export async function storedFiles(
-  vault: TestVault,
+  vault: Vault,
   sessionId: string,
 ): Promise<Record<string, string>> {
   const directory = await sessionDirectory(vault, sessionId);
@@ -40,11 +34,11 @@ export async function storedFiles(
 }
 
 /** Returns the directory in which the store keeps a completed object. */
-export function objectDirectory(vault: TestVault, key: string): string {
-  return createLayout(storeDirectory(vault)).objectDirectory(key);
+export function objectDirectory(vault: Vault, key: string): string {
+  return createLayout(vault.storeDirectory).objectDirectory(key);
 }
 
-export function hasObject(vault: TestVault, key: string): Promise<boolean> {
+export function hasObject(vault: Vault, key: string): Promise<boolean> {
   return isThere(objectDirectory(vault, key));
 }
 
@@ -57,7 +51,7 @@ export function isThere(file: string): Promise<boolean> {
 }
 
 /** Returns the path of the first part's file of a completed object. */
-export async function partFile(vault: TestVault, key: string): Promise<string> {
+export async function partFile(vault: Vault, key: string): Promise<string> {
   const directory = objectDirectory(vault, key);
   const name = (await readdir(directory)).find((file) => file.startsWith('1-'));
   return path.join(directory, name ?? '');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '../../../app/dev/processes/until.ts';
 import type { TokenSubject } from '../../../app/tokens/access-token.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 export interface Answer {
   readonly status: number;
@@ -28,7 +28,7 @@ const scopes = ['documents:read', 'documents:write', 'uploads:write', 'keys:mana
 /**
  * Issues an access token of the vault for any user, tenant and roles, without the cost of a login.
  */
-export async function createApi(vault: TestVault, as: Partial<TokenSubject> = {}): Promise<Api> {
+export async function createApi(vault: Vault, as: Partial<TokenSubject> = {}): Promise<Api> {
   const caller: TokenSubject = {
     userId: randomUUID(),
     tenantId: 'default',
@@ -38,7 +38,7 @@ export async function createApi(vault: TestVault, as: Partial<TokenSubject> = {}
     sessionId: randomUUID(),
     ...as,
   };
-  const token = await vault.services.tokens.issue(caller);
+  const token = await vault.tokens.access(caller);
   const api: Api = {
     caller,
     token,

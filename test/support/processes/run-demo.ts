@@ -1,12 +1,12 @@
 import type { ExecutionContext } from 'ava';
 import { runProgram, type Program } from './processes.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 export interface DemoOptions {
   /** The working directory, in which `demo-output` is created. */
   readonly directory: string;
   readonly args: readonly string[];
-  readonly vault: Pick<TestVault, 'baseUrl' | 'mailDirectory'>;
+  readonly vault: Pick<Vault, 'baseUrl' | 'mailDirectory'>;
   /** URL to use instead of the vault's own. */
   readonly baseUrl?: string;
 }

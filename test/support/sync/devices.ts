@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createApi, type Answer, type Api } from '../documents/uploads.ts';
 import { createSql } from '../vault/sql.ts';
-import type { TestVault } from '../vault/vault.ts';
+import type { Vault } from '../vault/vault.ts';
 
 /** A user's device, with a login session that is bound to it. */
 export interface SyncDevice {
@@ -23,7 +23,7 @@ export interface DeviceOptions {
 const syncScopes = ['sync:read', 'sync:write', 'uploads:write'];
 
 export async function createDevice(
-  vault: TestVault,
+  vault: Vault,
   {
     userId = randomUUID(),
     deviceId = randomUUID(),
@@ -49,7 +49,7 @@ export async function createDevice(
 
 /** Creates two devices of one user. */
 export async function createTwo(
-  vault: TestVault,
+  vault: Vault,
   deviceIds: readonly [string, string] = [randomUUID(), randomUUID()],
 ): Promise<[SyncDevice, SyncDevice]> {
   const userId = randomUUID();

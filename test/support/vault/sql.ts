@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { TestVault } from './vault.ts';
+import type { Vault } from './vault.ts';
 
 /**
  * Runs a statement as the superuser, to inspect the database or to simulate the passing of time or
@@ -13,7 +13,7 @@ export interface Sql {
  * Returns a function that runs each statement on a new connection as the superuser, without
  * row-level security.
  */
-export function createSql(vault: Pick<TestVault, 'databases'>): Sql {
+export function createSql(vault: Pick<Vault, 'databases'>): Sql {
   return async (text, values = []) => {
     const client = new Client({ connectionString: vault.databases.admin });
     await client.connect();

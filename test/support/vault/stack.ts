@@ -1,4 +1,5 @@
 import type { DatabaseAccess } from '../../../app/dev/postgres/database.ts';
+import type { SharedVaultAddresses } from './shared-vault.ts';
 
 /** The services that `npm test` started for the whole run. */
 export interface TestStack {
@@ -6,6 +7,8 @@ export interface TestStack {
   /** A migrated database to copy: `createDatabase(postgres, name, templateDatabase)`. */
   readonly templateDatabase: string;
   readonly redisUrl: string;
+  /** The vault that test files share; undefined outside `npm test`. */
+  readonly sharedVault?: SharedVaultAddresses;
   /** Path of the socket of the run's one signer. */
   readonly signerSocketPath: string;
   /** Variables of a further signer on the same token, which also needs SIGNER_SOCKET_PATH. */

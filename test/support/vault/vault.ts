@@ -13,19 +13,35 @@ import {
 import { until } from '../../../app/dev/processes/until.ts';
 import { createProxyTrust } from '../../../app/http/requests/client-address.ts';
 import { listen } from '../../../app/http/server/server.ts';
+import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { withoutLimits } from './without-limits.ts';
 import { testStack } from './stack.ts';
 
-/** The whole application in this process, with its own database and object store. */
-export interface TestVault {
+export type TokenKind = 'access' | 'reauth';
+
+/** A vault that tests use over HTTP and through its database. */
+export interface Vault {
   readonly baseUrl: string;
-  readonly config: Config;
-  readonly services: Services;
   readonly databases: DatabaseUrls;
   /** The directory in which its e-mails are stored as files. */
   readonly mailDirectory: string;
+  /** The root directory of its filesystem store. Throws if it has another store. */
+  readonly storeDirectory: string;
+  /** Issues tokens of the vault without the cost of a login. */
+  readonly tokens: {
+    /** Issues an access token. */
+    access(caller: TokenSubject): Promise<string>;
+    /** Issues a reauthentication token. */
+    reauth(caller: Pick<TokenSubject, 'userId'>): Promise<string>;
+  };
+}
+
+/** The whole application in this process, with its own database and object store. */
+export interface TestVault extends Vault {
+  readonly config: Config;
+  readonly services: Services;
   /** All log lines so far, as JSON text. */
   readonly logLines: readonly string[];
   stop(): Promise<void>;
@@ -67,6 +83,15 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     services,
     databases,
     mailDirectory: directory,
+    get storeDirectory() {
+      const { storage } = config;
+      if (storage.driver !== 'filesystem') throw new Error('the vault has no filesystem store');
+      return storage.directory;
+    },
+    tokens: {
+      access: (caller) => services.tokens.issue(caller),
+      reauth: async (caller) => (await services.reauthTokens.issue(caller)).reauthToken,
+    },
     logLines,
     async stop() {
       services.beginDrain();

@@ -3,7 +3,8 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send } from '../../support/http/send.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import {
   change,
   codeOf,
@@ -13,12 +14,11 @@ import {
 } from '../../support/sync/devices.ts';
 import { openFeed, untilChanges, untilReady, type FeedReader } from './feed-reader.ts';
 
-const test = anyTest as TestFn<{ vault: TestVault }>;
+const test = anyTest as TestFn<{ vault: Vault }>;
 
 test.before(async (t) => {
-  t.context = { vault: await startVault() };
+  t.context = { vault: sharedVault() };
 });
-test.after.always((t) => t.context.vault.stop());
 
 test('a feed sends changes from its opening on, with cursors that a list accepts', async (t) => {
   const { vault } = t.context;

@@ -2,7 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { z } from 'zod';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { createApi, type Answer, type Api } from '../../support/documents/uploads.ts';
 import {
   abort,
@@ -18,13 +19,12 @@ import {
 import { createSql, type Sql } from '../../support/vault/sql.ts';
 import { sessionDirectory } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault; readonly sql: Sql }>;
+const test = anyTest as TestFn<{ readonly vault: Vault; readonly sql: Sql }>;
 
 test.before(async (t) => {
-  const vault = await startVault();
+  const vault = sharedVault();
   t.context = { vault, sql: createSql(vault) };
 });
-test.after.always((t) => t.context.vault.stop());
 
 const actions = async (sql: Sql, sessionId: string) =>
   (

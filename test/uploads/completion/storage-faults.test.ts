@@ -19,7 +19,7 @@ import {
   putPart,
 } from '../../support/documents/files.ts';
 import { startPart } from '../parts/slow-part.ts';
-import { isThere, sessionDirectory, storeDirectory } from '../../support/documents/stored-files.ts';
+import { isThere, sessionDirectory } from '../../support/documents/stored-files.ts';
 
 const test = anyTest as TestFn<{ readonly vault: TestVault }>;
 const run = promisify(execFile);
@@ -46,7 +46,7 @@ const isAway = ({ status, headers, body }: Answer) =>
 test('without the store every step of an upload gets 503 and can be retried', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
-  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const uploads = path.join(vault.storeDirectory, 'uploads');
   const open = () => api.send('POST', '/v1/uploads', { json: fileOf(10) });
 
   let mend = await breakDirectory(uploads);
@@ -70,7 +70,7 @@ test('without the store every step of an upload gets 503 and can be retried', as
 test('an abort succeeds without the store, which deletes the parts once it is back', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
-  const uploads = path.join(storeDirectory(vault), 'uploads');
+  const uploads = path.join(vault.storeDirectory, 'uploads');
   const sessionId = await openSession(t, api, 10);
   await putPart(api, sessionId, 1, bytesOf(10));
   const parts = await sessionDirectory(vault, sessionId);
@@ -117,7 +117,7 @@ test('a store that fails during a part gives 503 while the client still sends', 
 (mayMount ? test : test.skip)('a full disk during a part leaves no remains', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
-  const directory = storeDirectory(vault);
+  const directory = vault.storeDirectory;
   const aside = `${directory}-aside`;
   // Copies until it succeeds, as the vault keeps writing its marks to the directory.
   const copied = () =>

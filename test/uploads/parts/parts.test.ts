@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import { createApi } from '../../support/documents/uploads.ts';
 import {
   bytesOf,
@@ -15,12 +16,11 @@ import {
 import { startPart } from './slow-part.ts';
 import { storedFiles } from '../../support/documents/stored-files.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault }>;
+const test = anyTest as TestFn<{ readonly vault: Vault }>;
 
 test.before(async (t) => {
-  t.context = { vault: await startVault() };
+  t.context = { vault: sharedVault() };
 });
-test.after.always((t) => t.context.vault.stop());
 
 test('concurrent parts in any order form the file in the order of their numbers', async (t) => {
   const api = await createApi(t.context.vault);

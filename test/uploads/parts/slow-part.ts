@@ -6,7 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http';
 import { json } from 'node:stream/consumers';
-import type { TestVault } from '../../support/vault/vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 import type { Api } from '../../support/documents/uploads.ts';
 
 /** A request that sends a part, whose body the test writes at its own pace. */
@@ -21,7 +21,7 @@ export interface SlowPart {
 }
 
 export function startPart(
-  vault: TestVault,
+  vault: Vault,
   api: Api,
   path: string,
   headers: OutgoingHttpHeaders,

@@ -1,14 +1,14 @@
 import anyTest, { type TestFn } from 'ava';
 import { fileOf, MiB } from '../../support/documents/files.ts';
 import { createApi } from '../../support/documents/uploads.ts';
-import { startVault, type TestVault } from '../../support/vault/vault.ts';
+import { sharedVault } from '../../support/vault/shared-vault.ts';
+import type { Vault } from '../../support/vault/vault.ts';
 
-const test = anyTest as TestFn<{ readonly vault: TestVault }>;
+const test = anyTest as TestFn<{ readonly vault: Vault }>;
 
 test.before(async (t) => {
-  t.context = { vault: await startVault() };
+  t.context = { vault: sharedVault() };
 });
-test.after.always((t) => t.context.vault.stop());
 
 test('a refused upload names the values that are allowed', async (t) => {
   const api = await createApi(t.context.vault);

@@ -272,7 +272,7 @@ test('a completed upload session cannot be aborted', async (t) => {
 test('every route is forbidden without the scope for uploads', async (t) => {
   const { vault } = t.context;
   const api = await createApi(vault);
-  const token = await vault.services.tokens.issue({ ...api.caller, scopes: ['documents:write'] });
+  const token = await vault.tokens.access({ ...api.caller, scopes: ['documents:write'] });
   const headers = { authorization: `Bearer ${token}` };
   const path = `/v1/uploads/${randomUUID()}`;
   for (const [method, url] of [

@@ -5,12 +5,11 @@ import { openDB } from 'idb';
 import { forgetSyncDatabase, openSyncDatabase } from '../../../../client/browser/sync-database.ts';
 import { createDeviceKey } from '../../../../client/keys/device-key.ts';
 import { createMemoryStore } from '../../../../client/sync/stores/memory-store.ts';
-import { startReadyVault } from '../../../support/vault/vault.ts';
+import { sharedVault } from '../../../support/vault/shared-vault.ts';
 import { connect, createUser } from '../../../support/client/user.ts';
 import { impatient } from '../devices.ts';
 
-const vault = await startReadyVault();
-test.after.always(() => vault.stop());
+const vault = sharedVault();
 
 /** Creates a user with a phone and a browser whose connection and tab may go away. */
 async function createBrowserUser() {
