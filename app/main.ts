@@ -63,8 +63,7 @@ function endFailed(error: unknown, log: Log): void {
     return;
   }
   log.fatal({ err: error }, 'ended by an error');
-  // Without this call, services that have been started would keep the process alive.
-  process.exit(1);
+  process.exitCode = 1;
 }
 
 const config = readConfig();
@@ -72,4 +71,6 @@ if (config === undefined) process.exitCode = 2;
 else {
   const log = createLog(config.logLevel);
   await main(config, log).catch((error) => endFailed(error, log));
+  // Services that were started, and log lines that nobody reads, would keep the process alive.
+  process.exit();
 }

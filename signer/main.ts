@@ -1,7 +1,7 @@
-import { pino } from 'pino';
 import { ConfigError, loadSignerConfig, type SignerConfig } from './config/config.ts';
 import { createDrain } from './server/drain.ts';
 import { createHsm } from './hsm/hsm.ts';
+import { createSignerLog } from './log/signer-log.ts';
 import { createKeyDirectory } from './hsm/key-directory.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createSealer } from './requests/sealer.ts';
@@ -17,7 +17,7 @@ import { startVerifier } from './requests/verifier.ts';
 const spareThreads = 4;
 
 const config = readConfig();
-const log = pino({ name: 'signer', level: config.logLevel });
+const log = createSignerLog('signer', config.logLevel);
 const clock = () => new Date();
 const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
 const hsm = createHsm({
@@ -53,6 +53,7 @@ try {
   server.close();
   server.closeAllConnections();
   await verifier.close();
+  process.exit();
 }
 
 async function stop(signal: NodeJS.Signals): Promise<void> {
@@ -62,6 +63,8 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   await drain();
   await Promise.all([hsm.close(), verifier.close()]);
   log.info('stopped');
+  // Log lines that nobody reads would keep the process alive.
+  process.exit();
 }
 
 function readConfig(): SignerConfig {

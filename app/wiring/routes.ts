@@ -31,7 +31,7 @@ import { syncRoutes } from '../sync/routes.ts';
 import { issuerRoutes } from '../tokens/jwks-routes.ts';
 import { uploadRoutes } from '../uploads/routes.ts';
 import { usageRoutes } from '../usage/routes.ts';
-import { about } from './about.ts';
+import { about } from '../telemetry/about.ts';
 import type { Services } from './services.ts';
 
 const routes: readonly Route<Services>[] = [

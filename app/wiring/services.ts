@@ -8,7 +8,7 @@ import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createPlans } from '../plans/plans.ts';
 import { createOutbox } from '../outbox/outbox.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
-import { about } from './about.ts';
+import { about } from '../telemetry/about.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';

@@ -50,13 +50,14 @@ test('a circle through the top folder itself is found', (t) => {
   t.is(folderCycles(files, 'signer').length, 1);
 });
 
-test('app imports only the protocol of the signer; client and signer stand alone', (t) => {
+test('app imports only protocol and log of the signer; client and signer stand alone', (t) => {
   t.deepEqual(boundaryProblems(sources), []);
 });
 
 const allowed = [
   ['app/keys/a.ts', "import '../../signer/protocol/frames.ts';"],
   ['app/keys/a.ts', "import '@probatio/signer/protocol/frames.ts';"],
+  ['app/telemetry/a.ts', "import '../../signer/log/log.ts';"],
   ['client/http/a.ts', "import '../bytes/b.ts';\nimport '@noble/hashes/sha2.js';"],
   ['test/keys/a.ts', "import '../../signer/hsm/token.ts';"],
 ] as const;

@@ -1,16 +1,16 @@
 // The HSM process is a child of the signer and owns the PKCS#11 library, so that a call that never
 // returns can be ended by killing the process.
 import { Worker } from 'node:worker_threads';
-import { pino } from 'pino';
 import { ConfigError, exitBadConfig, loadHsmConfig, type HsmConfig } from '../../config/config.ts';
 import { createActivity } from './activity.ts';
+import { createSignerLog } from '../../log/signer-log.ts';
 import { createAnswers } from './requests.ts';
 import { describeKeys } from '../keys/key-description.ts';
 import { ToHsm, type FromHsm } from '../../ipc/messages.ts';
 import { Token } from '../token/token.ts';
 
 const config = readConfig();
-const log = pino({ name: 'signer-hsm', level: config.logLevel });
+const log = createSignerLog('signer-hsm', config.logLevel);
 
 // A terminal sends signals to the whole process group. This process ignores them and stops when the
 // signer sends `stop`.
@@ -42,6 +42,8 @@ async function receive(message: ToHsm): Promise<void> {
 async function stop(): Promise<void> {
   await token.close();
   activity.flush();
+  // Log lines that nobody reads would keep the process alive.
+  process.once('disconnect', () => process.exit());
   process.disconnect();
 }
 

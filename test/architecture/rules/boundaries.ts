@@ -8,7 +8,7 @@ interface Boundary {
 }
 
 const boundaries: readonly Boundary[] = [
-  { top: 'app', mayImport: ['signer/protocol'] },
+  { top: 'app', mayImport: ['signer/protocol', 'signer/log'] },
   { top: 'signer', mayImport: [] },
   { top: 'client', mayImport: [] },
 ];

@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { createServiceLog, type Log } from './log.ts';
+
+/** Creates the log of one of the two processes of the signer. */
+export function createSignerLog(service: 'signer' | 'signer-hsm', level: string): Log {
+  return createServiceLog({ service, version: findVersion(), level });
+}
+
+/** Returns the version of this package. */
+function findVersion(): string {
+  const file = findPackageJSON(import.meta.url);
+  if (file === undefined) throw new Error('the signer has no package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+}
