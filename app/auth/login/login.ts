@@ -49,23 +49,23 @@ export function createLogin({ exchange, tokens, sessions, limits }: LoginOptions
      * srp_session_expired, invalid_proof, rate_limited, cache_unavailable, device_unknown,
      * device_blacklisted or SignerUnavailable.
      */
-    async verify(request: ServiceRequest<undefined>, proof: LoginProof): Promise<LoggedIn> {
-      const { account, serverProof } = await exchange.prove(request, proof);
-      // Only the owner can use up this limit, which bounds the rows and entries of logins.
-      await limits.consume('login-account', account.userId);
-      const session = { id: uuidv7(), deviceId: proof.deviceId };
-      const subject = { ...account, sessionId: session.id };
-      const { accessToken, expiresIn } = await (account.method === 'recovery'
-        ? issueRecovery(subject)
-        : issue(subject));
-      const refreshToken = await sessions.open(request, account, session);
-      return {
-        accessToken,
-        tokenType: 'Bearer',
-        expiresIn,
-        ...(refreshToken === undefined ? {} : { refreshToken }),
-        M2: serverProof,
-      };
-    },
+    verify: (request: ServiceRequest<undefined>, proof: LoginProof): Promise<LoggedIn> =>
+      exchange.prove(request, proof, async ({ account, serverProof }) => {
+        // Only the owner can use up this limit, which bounds the rows and entries of logins.
+        await limits.consume('login-account', account.userId);
+        const session = { id: uuidv7(), deviceId: proof.deviceId };
+        const subject = { ...account, sessionId: session.id };
+        const { accessToken, expiresIn } = await (account.method === 'recovery'
+          ? issueRecovery(subject)
+          : issue(subject));
+        const refreshToken = await sessions.open(request, account, session);
+        return {
+          accessToken,
+          tokenType: 'Bearer',
+          expiresIn,
+          ...(refreshToken === undefined ? {} : { refreshToken }),
+          M2: serverProof,
+        };
+      }),
   };
 }

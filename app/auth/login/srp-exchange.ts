@@ -40,7 +40,8 @@ export interface ClientProof {
   readonly M1: string;
 }
 
-interface Proven {
+/** The account of a valid login proof, and the proof with which the server answers. */
+export interface Proven {
   readonly account: ActiveAccount;
   /** The server's login proof M2 in hex. */
   readonly serverProof: string;
@@ -96,14 +97,11 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     return { account, serverProof };
   }
 
-  async function prove(
+  async function check(
     { clientAddress, caller }: ServiceRequest<Caller | undefined>,
+    session: PendingProof,
     proof: ClientProof,
   ): Promise<Proven> {
-    const clientPublic = parseClientPublic(proof.A);
-    const id = proof.sessionId ?? (await sessions.findByClientPublic(clientPublic));
-    const session = id === undefined ? undefined : await sessions.take(id);
-    if (session === undefined) throw new AppError('srp_session_expired');
     const { accountId } = session;
     // The caller's session counts apart for the caller's own account only: otherwise anyone with an
     // account could guess the passwords of others without their limit.
@@ -119,6 +117,25 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     }
     await failures.add({ userId: accountId, tenantId: account?.tenantId }, clientAddress);
     throw new AppError('invalid_proof');
+  }
+
+  async function prove<T>(
+    request: ServiceRequest<Caller | undefined>,
+    proof: ClientProof,
+    work: (proven: Proven) => Promise<T>,
+  ): Promise<T> {
+    const clientPublic = parseClientPublic(proof.A);
+    const id = proof.sessionId ?? (await sessions.findByClientPublic(clientPublic));
+    const session = id === undefined ? undefined : await sessions.take(id);
+    if (session === undefined) throw new AppError('srp_session_expired');
+    try {
+      return await work(await check(request, session, proof));
+    } catch (error) {
+      const isRefused = error instanceof AppError && error.status < 500;
+      // If Redis is away too, the client begins again.
+      if (!isRefused) await session.putBack().catch(() => undefined);
+      throw error;
+    }
   }
 
   return {
@@ -145,9 +162,11 @@ export function createSrpExchange(options: SrpExchangeOptions) {
     },
 
     /**
-     * Checks the client's login proof. An SRP session serves only one attempt: it ends whatever the
-     * result. Throws invalid_public_value, srp_session_expired, invalid_proof, rate_limited or
-     * cache_unavailable.
+     * Checks the client's login proof, and settles as `work` does with what it proves. An SRP
+     * session serves only one attempt: it ends whatever the result, unless the attempt failed for a
+     * reason that is not the client's, such as a database that is away; then the client may send
+     * the same proof again. Throws invalid_public_value, srp_session_expired, invalid_proof,
+     * rate_limited or cache_unavailable.
      */
     prove,
   };

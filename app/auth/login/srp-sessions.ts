@@ -24,6 +24,12 @@ export interface PendingProof extends ServerSession {
   readonly method: CredentialMethod;
 }
 
+/** An SRP session that was taken from the store, and can be returned to it. */
+interface TakenSession extends PendingProof {
+  /** Returns the session, which expires as if it had not been taken. */
+  readonly putBack: () => Promise<void>;
+}
+
 export type SrpSessions = ReturnType<typeof createSrpSessions>;
 
 /**
@@ -56,11 +62,15 @@ export function createSrpSessions(redis: Redis) {
      * Removes and returns an SRP session, so that the session serves only one attempt. Returns
      * undefined if the session is unknown or has expired.
      */
-    async take(sessionId: string): Promise<PendingProof | undefined> {
-      const text = await orUnavailable(redis.getdel(sessionKey(sessionId)));
-      if (text === null) return undefined;
+    async take(sessionId: string): Promise<TakenSession | undefined> {
+      const key = sessionKey(sessionId);
+      const taken = await orUnavailable(redis.multi().pexpiretime(key).getdel(key).exec());
+      const [expiresAt, text] = (taken ?? []).map(([, value]) => value);
+      if (typeof text !== 'string') return undefined;
       const stored = Stored.parse(JSON.parse(text));
       return {
+        putBack: async () =>
+          void (await orUnavailable(redis.set(key, text, 'PXAT', Number(expiresAt)))),
         accountId: stored.accountId,
         method: stored.method,
         clientPublic: BigInt(`0x${stored.clientPublic}`),

@@ -6,7 +6,7 @@ import type { ReauthTokens } from '../../tokens/reauth-token.ts';
 import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { LoginFailures } from '../login/login-failures.ts';
 import type { ProofLimits } from '../login/login-proof-limits.ts';
-import type { ClientProof, SrpExchange } from '../login/srp-exchange.ts';
+import type { Proven, SrpExchange } from '../login/srp-exchange.ts';
 import type { PasswordTurns } from './password-turns.ts';
 import { matchesVerifier } from './password-verifier.ts';
 import type { Reauthenticated, ReauthRequest } from './schema.ts';
@@ -59,9 +59,8 @@ export function createReauth(options: ReauthOptions) {
     await passwordTurns.take(userId, () => checkPassword(request, password));
   }
 
-  async function checkProof(request: ServiceRequest, proof: ClientProof): Promise<void> {
-    const { account } = await exchange.prove(request, proof);
-    const isOwn = account.userId === request.caller.userId && account.method === 'password';
+  function assertOwn({ caller }: ServiceRequest, { account }: Proven): void {
+    const isOwn = account.userId === caller.userId && account.method === 'password';
     if (!isOwn) throw new AppError('invalid_credentials');
   }
 
@@ -73,17 +72,23 @@ export function createReauth(options: ReauthOptions) {
     const { sessionId } = caller;
     if (caller.issuer !== issuer || sessionId === undefined) throw new AppError('access_denied');
     act.assertWritable(request);
-    const isPassword = 'password' in evidence;
-    await (isPassword
-      ? checkPasswordInTurn(request, evidence.password)
-      : checkProof(request, evidence));
-    const issued = await reauthTokens.issue(caller);
-    const event = {
-      action: 'auth.reauthenticated',
-      resource: { type: 'session', id: sessionId },
-      data: { method: isPassword ? 'password' : 'srp' },
-    } as const;
-    return act(request, async () => ({ answer: issued, events: [event] }), backlogChecked);
+    const issue = async (method: 'password' | 'srp') => {
+      const issued = await reauthTokens.issue(caller);
+      const event = {
+        action: 'auth.reauthenticated',
+        resource: { type: 'session', id: sessionId },
+        data: { method },
+      } as const;
+      return act(request, async () => ({ answer: issued, events: [event] }), backlogChecked);
+    };
+    if ('password' in evidence) {
+      await checkPasswordInTurn(request, evidence.password);
+      return issue('password');
+    }
+    return exchange.prove(request, evidence, async (proven) => {
+      assertOwn(request, proven);
+      return issue('srp');
+    });
   }
 
   return {

@@ -29,7 +29,10 @@ test('without the signer a login fails with 503, and works once it is back', asy
   );
 
   await signer.restart();
-  t.truthy(await logIn(vault, account));
+  const again = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
+  t.is(again.status, 200, 'the same proof serves again');
+  const third = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
+  assertError(t, third, { status: 401, code: 'srp_session_expired' });
 });
 
 test('without Redis both login steps fail with 503, and work once it is back', async (t) => {
@@ -66,19 +69,22 @@ test('without the database requests fail with 503, and work once it is back', as
   t.teardown(() => vault.stop());
   const account = await createAccount(vault);
   const token = await logIn(vault, account);
+  const { sessionId, A, M1 } = await beginLogin(vault, account);
 
   await database.proxy.close();
   const away = { status: 503, code: 'database_unavailable' };
   assertError(t, await getJson(`${vault.baseUrl}/v1/documents`, token), away);
   const challenge = { email: account.email, A: '2222' };
   assertError(t, await postJson(`${vault.baseUrl}/v1/auth/login/challenge`, challenge), away);
+  const verify = () => postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
+  assertError(t, await verify(), away);
 
   await database.proxy.open();
   await until(async () => (await getJson(`${vault.baseUrl}/v1/documents`, token)).status === 200, {
     what: 'the database to be used again',
     timeoutMs: 30_000,
   });
-  t.pass();
+  t.is((await verify()).status, 200, 'the same proof serves again');
 });
 
 test('a token whose key cannot be looked up gets 503 and never passes', async (t) => {
