@@ -52,17 +52,19 @@ interface HealthServices {
 const route = routeFor<HealthServices>();
 
 const common = { method: 'get', tag, access: 'public', status: 200, errors: [] } as const;
+/** Probes may add query parameters of their own. */
+const probed = { ...common, ignoresQuery: true } as const;
 
 export const healthRoutes = [
   route({
-    ...common,
+    ...probed,
     path: '/',
     summary: 'Returns the name, version and description of this service',
     response: About,
     handler: async ({ about }) => about,
   }),
   route({
-    ...common,
+    ...probed,
     path: '/health',
     summary: 'Checks every dependency; 503 when the database or the signer is unavailable',
     response: Report,
@@ -74,7 +76,7 @@ export const healthRoutes = [
     },
   }),
   route({
-    ...common,
+    ...probed,
     path: '/health/live',
     summary: 'Returns ok while the process runs, whatever its dependencies do',
     response: State,
@@ -82,7 +84,7 @@ export const healthRoutes = [
     handler: async () => ({ status: 'ok' as const }),
   }),
   route({
-    ...common,
+    ...probed,
     path: '/health/ready',
     summary: 'Tells whether this process can take traffic; 503 when it cannot',
     response: State,

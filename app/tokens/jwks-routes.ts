@@ -23,6 +23,7 @@ export const issuerRoutes = [
   route({
     method: 'get',
     path: '/.well-known/jwks.json',
+    ignoresQuery: true,
     tag,
     summary: 'Returns the public keys that verify access tokens',
     access: 'public',
@@ -41,6 +42,7 @@ export const issuerRoutes = [
   route({
     method: 'get',
     path: '/.well-known/openid-configuration',
+    ignoresQuery: true,
     tag,
     summary: 'Returns where the public keys are',
     access: 'public',

@@ -59,6 +59,8 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly addressLimit?: AddressLimit;
   readonly params?: P;
   readonly query?: Q;
+  /** Ignores query parameters, which probes and caches add. By default unknown ones are refused. */
+  readonly ignoresQuery?: true;
   /** The schema of the JSON body. If absent, no body is read. */
   readonly body?: B;
   /**
@@ -161,9 +163,10 @@ export function routeFor<S>() {
         throw new AppError('invalid_token');
       }
       options.guardBody?.(raw.body);
+      const query = options.ignoresQuery === true ? {} : raw.query;
       const input = {
         params: parseInput(options.params, raw.params, 'path') as Output<P>,
-        query: parseInput(options.query, raw.query, 'query') as Output<Q>,
+        query: parseInput(options.query, query, 'query') as Output<Q>,
         body: parseInput(options.body, raw.body, 'body') as Output<B>,
         http: raw.request,
         reply: raw.reply,
