@@ -14,8 +14,7 @@ import { migrate } from '../app/dev/postgres/migrate.ts';
 import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
-import type { SharedVaultAddresses } from './support/vault/shared-vault.ts';
-import type { TestStack } from './support/vault/stack.ts';
+import type { SharedVaultAddresses, TestStack } from './support/vault/stack.ts';
 
 const templateName = 'probatio_template';
 /** Free bytes of memory that the services of the tests need. */

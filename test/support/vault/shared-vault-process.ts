@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { stopSignals } from '../../../app/dev/processes/stop-signals.ts';
-import type { SharedVaultAddresses } from './shared-vault.ts';
+import type { SharedVaultAddresses } from './stack.ts';
 import { startReadyVault, type TokenKind } from './vault.ts';
 
 const stop = stopSignals();

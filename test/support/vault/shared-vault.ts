@@ -1,19 +1,8 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 import { testStack } from './stack.ts';
 import type { Vault, TokenKind } from './vault.ts';
-
-/** The addresses of the shared vault, which its process prints once it is ready. */
-export interface SharedVaultAddresses {
-  readonly baseUrl: string;
-  readonly databases: DatabaseUrls;
-  readonly mailDirectory: string;
-  readonly storeDirectory: string;
-  /** Path of the Unix socket on which its process issues tokens. */
-  readonly tokensSocketPath: string;
-}
 
 /**
  * Returns the vault that all test files of a run share. It is ready, has the settings of

@@ -1,5 +1,14 @@
-import type { DatabaseAccess } from '../../../app/dev/postgres/database.ts';
-import type { SharedVaultAddresses } from './shared-vault.ts';
+import type { DatabaseAccess, DatabaseUrls } from '../../../app/dev/postgres/database.ts';
+
+/** The addresses of the shared vault, which its process prints once it is ready. */
+export interface SharedVaultAddresses {
+  readonly baseUrl: string;
+  readonly databases: DatabaseUrls;
+  readonly mailDirectory: string;
+  readonly storeDirectory: string;
+  /** Path of the Unix socket on which its process issues tokens. */
+  readonly tokensSocketPath: string;
+}
 
 /** The services that `npm test` started for the whole run. */
 export interface TestStack {
