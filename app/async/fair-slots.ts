@@ -21,7 +21,7 @@ interface FairSlotsOptions {
 }
 
 /** Returns a slot, as if it had been held for `moreMs` longer. Further calls do nothing. */
-export type Release = (moreMs?: number) => void;
+type Release = (moreMs?: number) => void;
 
 interface Waiter {
   grant(): void;

@@ -2,7 +2,9 @@ import test from 'ava';
 import { readableLine } from '../../app/dev/stack/readable-log.ts';
 
 test('a JSON log line becomes text with its fields', (t) => {
-  const line = JSON.stringify({ level: 40, time: 0, pid: 1, hostname: 'h', msg: 'late', ms: 12 });
+  const time = new Date(0).toISOString();
+  const named = { service: 'app', version: '1.2.3' };
+  const line = JSON.stringify({ level: 'warn', time, ...named, msg: 'late', ms: 12 });
   t.regex(readableLine('app', line), /^app {4}\d\d:\d\d:\d\d warn late ms=12$/);
 });
 

@@ -4,14 +4,17 @@
  */
 const sameKeystrokeMs = 1_000;
 
+const parentPollMs = 250;
+
 /**
- * Returns an AbortSignal that aborts at the first SIGINT, SIGTERM or SIGHUP. A further signal, more
- * than one second later, ends this process immediately; the watchdogs then stop its child
- * processes.
+ * Returns an AbortSignal that aborts at the first SIGINT, SIGTERM or SIGHUP, or when npm has ended,
+ * if npm runs this process. A further signal, more than one second later, ends this process
+ * immediately; the watchdogs then stop its child processes.
  */
 export function stopSignals(): AbortSignal {
   const stop = new AbortController();
   let firstAt = 0;
+  abortAfterNpm(stop);
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (!stop.signal.aborted) firstAt = performance.now();
@@ -20,4 +23,16 @@ export function stopSignals(): AbortSignal {
     });
   }
   return stop.signal;
+}
+
+/**
+ * Aborts when the parent of this process has ended, if npm runs it. Who sends SIGTERM to `npm
+ * start` ends npm and its shell, which do not pass the signal on.
+ */
+function abortAfterNpm(stop: AbortController): void {
+  if (process.env['npm_lifecycle_event'] === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop.abort(new Error('stopped, since npm has ended'));
+  }, parentPollMs).unref();
 }

@@ -1,19 +1,18 @@
-import { levels } from 'pino';
 import { z } from 'zod';
 
-/** A log line of pino. */
+/** A log line of the app or the signer. */
 const Entry = z.looseObject({
-  level: z.union([z.number().transform((level) => levels.labels[level] ?? 'log'), z.string()]),
-  time: z.union([z.number(), z.string()]),
+  level: z.string(),
+  time: z.iso.datetime(),
   msg: z.string().default(''),
   err: z.looseObject({ stack: z.string() }).optional(),
 });
 /** Fields of a log line that are not shown, because they do not help on a single machine. */
-const noise = new Set(['pid', 'hostname', 'name']);
+const noise = new Set(['service', 'version']);
 
 /**
  * Formats one output line of a process for the terminal: prepends the name of the process, and
- * turns pino's JSON into text. Other lines keep their text.
+ * turns JSON into text. Other lines keep their text.
  */
 export function readableLine(source: string, line: string): string {
   const prefix = source.padEnd(6);

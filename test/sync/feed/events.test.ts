@@ -3,8 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { assertError } from '../../support/http/error-body.ts';
 import { send } from '../../support/http/send.ts';
-import { sharedVault } from '../../support/vault/shared-vault.ts';
-import type { Vault } from '../../support/vault/vault.ts';
+import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import {
   change,
   codeOf,
@@ -14,11 +13,12 @@ import {
 } from '../../support/sync/devices.ts';
 import { openFeed, untilChanges, untilReady, type FeedReader } from './feed-reader.ts';
 
-const test = anyTest as TestFn<{ vault: Vault }>;
+const test = anyTest as TestFn<{ vault: TestVault }>;
 
 test.before(async (t) => {
-  t.context = { vault: sharedVault() };
+  t.context = { vault: await startVault() };
 });
+test.after.always((t) => t.context.vault.stop());
 
 test('a feed sends changes from its opening on, with cursors that a list accepts', async (t) => {
   const { vault } = t.context;
