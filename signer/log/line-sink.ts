@@ -32,7 +32,7 @@ export function openStandardOutput(options: SinkOptions): LineSink {
 type Write = (text: string) => boolean;
 
 /** Returns a sink that drops the lines that `write` does not take. */
-export function sinkOf(write: Write, { afterDrop }: SinkOptions): LineSink {
+function sinkOf(write: Write, { afterDrop }: SinkOptions): LineSink {
   let dropped = 0;
   return {
     write(line) {
@@ -51,10 +51,16 @@ export function sinkOf(write: Write, { afterDrop }: SinkOptions): LineSink {
   };
 }
 
-/** Returns a writer to a pipe or socket, which Node writes without blocking. */
-export function streamWriter(stream: Writable): Write {
+/**
+ * Returns a writer to a pipe or socket, which Node writes without blocking. Once lines had to be
+ * dropped, no line is taken until half of those that wait have been read, so that a slow reader
+ * does not get a report of dropped lines after every few lines.
+ */
+function streamWriter(stream: Writable): Write {
+  let isFull = false;
   return (text) => {
-    if (!stream.writable || stream.writableLength > maxWaitingBytes) return false;
+    isFull = stream.writableLength > (isFull ? maxWaitingBytes / 2 : maxWaitingBytes);
+    if (isFull || !stream.writable) return false;
     stream.write(text);
     return true;
   };
