@@ -203,7 +203,7 @@ export function createSynchronization(options: SynchronizationOptions) {
       const steps = stepsOf(heavyWork, { change: data, text: null });
       const text = await toStoredText(steps, data);
       const leaves = await steps(() => leavesOf(data));
-      const asked = { asked: ['create', input], form: createdForm, steps };
+      const asked = { asked: ['create', { ...input, data: text }], form: createdForm, steps };
       return perform(request, device, asked, (tx) =>
         create(tx, request, device, { ...input, text, leaves }),
       );

@@ -8,11 +8,16 @@ import { until } from '../../app/dev/processes/until.ts';
 
 const program = projectFile('test/telemetry/noisy-process.ts');
 
-/** Starts a process that logs much, and resolves once it has logged. */
-async function startNoisy(t: ExecutionContext, stdout: 'pipe' | number): Promise<ChildProcess> {
+/** Starts a process that logs much, runs `begin` with it, and resolves once it has logged. */
+async function startNoisy(
+  t: ExecutionContext,
+  stdout: 'pipe' | number,
+  begin: (child: ChildProcess) => void = () => {},
+): Promise<ChildProcess> {
   const stdio: StdioOptions = ['ignore', stdout, 'inherit', 'ipc'];
   const child = spawn(process.execPath, [program], { stdio });
   t.teardown(() => child.kill('SIGKILL'));
+  begin(child);
   t.deepEqual((await once(child, 'message'))[0], 'logged');
   return child;
 }
@@ -37,11 +42,7 @@ test('a process whose standard output is full goes on, and ends when asked', asy
 });
 
 test('a process whose standard output was closed goes on, and ends when asked', async (t) => {
-  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit', 'ipc'];
-  const child = spawn(process.execPath, [program], { stdio });
-  t.teardown(() => child.kill('SIGKILL'));
-  child.stdout?.destroy();
-  t.deepEqual((await once(child, 'message'))[0], 'logged');
+  const child = await startNoisy(t, 'pipe', ({ stdout }) => stdout?.destroy());
   t.deepEqual(await end(child), [0, null]);
 });
 

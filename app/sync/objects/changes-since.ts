@@ -77,18 +77,9 @@ interface After {
 }
 
 /** Returns the bytes of the JSON Pointers that the versions after the base changed. */
-async function countBytes(
-  tx: Tx,
-  { userId, tenantId }: Owner,
-  { objectId, baseVersion }: After,
-): Promise<number> {
-  const { bytes } = await tx
-    .selectFrom('sync_history')
+async function countBytes(tx: Tx, owner: Owner, { objectId, baseVersion }: After): Promise<number> {
+  const { bytes } = await versionsOf(tx, owner, objectId)
     .select(sql<number>`coalesce(sum(octet_length(changed_fields)), 0)::float8`.as('bytes'))
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .where('object_id', '=', objectId)
-    .where('status', '=', 'APPLIED')
     .where('version', '>', baseVersion)
     .executeTakeFirstOrThrow();
   return bytes;
@@ -127,21 +118,21 @@ async function search(
 }
 
 /** Returns whether the history of a locked object still has a version. */
-async function isKept(
-  tx: Tx,
-  { userId, tenantId }: Owner,
-  objectId: string,
-  version: number,
-): Promise<boolean> {
+async function isKept(tx: Tx, owner: Owner, objectId: string, version: number): Promise<boolean> {
   // Maintenance removes versions in their order.
-  const row = await tx
-    .selectFrom('sync_history')
+  const row = await versionsOf(tx, owner, objectId)
     .select('version')
-    .where('user_id', '=', userId)
-    .where('tenant_id', '=', tenantId)
-    .where('object_id', '=', objectId)
-    .where('status', '=', 'APPLIED')
     .where('version', '=', version)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** Selects the versions of an object that its history has. */
+function versionsOf(tx: Tx, { userId, tenantId }: Owner, objectId: string) {
+  return tx
+    .selectFrom('sync_history')
+    .where('user_id', '=', userId)
+    .where('tenant_id', '=', tenantId)
+    .where('object_id', '=', objectId)
+    .where('status', '=', 'APPLIED');
 }
