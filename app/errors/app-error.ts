@@ -18,6 +18,8 @@ interface AppErrorOptions {
    * Members added to the error body, such as `proofId`. They must hold neither secrets nor input.
    */
   readonly members?: Readonly<Record<string, unknown>>;
+  /** More of such members, whose values are JSON texts already. They may be large. */
+  readonly texts?: Readonly<Record<string, string>>;
 }
 
 /** The only error whose code reaches a client; any other error becomes `internal_error`. */
@@ -27,6 +29,7 @@ export class AppError extends Error {
   readonly details: readonly ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly members: Readonly<Record<string, unknown>>;
+  readonly texts: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
     super(describeError(code).message, { cause: options.cause });
@@ -36,5 +39,6 @@ export class AppError extends Error {
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status === 503 ? 5 : undefined);
     this.members = options.members ?? {};
+    this.texts = options.texts ?? {};
   }
 }

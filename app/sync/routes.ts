@@ -7,7 +7,7 @@ import { largestBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
 import { maxDataBytes } from './merge/limits.ts';
-import { toJsonText } from './objects/answers.ts';
+import { toError, toJsonText } from './objects/answers.ts';
 import type { WritingDevice } from './objects/history.ts';
 import {
   Applied,
@@ -71,7 +71,7 @@ const write = route({
   handler: async ({ synchronization }, { request, body, http }) => {
     const answer = await synchronization.write(request, parseDevice(http), body);
     if (answer.status === 'APPLIED') return toJsonText(answer);
-    throw new AppError('sync_conflict', { members: answer });
+    throw toError(answer);
   },
 });
 

@@ -8,6 +8,7 @@ import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import { liftLimits } from '../plans/lift-limits.ts';
 import { decide, type Accepted, type Refused, type ServerObject } from './merge/decision.ts';
+import { resolvePatch } from './merge/edits.ts';
 import { leavesOf } from './merge/json-pointer.ts';
 import { assertStorable, toStoredText } from './merge/limits.ts';
 import { placesOf } from './merge/merge.ts';
@@ -25,8 +26,8 @@ import {
   type WritingDevice,
 } from './objects/history.ts';
 import type { ObjectText, Written } from './objects/answers.ts';
-import { createdForm, writtenForm, type KeptForm } from './objects/kept-answers.ts';
-import { insertObject, lockObject, updateObject } from './objects/object-rows.ts';
+import { createdForm, createWrittenForm, type KeptForm } from './objects/kept-answers.ts';
+import { insertObject, lockObject, updateObject, type ObjectRow } from './objects/object-rows.ts';
 import { digestOf, writeOnce } from './objects/requests.ts';
 import { readData, type CreateObject, type WriteObject } from './objects/schema.ts';
 import { loadVersion } from './objects/versions.ts';
@@ -72,6 +73,7 @@ export type Synchronization = ReturnType<typeof createSynchronization>;
  */
 export function createSynchronization(options: SynchronizationOptions) {
   const { act, deviceGuard, clock, rules, heavyWork, onChanged } = options;
+  const writtenForm = createWrittenForm(heavyWork);
 
   async function perform<Answer>(
     request: ServiceRequest,
@@ -175,17 +177,19 @@ export function createSynchronization(options: SynchronizationOptions) {
     const steps = stepsOf(heavyWork, { change: delta, text });
     const data = text === null ? null : await steps(() => readData(text));
     const object = { version, data };
+    const patch =
+      data === null || delta === null ? null : await steps(() => resolvePatch(data, delta));
     const places =
-      data !== null && baseVersion < version ? await steps(() => placesOf(data, delta)) : [];
+      data !== null && baseVersion < version ? await steps(() => placesOf(data, patch)) : [];
     const by = { changedAt, deviceId: device.deviceId };
     const known = { objectId, version, objectType: row.object_type };
     const since = await findChangesSince(tx, caller, rules, known, { baseVersion, places, by });
-    const decision = await steps(() => decide(object, { baseVersion, delta }, since));
+    const decision = await steps(() => decide(object, { baseVersion, patch }, since));
     const modified = { objectId, lastModifiedAt: row.last_modified_at };
     const recordedAt = await timeAfter(tx, caller, modified, clock());
     const timed = { ...write, recordedAt, steps };
     return 'conflictType' in decision
-      ? refuse(tx, request, device, timed, object, decision)
+      ? refuse(tx, request, device, timed, row, decision)
       : apply(tx, request, device, timed, object, decision);
   }
 
@@ -237,7 +241,7 @@ async function refuse(
   { caller }: ServiceRequest,
   device: WritingDevice,
   { objectId, version, baseVersion, changedAt, recordedAt }: TimedWrite,
-  object: ServerObject,
+  object: ObjectRow,
   { conflictType, fields }: Refused,
 ): Promise<Acted<Written>> {
   const record: WriteRecord = {

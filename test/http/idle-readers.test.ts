@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import test from 'ava';
+import Koa from 'koa';
+import { AppError } from '../../app/errors/app-error.ts';
+import { createProxyTrust } from '../../app/http/requests/client-address.ts';
+import { requestContext } from '../../app/http/requests/request-context.ts';
+import { errorBoundary } from '../../app/http/server/error-boundary.ts';
+import { idleMs } from '../../app/http/requests/idle-clients.ts';
 import { limitIdleReader } from '../../app/http/responses/idle-readers.ts';
+import { createLog } from '../../app/telemetry/log.ts';
 import { listenLocally } from '../support/network/local-server.ts';
 
 test('a client that does not read its response is disconnected', async (t) => {
@@ -19,4 +26,25 @@ test('a client that does not read its response is disconnected', async (t) => {
   const response = await answering.promise;
   await once(response, 'close');
   t.false(response.writableFinished);
+});
+
+test('so is a client that does not read an error', async (t) => {
+  const log = createLog('silent');
+  const app = new Koa();
+  const limits: (number | undefined)[] = [];
+  app.use(async ({ res }, next) => {
+    await next();
+    limits.push(res.socket?.timeout);
+  });
+  app.use(requestContext(createProxyTrust([]), log));
+  app.use(errorBoundary(log, () => undefined));
+  app.use(() => {
+    throw new AppError('sync_conflict', { texts: { serverData: '{}' } });
+  });
+  const handle = app.callback();
+  const server = createServer((request, response) => void handle(request, response));
+  const port = await listenLocally(t, server);
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  t.deepEqual(((await response.json()) as { readonly serverData: unknown }).serverData, {});
+  t.deepEqual(limits, [idleMs]);
 });

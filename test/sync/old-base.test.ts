@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { openDatabase } from '../../app/db/database.ts';
 import { findChangesSince } from '../../app/sync/objects/changes-since.ts';
+import { resolvePatch } from '../../app/sync/merge/edits.ts';
 import { placesOf } from '../../app/sync/merge/merge.ts';
 import { sharedVault } from '../support/vault/shared-vault.ts';
 import type { Vault } from '../support/vault/vault.ts';
@@ -26,7 +27,8 @@ async function changesOf(
   return (delta: Data | null, data: Data) =>
     db.asUser(caller, async (tx) => {
       const by = { changedAt: new Date(), deviceId: device.deviceId };
-      const write = { baseVersion: 1, places: placesOf(data, delta), by };
+      const patch = delta === null ? null : resolvePatch(data, delta);
+      const write = { baseVersion: 1, places: placesOf(data, patch), by };
       const { touched, ruleOf } = await findChangesSince(tx, caller, rules, object, write);
       return { touched: [...touched.keys()].toSorted(), hasRule: ruleOf('/kept') !== undefined };
     });

@@ -10,13 +10,13 @@ export class JsonText {
   }
 }
 
-/** Returns the JSON text of an object in which the member `name` has the given JSON text. */
-export function withMember(value: object, name: string, text: string): JsonText {
-  const parts: string[] = [];
-  for (const [key, member] of Object.entries(value)) {
-    if (member === undefined) continue;
-    parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(key)}:`);
-    parts.push(key === name ? text : JSON.stringify(member));
+/** Returns the JSON text of an object with further members, whose values are JSON texts. */
+export function withTexts(value: object, texts: Readonly<Record<string, string>>): JsonText {
+  const members = JSON.stringify(value).slice(0, -1);
+  const parts = [members];
+  for (const [name, text] of Object.entries(texts)) {
+    const separator = parts.length === 1 && members === '{' ? '' : ',';
+    parts.push(`${separator}${JSON.stringify(name)}:`, text);
   }
   return new JsonText(...parts, '}');
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { HeavyWork } from '../../async/heavy-work.ts';
-import { JsonText, withMember } from './json-text.ts';
+import { JsonText, withTexts } from './json-text.ts';
 
 /**
  * Rows that are checked and written as JSON at once, which takes about two milliseconds. A page of
@@ -42,7 +42,7 @@ export async function makeAnswer(
     });
   }
   const text = `[${texts.join(',')}]`;
-  return name === undefined ? new JsonText(text) : withMember(others, name, text);
+  return name === undefined ? new JsonText(text) : withTexts(others, { [name]: text });
 }
 
 /** Returns the list that an answer is, or the first list among its members. */

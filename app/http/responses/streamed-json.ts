@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { idleMs } from '../requests/idle-clients.ts';
+import { limitIdleReader } from './idle-readers.ts';
 
 /**
  * The response schema of a route that sends JSON text as a stream, because the whole text may be
@@ -12,7 +12,7 @@ export const StreamedJson = z.custom<Readable>((value) => value instanceof Reada
 
 /** Sends JSON text, with back-pressure from the client. Koa destroys it if the client hangs up. */
 export function sendJson(ctx: Context, text: Readable): void {
-  ctx.res.setTimeout(idleMs, () => ctx.res.destroy());
+  limitIdleReader(ctx.res);
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = text;
 }

@@ -71,9 +71,9 @@ export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
 
     /**
      * Does the work of a route in a slot of the client. Holds the slot until the work has ended,
-     * even if the client has gone, and until the response of a success has been sent or the
-     * connection has closed. Settles as `work` does; throws busy if too many requests of the client
-     * wait, and client_gone.
+     * even if the client has gone, and until the response of a success, or a large error, has been
+     * sent or the connection has closed. Settles as `work` does; throws busy if too many requests
+     * of the client wait, and client_gone.
      */
     async serve<T>(
       route: Streaming,
@@ -85,15 +85,20 @@ export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
       if (slots === undefined) return work();
       const ended = endOf(exchange);
       const release = await slots.acquire(client, ended);
+      const releaseWhenSent = (moreMs: number) => {
+        const leave = () => release(moreMs);
+        if (ended.aborted) leave();
+        else ended.addEventListener('abort', leave, { once: true });
+      };
       try {
         ended.throwIfAborted();
         const result = await work();
-        const leave = () => release(sendingMs(result));
-        if (ended.aborted) leave();
-        else ended.addEventListener('abort', leave, { once: true });
+        releaseWhenSent(result instanceof JsonText ? sendingMs(result.bytes.length) : 0);
         return result;
       } catch (error) {
-        release();
+        const length = lengthOf(error);
+        if (length === 0) release();
+        else releaseWhenSent(sendingMs(length));
         throw error;
       }
     },
@@ -101,8 +106,14 @@ export function createRequestSlots(limits: RequestLimits, restAfter: BusyRest) {
 }
 
 /** Returns the milliseconds of work as which the sending of a response counts. */
-function sendingMs(result: unknown): number {
-  return result instanceof JsonText ? result.bytes.length / bytesPerMs : 0;
+function sendingMs(bytes: number): number {
+  return bytes / bytesPerMs;
+}
+
+/** Returns about how many bytes the large members of an error have. */
+function lengthOf(error: unknown): number {
+  const texts = error instanceof AppError ? Object.values(error.texts) : [];
+  return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
 /**

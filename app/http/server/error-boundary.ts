@@ -2,7 +2,8 @@ import type { Context, Next } from 'koa';
 import { AppError } from '../../errors/app-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { errorBody } from '../responses/error-body.ts';
-import { JsonText, sendText } from '../responses/json-text.ts';
+import { limitIdleReader } from '../responses/idle-readers.ts';
+import { sendText } from '../responses/json-text.ts';
 import { requestInfo } from '../requests/request-context.ts';
 
 /** Converts an error of another module to an AppError; returns undefined for unknown errors. */
@@ -50,8 +51,9 @@ function render(ctx: Context, error: AppError): void {
   if (error.retryAfterSeconds !== undefined)
     ctx.set('Retry-After', String(error.retryAfterSeconds));
   ctx.set('Cache-Control', 'no-store');
-  // A conflict has a whole object, which takes half as long to send as bytes.
-  sendText(ctx, new JsonText(JSON.stringify(errorBody(error, requestInfo(ctx)))));
+  sendText(ctx, errorBody(error, requestInfo(ctx)));
+  // A conflict has a whole object, which a client may never read.
+  limitIdleReader(ctx.res);
 }
 
 const tokenErrors: ReadonlySet<string> = new Set([

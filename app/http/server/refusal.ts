@@ -26,7 +26,7 @@ export function refuse({ code = '' }: NodeJS.ErrnoException, socket: Duplex): vo
 /** Sends an error response on a connection without a valid request, and ends the connection. */
 export function respond(socket: Duplex, error: AppError): void {
   const id = randomUUID();
-  const body = JSON.stringify(errorBody(error, { path: '', id }));
+  const body = errorBody(error, { path: '', id }).bytes;
   const { retryAfterSeconds } = error;
   const headers = {
     ...securityHeaderValues,
@@ -34,10 +34,11 @@ export function respond(socket: Duplex, error: AppError): void {
     'Cache-Control': 'no-store',
     ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(body)),
+    'Content-Length': String(body.length),
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const status = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`;
-  socket.end([status, ...lines, '', body].join('\r\n'));
+  socket.write([status, ...lines, '', ''].join('\r\n'));
+  socket.end(body);
 }

@@ -1,5 +1,6 @@
 import type { ConflictType } from '../../db/tables/sync.ts';
 import type { JsonObject } from '../../json/json-values.ts';
+import type { ResolvedPatch } from './edits.ts';
 import { mergePatch, mergeRemoval, type Since } from './merge.ts';
 
 /** The server's state of an object. If `data` is null, the object is a tombstone. */
@@ -11,8 +12,8 @@ export interface ServerObject {
 /** A change that a client made to the version `baseVersion` of an object. */
 interface Write {
   readonly baseVersion: number;
-  /** A merge patch, or null to delete the object. */
-  readonly delta: JsonObject | null;
+  /** The patch to the server's data; null to delete the object. */
+  readonly patch: ResolvedPatch | null;
 }
 
 export interface Accepted {
@@ -39,9 +40,9 @@ export function decide(object: ServerObject, write: Write, since: Since): Accept
   if (object.data === null) return { conflictType: 'DELETED_ON_SERVER', fields: [] };
   if (write.baseVersion > object.version) return { conflictType: 'VERSION_AHEAD', fields: [] };
   const merged =
-    write.delta === null
+    write.patch === null
       ? { data: null, changed: null, ...mergeRemoval(object.data, since) }
-      : mergePatch(object.data, write.delta, since);
+      : mergePatch(object.data, write.patch, since);
   if ('conflicts' in merged) {
     return { conflictType: 'CONCURRENT_MODIFICATION', fields: merged.conflicts };
   }

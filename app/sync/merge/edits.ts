@@ -24,15 +24,21 @@ export interface Edit {
   readonly isImplied: boolean;
 }
 
+/** A merge patch, and the edits that it makes to the current data of an object. */
+export interface ResolvedPatch {
+  readonly patch: JsonObject;
+  readonly edits: readonly Edit[];
+}
+
 const none: readonly string[] = [];
 
+/** Computes the edits of a merge patch to the current data of an object. */
+export function resolvePatch(data: JsonObject, patch: JsonObject): ResolvedPatch {
+  return { patch, edits: [...editsOf(patch, data)] };
+}
+
 /** Yields the edits of a merge patch to the current object, one for every leaf of the patch. */
-export function* editsOf(
-  patch: JsonObject,
-  target: unknown,
-  at = '',
-  gap?: Edit['gap'],
-): Generator<Edit> {
+function* editsOf(patch: JsonObject, target: unknown, at = '', gap?: Edit['gap']): Generator<Edit> {
   for (const [key, value] of Object.entries(patch)) {
     const pointer = childOf(at, key);
     const current = memberOf(target, key);

@@ -1,4 +1,4 @@
-import { editsOf, rewrite, type Edit } from './edits.ts';
+import { rewrite, type Edit, type ResolvedPatch } from './edits.ts';
 import { isSame, type JsonObject } from '../../json/json-values.ts';
 import { leavesOf } from './json-pointer.ts';
 import { applyPatch } from './merge-patch.ts';
@@ -41,7 +41,11 @@ interface Overlap {
  * object that another write removed counts as a change of this object too. Returns the unsettled
  * leaves, and applies nothing, if no rule settles a leaf that both sides changed.
  */
-export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): Merged | Unsettled {
+export function mergePatch(
+  data: JsonObject,
+  { patch, edits }: ResolvedPatch,
+  since: Since,
+): Merged | Unsettled {
   const dropped = new Set<string>();
   const instead = new Map<string, unknown>();
   const changed = new Set<string>();
@@ -72,7 +76,7 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
     if (typeof first === 'object') instead.set(pointer, first.value);
   }
 
-  for (const edit of editsOf(patch, data)) {
+  for (const edit of edits) {
     const { pointer, value, current } = edit;
     const overlaps = overlapsOf(edit, since.touched);
     const [overlap] = overlaps;
@@ -107,10 +111,10 @@ export function mergePatch(data: JsonObject, patch: JsonObject, since: Since): M
  * Returns the places where other changes can conflict with a merge patch. A patch of null removes
  * the whole object.
  */
-export function placesOf(data: JsonObject, patch: JsonObject | null): string[] {
+export function placesOf(data: JsonObject, patch: ResolvedPatch | null): string[] {
   if (patch === null) return leavesOf(data);
   const places = new Set<string>();
-  for (const { pointer, lost, gap } of editsOf(patch, data)) {
+  for (const { pointer, lost, gap } of patch.edits) {
     places.add(pointer);
     for (const leaf of lost) places.add(leaf);
     if (gap !== undefined) places.add(gap.pointer);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../json/json-values.ts';
+import { largeTextLength, type HeavyWork } from '../../async/heavy-work.ts';
 import { leavesOf } from '../merge/json-pointer.ts';
 import type { ObjectText, Written } from './answers.ts';
 import { Applied, Conflict, ObjectView, readData } from './schema.ts';
@@ -12,14 +12,14 @@ export type LoadVersion = (objectId: string, version: number) => Promise<string 
  * answer to a short write may have 512 KiB.
  */
 export interface KeptForm<Answer> {
-  toKept(answer: Answer): object;
+  toKept(answer: Answer): Promise<object>;
   fromKept(kept: unknown, load: LoadVersion): Promise<Answer>;
 }
 
 const KeptCreated = ObjectView.omit({ data: true });
 
 export const createdForm: KeptForm<ObjectText> = {
-  toKept: ({ data: _data, ...kept }) => kept,
+  toKept: async ({ data: _data, ...kept }) => kept,
   async fromKept(answer, load) {
     const kept = KeptCreated.parse(answer);
     const data = await load(kept.objectId, kept.version);
@@ -36,31 +36,35 @@ const KeptWritten = z.discriminatedUnion('status', [
   Conflict.omit({ serverData: true, fields: true }).extend({ fields: KeptFields }),
 ]);
 
-export const writtenForm: KeptForm<Written> = {
-  toKept(answer) {
-    if (answer.status === 'APPLIED') {
-      const { data: _data, ...kept } = answer;
-      return kept;
-    }
-    const { serverData, fields, ...kept } = answer;
-    return { ...kept, fields: packFields(fields, serverData) };
-  },
-  async fromKept(answer, load) {
-    const kept = KeptWritten.parse(answer);
-    if (kept.status === 'APPLIED') {
-      return { ...kept, data: await load(kept.objectId, kept.version) };
-    }
-    const text = await load(kept.objectId, kept.serverVersion);
-    const serverData = text === null ? null : readData(text);
-    return { ...kept, fields: unpackFields(kept.fields, serverData), serverData };
-  },
-};
+/** Returns the form in which the outcomes of writes are kept. */
+export function createWrittenForm(heavyWork: HeavyWork): KeptForm<Written> {
+  const inSteps = <T>(text: string | null, work: () => T) =>
+    heavyWork.stepsFor(text !== null && text.length > largeTextLength)(work);
 
-function packFields(
-  fields: readonly string[],
-  data: JsonObject | null,
-): z.output<typeof KeptFields> {
-  const leaves = sortedLeaves(data);
+  return {
+    async toKept(answer) {
+      if (answer.status === 'APPLIED') {
+        const { data: _data, ...kept } = answer;
+        return kept;
+      }
+      const { serverData, fields, ...kept } = answer;
+      return { ...kept, fields: await inSteps(serverData, () => packFields(fields, serverData)) };
+    },
+
+    async fromKept(answer, load) {
+      const kept = KeptWritten.parse(answer);
+      if (kept.status === 'APPLIED') {
+        return { ...kept, data: await load(kept.objectId, kept.version) };
+      }
+      const serverData = await load(kept.objectId, kept.serverVersion);
+      const fields = await inSteps(serverData, () => unpackFields(kept.fields, serverData));
+      return { ...kept, fields, serverData };
+    },
+  };
+}
+
+function packFields(fields: readonly string[], text: string | null): z.output<typeof KeptFields> {
+  const leaves = sortedLeaves(text);
   const places = new Map(leaves.map((leaf, place) => [leaf, place]));
   const bits = Buffer.alloc(Math.ceil(leaves.length / 8));
   const others: string[] = [];
@@ -74,14 +78,14 @@ function packFields(
 
 function unpackFields(
   { leaves, others }: z.output<typeof KeptFields>,
-  data: JsonObject | null,
+  text: string | null,
 ): string[] {
   const bits = Buffer.from(leaves, 'base64');
   const isSet = (place: number) => ((bits.readUInt8(place >> 3) >> (place & 7)) & 1) === 1;
-  return [...others, ...sortedLeaves(data).filter((_leaf, place) => isSet(place))].toSorted();
+  return [...others, ...sortedLeaves(text).filter((_leaf, place) => isSet(place))].toSorted();
 }
 
-/** Returns the leaves in an order that does not depend on that of the members. */
-function sortedLeaves(data: JsonObject | null): string[] {
-  return data === null ? [] : leavesOf(data).toSorted();
+/** Returns the leaves of an object in an order that does not depend on that of the members. */
+function sortedLeaves(text: string | null): string[] {
+  return text === null ? [] : leavesOf(readData(text)).toSorted();
 }

@@ -9,7 +9,7 @@ import type { HistoryRow } from './history.ts';
 type Columns = Selectable<Schema['sync_objects']>;
 
 const columns = ['object_type', 'version', 'data', 'last_modified_at'] as const;
-type ObjectRow = Pick<Columns, (typeof columns)[number]>;
+export type ObjectRow = Pick<Columns, (typeof columns)[number]>;
 
 /**
  * Locks an object's row against other writes for the rest of `tx`, and returns the row. Throws

@@ -43,7 +43,7 @@ export async function writeOnce<Answer>(
   const written = await request.write();
   await tx
     .updateTable('sync_requests')
-    .set({ answer: JSON.stringify(request.form.toKept(written.answer)) })
+    .set({ answer: JSON.stringify(await request.form.toKept(written.answer)) })
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .where('request_id', '=', request.id)

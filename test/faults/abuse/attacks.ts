@@ -3,7 +3,7 @@ import { maxPipelined } from '../../../app/http/server/pipelining.ts';
 import { documentPart, filePart, formOf, formType } from '../../documents/form-upload/forms.ts';
 import { change } from '../../support/sync/devices.ts';
 import type { Attacker } from './attacker.ts';
-import { largeData } from './large-object.ts';
+import { largeData, someLeaf } from './large-object.ts';
 
 interface Attack {
   readonly name: string;
@@ -145,6 +145,15 @@ export const attacks: readonly Attack[] = [
           'Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n',
         '{',
       ),
+  },
+  {
+    name: 'conflicts that are not read',
+    run: (attacker) => {
+      const body = JSON.stringify(change(attacker.objectId, 1, { [someLeaf]: -1 }));
+      const lines = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+      const sent = headOf('POST /v1/sync', attacker, lines) + body;
+      return attacker.hold(2_000, sent.repeat(pipelined));
+    },
   },
   {
     name: 'responses that are not read',

@@ -177,6 +177,32 @@ test('the slot of a large response rests longer', async (t) => {
   t.true(large - small > 500, `${large} ms and ${small} ms`);
 });
 
+test('a large error holds its slot until it is sent, and a small one does not', async (t) => {
+  const limits = { requestsPerClient: 1, transfersPerUser: 1, transfers: 1 };
+  const slots = createRequestSlots(limits, () => 0);
+  const responses: ServerResponse[] = [];
+  const server = createServer((req, res) => {
+    const options = req.url === '/large' ? { texts: { serverData: '{}' } } : {};
+    const work = () => Promise.reject(new AppError('sync_conflict', options));
+    slots.serve(kinds.json, 'a', { req, res }, work).catch(() => void responses.push(res));
+  });
+  const port = await listenLocally(t, server);
+  const send = (path: string) => get({ port, path, agent: false }).on('error', () => undefined);
+  const untilRefused = (count: number) =>
+    until(() => responses.length === count, { what: `${count} errors`, timeoutMs: 5_000 });
+  send('/small');
+  send('/small');
+  await untilRefused(2);
+  send('/large');
+  await untilRefused(3);
+  const waiting = send('/small');
+  await once(waiting, 'finish');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.is(responses.length, 3);
+  responses[2]?.end();
+  await untilRefused(4);
+});
+
 test('change feeds take no slot', async (t) => {
   const { send, untilServed } = await serve(t);
   for (let n = 0; n < 5; n += 1) send('a', 'feed');

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { resolvePatch } from '../../../app/sync/merge/edits.ts';
 import { mergePatch, mergeRemoval } from '../../../app/sync/merge/merge.ts';
 import type { Change, Rule } from '../../../app/sync/merge/rules.ts';
 
@@ -20,7 +21,7 @@ function merge(
     by,
     ruleOf: (pointer: string) => rules[pointer],
   };
-  const merged = mergePatch(data, delta, since);
+  const merged = mergePatch(data, resolvePatch(data, delta), since);
   return 'conflicts' in merged
     ? { conflicts: merged.conflicts }
     : { data: merged.data, changed: merged.changed.toSorted(), rule: merged.ruleApplied };

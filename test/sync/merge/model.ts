@@ -1,4 +1,5 @@
 import { decide, type Accepted } from '../../../app/sync/merge/decision.ts';
+import { resolvePatch } from '../../../app/sync/merge/edits.ts';
 import type { JsonObject } from '../../../app/json/json-values.ts';
 import type { Change, Rule } from '../../../app/sync/merge/rules.ts';
 
@@ -29,7 +30,7 @@ export function receive(
     const by = { changedAt, deviceId };
     const since = { touched, by, ruleOf };
     const object = { version: 1 + accepted.length, data };
-    const decision = decide(object, { baseVersion: 1, delta }, since);
+    const decision = decide(object, { baseVersion: 1, patch: resolvePatch(data, delta) }, since);
     if ('conflictType' in decision) continue;
     accepted.push(write);
     data = dataOf(decision);
