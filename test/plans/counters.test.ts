@@ -13,7 +13,7 @@ import {
 } from '../support/vault/maintenance-vault.ts';
 import { countRows, shownUsage, storedUsage } from '../support/vault/usage.ts';
 import { untilReady } from '../support/vault/vault.ts';
-import { actAtRandom, type Actor } from './mixed-actions.ts';
+import { actAtRandom, makeOfEachKind, type Actor } from './mixed-actions.ts';
 
 const test = anyTest as TestFn<MaintenanceVault>;
 
@@ -62,6 +62,7 @@ test.serial('counters equal the rows after any actions, expiry and closure', asy
   const maintained = maintainUntil(t.context, over.signal);
   try {
     await Promise.all(actors.map((actor) => actAtRandom(actor, 120, 4)));
+    await Promise.all(actors.map(makeOfEachKind));
   } finally {
     over.abort();
     await maintained;

@@ -40,8 +40,8 @@ const actions: readonly ((actor: Actor) => Promise<unknown>)[] = [
   },
   async ({ api, sessions }) => putPart(api, pick(sessions) ?? randomUUID(), 1, bytesOf(5)),
   async ({ api, sessions }) => abort(api, pick(sessions) ?? randomUUID()),
-  storeOne,
-  storeOne,
+  (actor) => storeOne(actor),
+  (actor) => storeOne(actor),
   async ({ t, api, documents }) => {
     const { fileKey } = await upload(t, api, bytesOf(randomInt(1, 100)));
     const json = { storagePath: fileKey, ...(isKept() ? { encryptedMetadata: metadata() } : {}) };
@@ -77,11 +77,11 @@ const actions: readonly ((actor: Actor) => Promise<unknown>)[] = [
   },
 ];
 
-async function storeOne({ t, api, documents }: Actor): Promise<void> {
+async function storeOne({ t, api, documents }: Actor, keywords = randomInt(5)): Promise<void> {
   const { fileKey } = await upload(t, api, bytesOf(randomInt(1, 100)));
   const json = {
     encryptedMetadata: metadata(),
-    keywordDeterministic: Array.from({ length: randomInt(5) }, keyword),
+    keywordDeterministic: Array.from({ length: keywords }, keyword),
     storagePath: fileKey,
   };
   const { body } = await api.send('POST', '/v1/documents', { json, headers: keyed() });
@@ -106,6 +106,15 @@ async function writeOne({ device, objects }: Actor): Promise<void> {
 
 const requestId = (): Record<string, string> =>
   isKept() ? { 'x-sync-request-id': randomUUID() } : {};
+
+/** Makes something of each kind that is counted, since random actions may leave none of a kind. */
+export async function makeOfEachKind({ t, api, device, ...made }: Actor): Promise<void> {
+  await openSession(t, api, 1);
+  await storeOne({ t, api, device, ...made }, 1);
+  const document = String(made.documents.at(-1));
+  await share(api, document, { recipientEmail: strangersAddress() });
+  await device.create({ objectId: randomUUID(), data: {} }, { 'x-sync-request-id': randomUUID() });
+}
 
 /** Performs `count` random actions, `lanes` of them at a time. */
 export async function actAtRandom(actor: Actor, count: number, lanes: number): Promise<void> {
