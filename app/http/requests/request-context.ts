@@ -28,13 +28,23 @@ export function requestContext(trust: ProxyTrust, log: Log) {
     };
     ctx.state.request = info;
     ctx.set('X-Request-Id', info.id);
+    const { socket } = ctx.req;
+    const writtenBefore = socket.bytesWritten;
     ctx.res.once('close', () => {
-      log.info(
+      const status = ctx.res.headersSent ? ctx.res.statusCode : 0;
+      const { route, errorCode } = ctx.state as Outcome;
+      const isProbe = route?.startsWith('/health') === true && status < 400;
+      log[isProbe ? 'debug' : 'info'](
         {
           requestId: info.id,
+          clientAddress: address,
           method: ctx.method,
           path: info.path,
-          status: ctx.res.headersSent ? ctx.res.statusCode : 0,
+          route,
+          status,
+          code: errorCode,
+          requestBytes: ctx.request.length,
+          responseBytes: socket.bytesWritten - writtenBefore,
           aborted: !ctx.res.writableFinished,
           durationMs: Math.round(performance.now() - startedAt),
         },
@@ -43,6 +53,24 @@ export function requestContext(trust: ProxyTrust, log: Log) {
     });
     await next();
   };
+}
+
+/** What the later middleware adds to the log line of a request. */
+interface Outcome {
+  /** The template of the path, such as `/v1/documents/:id`; undefined if no route matched. */
+  readonly route: string | undefined;
+  /** The code of the error response; undefined for a success. */
+  readonly errorCode: string | undefined;
+}
+
+/** Records the route that serves a request, for the log. */
+export function noteRoute(ctx: Context, route: string): void {
+  ctx.state.route = route;
+}
+
+/** Records the code of the error with which a request is refused, for the log. */
+export function noteError(ctx: Context, code: string): void {
+  ctx.state.errorCode = code;
 }
 
 export function requestInfo(ctx: Context): RequestInfo {

@@ -9,7 +9,7 @@ import type { HeavyWork } from '../../async/heavy-work.ts';
 import type { Caller, InternalCaller } from '../requests/caller.ts';
 import { clientOf } from '../requests/client-of.ts';
 import type { Reply } from '../requests/request.ts';
-import { requestInfo } from '../requests/request-context.ts';
+import { noteRoute, requestInfo } from '../requests/request-context.ts';
 import type { SharedAddressWatch } from '../requests/shared-address.ts';
 import { EventStream, sendEvents } from '../responses/event-stream.ts';
 import { limitIdleReader } from '../responses/idle-readers.ts';
@@ -54,6 +54,7 @@ interface RouterOptions {
 function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
   const { guards, heavyWork, idempotencyKeys, jsonBodies, slots } = options;
   return async function serveRoute(ctx: RouterContext, _next: Next): Promise<void> {
+    noteRoute(ctx, route.path);
     const caller = await admit(ctx.req.headers, route.access, guards);
     assertSafeUrl(ctx);
     const request = requestInfo(ctx);

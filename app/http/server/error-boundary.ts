@@ -4,7 +4,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { errorBody } from '../responses/error-body.ts';
 import { limitIdleReader } from '../responses/idle-readers.ts';
 import { sendText } from '../responses/json-text.ts';
-import { requestInfo } from '../requests/request-context.ts';
+import { noteError, requestInfo } from '../requests/request-context.ts';
 
 /** Converts an error of another module to an AppError; returns undefined for unknown errors. */
 type Translate = (error: unknown) => AppError | undefined;
@@ -36,7 +36,8 @@ function toAppError(error: unknown, ctx: Context, log: Log, translate: Translate
     error instanceof AppError
       ? error
       : (translate(error) ?? new AppError('internal_error', { cause: error }));
-  if (appError.status >= 500) {
+  // A client causes this refusal by many requests at once; each has a line in the log already.
+  if (appError.status >= 500 && appError.code !== 'busy') {
     log.error(
       { err: error, code: appError.code, requestId: requestInfo(ctx).id },
       'request failed',
@@ -47,6 +48,7 @@ function toAppError(error: unknown, ctx: Context, log: Log, translate: Translate
 
 function render(ctx: Context, error: AppError): void {
   ctx.status = error.status;
+  noteError(ctx, error.code);
   if (error.status === 401) ctx.set('WWW-Authenticate', challenge(error));
   if (error.retryAfterSeconds !== undefined)
     ctx.set('Retry-After', String(error.retryAfterSeconds));
