@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../db/database.ts';
+import { keepLease } from '../db/leases/keep-lease.ts';
+import { leaseEnd, retryAfterSeconds, secondsLeft } from '../db/leases/lease.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { IdempotencyKeys, KeptAnswer, KeyClaim } from '../http/routing/idempotency.ts';
 import { isOld } from './expired-keys.ts';
-
-/** Seconds after which another request may take over the claim of a process that died. */
-const leaseSeconds = 60;
 
 /** Creates the store of Idempotency-Keys in Postgres, which contains only hashes of the keys. */
 export function createIdempotencyKeys({ db }: { readonly db: Database }): IdempotencyKeys {
@@ -48,7 +47,7 @@ async function takeKey(
   const claim = {
     request_hash: requestHash,
     claim_id: randomUUID(),
-    claimed_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})`,
+    claimed_until: leaseEnd(),
     status: null,
     response: null,
     created_at: sql<Date>`now()`,
@@ -88,14 +87,16 @@ async function loadAnswer(
 ): Promise<KeptAnswer> {
   const row = await tx
     .selectFrom('idempotency_keys')
-    .select(['request_hash', 'status', 'response'])
+    .select(['request_hash', 'status', 'response', secondsLeft('claimed_until').as('secondsLeft')])
     .where('user_id', '=', userId)
     .where('key_hash', '=', keyHash)
     .executeTakeFirst();
   // The other request has just released the key: the client has to try again.
   if (row === undefined) throw inProgress();
   if (row.request_hash !== requestHash) throw new AppError('idempotency_key_reused');
-  if (row.status === null || row.response === null) throw inProgress();
+  if (row.status === null || row.response === null) {
+    throw inProgress(retryAfterSeconds(row.secondsLeft ?? 0));
+  }
   return { status: row.status, body: row.response };
 }
 
@@ -108,8 +109,35 @@ function createClaim(
   owner: Owner,
   { keyHash, claimId }: { readonly keyHash: string; readonly claimId: string },
 ): KeyClaim {
+  const lease = keepLease({
+    async renew() {
+      const { numUpdatedRows } = await db.asUser(owner, (tx) =>
+        tx
+          .updateTable('idempotency_keys')
+          .set({ claimed_until: leaseEnd() })
+          .where('user_id', '=', owner.userId)
+          .where('key_hash', '=', keyHash)
+          .where('claim_id', '=', claimId)
+          .where('status', 'is', null)
+          .executeTakeFirst(),
+      );
+      return numUpdatedRows > 0n;
+    },
+    release: () =>
+      db.asUser(owner, (tx) =>
+        tx
+          .deleteFrom('idempotency_keys')
+          .where('user_id', '=', owner.userId)
+          .where('key_hash', '=', keyHash)
+          .where('claim_id', '=', claimId)
+          .where('status', 'is', null)
+          .execute(),
+      ),
+  });
   return {
     async keep(tx, { status, body }) {
+      // A renewal would wait for the row that this transaction locks.
+      lease.stop();
       const { numUpdatedRows } = await tx
         .updateTable('idempotency_keys')
         .set({ status, response: body })
@@ -120,20 +148,10 @@ function createClaim(
         .executeTakeFirst();
       if (numUpdatedRows === 0n) throw inProgress();
     },
-    async release() {
-      await db.asUser(owner, (tx) =>
-        tx
-          .deleteFrom('idempotency_keys')
-          .where('user_id', '=', owner.userId)
-          .where('key_hash', '=', keyHash)
-          .where('claim_id', '=', claimId)
-          .where('status', 'is', null)
-          .execute(),
-      );
-    },
+    release: lease.release,
   };
 }
 
-function inProgress(): AppError {
-  return new AppError('idempotency_in_progress', { retryAfterSeconds: 2 });
+function inProgress(retryAfterSeconds = 2): AppError {
+  return new AppError('idempotency_in_progress', { retryAfterSeconds });
 }

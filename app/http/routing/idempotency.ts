@@ -22,6 +22,7 @@ export interface KeyClaim {
   keep(tx: Tx, answer: KeptAnswer): Promise<void>;
   /**
    * Releases the key, so that it can be claimed again at once. Does nothing if a response is kept.
+   * Never rejects.
    */
   release(): Promise<void>;
 }
@@ -92,8 +93,7 @@ export async function answerOnce(
       throw new TypeError(`${route.path} is idempotent, but its handler kept no response`);
     return answer;
   } catch (error) {
-    // If the release fails too, the lease of the claim expires by itself.
-    await claim.release().catch(() => undefined);
+    await claim.release();
     throw error;
   }
 }

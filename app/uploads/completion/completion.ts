@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
+import { keepLease, type KeptLease } from '../../db/leases/keep-lease.ts';
+import { leaseEnd } from '../../db/leases/lease.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
@@ -18,11 +20,6 @@ import {
   lockSession,
   type SessionRow,
 } from '../sessions/session-rows.ts';
-
-/**
- * Seconds after which another request may assemble the file if the first request's process died.
- */
-const leaseSeconds = 120;
 
 interface CompletionOptions {
   readonly db: Database;
@@ -62,9 +59,10 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
   ): Promise<z.input<typeof CompletedUpload>> {
     const { caller } = request;
     act.assertWritable(request);
-    const { session, parts } = await db.asUser(caller, (tx) =>
+    const { session, parts, until } = await db.asUser(caller, (tx) =>
       begin(tx, caller, sessionId, clock()),
     );
+    const lease = keepAssembling(db, caller, sessionId, until);
     const { storage_key: key, storage_upload_id: uploadId, file_size: size } = session;
     try {
       const { version } = await store.completeMultipart(key, uploadId, parts);
@@ -78,27 +76,24 @@ export function createCompletion({ db, act, store, hashes, clock }: CompletionOp
       return { sessionId, fileKey: key, fileSize: size, completedAt };
     } catch (error) {
       const failure = await explain(caller, session, parts, error).catch(closedIfGone);
-      await db.asUser(caller, (tx) => release(tx, caller, sessionId)).catch(() => undefined);
+      await lease.release();
       throw failure;
+    } finally {
+      lease.stop();
     }
   }
 
   return { complete };
 }
 
-/** Checks that all parts have arrived, and acquires the lease to assemble the parts. */
+/** Checks that all parts have arrived, and takes the lease to assemble the parts. */
 async function begin(tx: Tx, owner: Owner, sessionId: string, now: Date) {
   const session = await lockOpenSession(tx, owner, sessionId, now);
   const parts = await loadParts(tx, owner, sessionId);
   assertWhole(session, parts);
-  await tx
-    .updateTable('upload_sessions')
-    .set({ completing_until: sql<Date>`now() + make_interval(secs => ${leaseSeconds})` })
-    .where('id', '=', sessionId)
-    .where('user_id', '=', owner.userId)
-    .where('tenant_id', '=', owner.tenantId)
-    .execute();
-  return { session, parts };
+  const until = await setLease(tx, owner, { sessionId, held: session.completing_until });
+  if (until === undefined) throw new TypeError('the lease of a locked session changed');
+  return { session, parts, until };
 }
 
 async function recordCompletion(
@@ -131,12 +126,51 @@ async function recordCompletion(
   return { answer: completedAt, events: [completed] };
 }
 
-async function release(tx: Tx, { userId, tenantId }: Owner, sessionId: string): Promise<void> {
-  await tx
+/** Keeps the lease to assemble the parts of an upload. */
+function keepAssembling(db: Database, owner: Owner, sessionId: string, until: Date): KeptLease {
+  let held = until;
+  return keepLease({
+    async renew() {
+      const next = await db.asUser(owner, (tx) => setLease(tx, owner, { sessionId, held }));
+      held = next ?? held;
+      return next !== undefined;
+    },
+    release: () =>
+      db.asUser(owner, (tx) => ofLease(tx, owner, { sessionId, held }, null).execute()),
+  });
+}
+
+/**
+ * The end of a lease is its fencing token: a later lease begins after it, and so ends later. It is
+ * null if there was none.
+ */
+interface Assembling {
+  readonly sessionId: string;
+  readonly held: Date | null;
+}
+
+/**
+ * Sets a new end of the lease, and resolves with it; undefined if another request took the lease.
+ */
+async function setLease(tx: Tx, owner: Owner, lease: Assembling): Promise<Date | undefined> {
+  const row = await ofLease(tx, owner, lease, leaseEnd())
+    .returning('completing_until')
+    .executeTakeFirst();
+  return row?.completing_until ?? undefined;
+}
+
+function ofLease(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  { sessionId, held }: Assembling,
+  completing_until: RawBuilder<Date> | null,
+) {
+  return tx
     .updateTable('upload_sessions')
-    .set({ completing_until: null })
+    .set({ completing_until })
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
-    .execute();
+    .where('status', '=', 'IN_PROGRESS')
+    .where('completing_until', 'is not distinct from', held);
 }

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database, Owner, Tx } from '../../db/database.ts';
+import { keepLease, type KeptLease } from '../../db/leases/keep-lease.ts';
+import { leaseEnd, retryAfterSeconds, secondsLeft } from '../../db/leases/lease.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { lockOpenSession, type SessionRow } from '../sessions/session-rows.ts';
 import { declaredFile, sizesThatFit, type SettledParts } from './part-sizes.ts';
 import { assertCanAddUp, loadParts } from './recorded-parts.ts';
-
-/** Seconds after which a claim expires unless the process that holds the claim renews it. */
-const leaseSeconds = 15;
-const renewMs = 5_000;
 
 export interface PartTarget {
   readonly sessionId: string;
@@ -67,14 +65,16 @@ export async function claimPart(
 
   const recorded = await tx
     .selectFrom('upload_parts')
-    .select(['size', 'etag', 'sha256'])
+    .select(['size', 'etag', 'sha256', secondsLeft('claimed_until').as('secondsLeft')])
     .where('session_id', '=', sessionId)
     .where('part_number', '=', partNumber)
     .where('user_id', '=', owner.userId)
     .where('tenant_id', '=', owner.tenantId)
     .executeTakeFirstOrThrow();
   const { size: recordedSize, etag, sha256 } = recorded;
-  if (recordedSize === null || etag === null || sha256 === null) throw inProgress();
+  if (recordedSize === null || etag === null || sha256 === null) {
+    throw inProgress(retryAfterSeconds(recorded.secondsLeft ?? 0));
+  }
   return { size: recordedSize, etag, sha256 };
 }
 
@@ -127,27 +127,30 @@ function invalidSize(size: number, smallest: number, largest: number): AppError 
   return new AppError('invalid_part_size', { details: [{ path: 'Content-Length', message }] });
 }
 
-interface KeptClaim {
+interface KeptClaim extends KeptLease {
   /** Aborts with part_in_progress after another request has taken over the claim. */
   readonly lost: AbortSignal;
-  stop(): void;
 }
 
-/** Renews a claim every 5 s until `stop` is called. A failed renewal is retried after 5 s. */
+/** Keeps a claim until it is stopped or released, so that clients can send the part again. */
 export function keepClaim(db: Database, owner: Owner, claim: PartClaim): KeptClaim {
   const losing = new AbortController();
-  async function renew(): Promise<void> {
-    const { numUpdatedRows } = await db.asUser(owner, (tx) =>
-      ofClaim(
-        tx.updateTable('upload_parts').set({ claimed_until: leaseEnd() }),
-        owner,
-        claim,
-      ).executeTakeFirst(),
-    );
-    if (numUpdatedRows === 0n) losing.abort(inProgress());
-  }
-  const timer = setInterval(() => void renew().catch(() => undefined), renewMs);
-  return { lost: losing.signal, stop: () => clearInterval(timer) };
+  const lease = keepLease({
+    async renew() {
+      const { numUpdatedRows } = await db.asUser(owner, (tx) =>
+        ofClaim(
+          tx.updateTable('upload_parts').set({ claimed_until: leaseEnd() }),
+          owner,
+          claim,
+        ).executeTakeFirst(),
+      );
+      return numUpdatedRows > 0n;
+    },
+    release: () =>
+      db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), owner, claim).execute()),
+    onLost: () => losing.abort(inProgress()),
+  });
+  return { ...lease, lost: losing.signal };
 }
 
 /**
@@ -174,17 +177,8 @@ export async function recordPart(
   await assertFits(tx, session, claim.partNumber, part.size);
 }
 
-/** Releases the claim of a part, so that clients can send the part again at once. */
-export async function releaseClaim(db: Database, owner: Owner, claim: PartClaim): Promise<void> {
-  await db.asUser(owner, (tx) => ofClaim(tx.deleteFrom('upload_parts'), owner, claim).execute());
-}
-
-function inProgress(): AppError {
-  return new AppError('part_in_progress', { retryAfterSeconds: 2 });
-}
-
-function leaseEnd() {
-  return sql<Date>`now() + make_interval(secs => ${leaseSeconds})`;
+function inProgress(retryAfterSeconds = 2): AppError {
+  return new AppError('part_in_progress', { retryAfterSeconds });
 }
 
 interface Filterable<Q> {

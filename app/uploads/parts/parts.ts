@@ -14,7 +14,6 @@ import {
   claimPart,
   keepClaim,
   recordPart,
-  releaseClaim,
   type PartClaim,
   type PartTarget,
   type RecordedPart,
@@ -73,7 +72,7 @@ export function createParts({ db, store, clock }: PartsOptions) {
     } catch (error) {
       // Drains the rest of the body, so that the client can read the response.
       request.resume();
-      await releaseClaim(db, caller, claim).catch(() => undefined);
+      await kept.release();
       throw toAppError(error);
     } finally {
       kept.stop();

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
@@ -54,6 +55,6 @@ export function selectOverdue(tx: Tx, now: Date) {
     .where('status', '=', 'IN_PROGRESS')
     .where('expires_at', '<=', now)
     .where(({ eb, or }) =>
-      or([eb('completing_until', 'is', null), eb('completing_until', '<=', now)]),
+      or([eb('completing_until', 'is', null), eb('completing_until', '<=', sql<Date>`now()`)]),
     );
 }

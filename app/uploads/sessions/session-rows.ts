@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
+import { retryAfterSeconds, secondsLeft } from '../../db/leases/lease.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -7,13 +8,24 @@ import { StorageError } from '../../storage/interface/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
+export interface LockedSession extends SessionRow {
+  /**
+   * Seconds until another request may assemble the file, if the one that does so has died; null if
+   * none does.
+   */
+  readonly completingFor: number | null;
+}
+
 /**
  * Locks the row of an upload session of the owner for the rest of `tx`, and returns the session.
  * Throws not_found.
  */
-export async function lockSession(tx: Tx, owner: Owner, sessionId: string): Promise<SessionRow> {
+export async function lockSession(tx: Tx, owner: Owner, sessionId: string): Promise<LockedSession> {
   takesLock(tx, 'upload session');
-  const row = await selectSession(tx, owner, sessionId).forUpdate().executeTakeFirst();
+  const row = await selectSession(tx, owner, sessionId)
+    .select(secondsLeft('completing_until').as('completingFor'))
+    .forUpdate()
+    .executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
 }
@@ -27,11 +39,11 @@ export async function lockOpenSession(
   owner: Owner,
   sessionId: string,
   now: Date,
-): Promise<SessionRow> {
+): Promise<LockedSession> {
   const row = await lockSession(tx, owner, sessionId);
   assertNotExpired(row, now);
   if (row.status !== 'IN_PROGRESS') throw new AppError('session_closed');
-  assertNotCompleting(row, now);
+  assertNotCompleting(row);
   return row;
 }
 
@@ -69,10 +81,10 @@ export function assertNotExpired(row: SessionRow, now: Date): void {
 }
 
 /** Throws completion_in_progress while a request is assembling the file of an upload session. */
-export function assertNotCompleting(row: SessionRow, now: Date): void {
-  if (row.completing_until !== null && row.completing_until > now) {
-    throw new AppError('completion_in_progress', { retryAfterSeconds: 1 });
-  }
+export function assertNotCompleting({ completingFor }: LockedSession): void {
+  if (completingFor === null || completingFor <= 0) return;
+  const options = { retryAfterSeconds: retryAfterSeconds(completingFor) };
+  throw new AppError('completion_in_progress', options);
 }
 
 /** Counts the recorded parts of an upload session and the bytes of these parts. */

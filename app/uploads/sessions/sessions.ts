@@ -215,7 +215,7 @@ async function abortSession(
   const toAnswer = (abortedAt: Date) => ({ sessionId, status: 'ABORTED' as const, abortedAt });
   if (session.aborted_at !== null) return { answer: toAnswer(session.aborted_at), events: [] };
   const now = clock();
-  assertNotCompleting(session, now);
+  assertNotCompleting(session);
   await tx
     .updateTable('upload_sessions')
     .set({ status: 'ABORTED', aborted_at: now })

@@ -7,8 +7,8 @@ import { AppError } from '../../../app/errors/app-error.ts';
 import {
   assertFits,
   claimPart,
+  keepClaim,
   recordPart,
-  releaseClaim,
   type PartClaim,
 } from '../../../app/uploads/parts/claims.ts';
 import { assertWhole, loadParts } from '../../../app/uploads/parts/recorded-parts.ts';
@@ -127,7 +127,7 @@ async function receiveParts(
         recordPart(tx, owner, claim, { size, etag: 'e', sha256 }, new Date()),
       );
     } else if (claim !== undefined && does === 'release') {
-      await releaseClaim(db, owner, claim);
+      await keepClaim(db, owner, claim).release();
     } else if (does === 'expire') {
       await sql(
         `update upload_parts set claimed_until = now()
