@@ -80,7 +80,8 @@ function isInternal(access: Access): boolean {
 function toAppError(error: unknown): AppError | undefined {
   if (error instanceof StorageError) return new AppError('storage_unavailable', { cause: error });
   if (error instanceof SignerUnavailable) {
-    return new AppError('signer_unavailable', { cause: error });
+    const code = error.code === 'clock_skew' ? 'clock_skew' : 'signer_unavailable';
+    return new AppError(code, { cause: error });
   }
   return undefined;
 }

@@ -36,6 +36,7 @@ const server = createSignerServer({
   sealer: createSealer({ hsm, keys, verifier, metrics }),
   tokenSigner: createTokenSigner({ hsm, keys, metrics, clock }),
   metrics,
+  clock,
   log,
 });
 const drain = createDrain(server);

@@ -12,6 +12,8 @@ import type { AuditEvent } from './event.ts';
 
 interface TrailOptions {
   readonly clock: Clock;
+  /** Throws clock_skew while `clock` is known to be wrong. */
+  readonly assertClock: () => void;
   /** Called after a commit with new entries; wakes the sealer. */
   readonly onCommitted: () => void;
   /** Returns whether too many entries of an owner, or of all owners, wait for their signature. */
@@ -21,13 +23,16 @@ interface TrailOptions {
 export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 /** Creates the service that appends audit entries. */
-export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOptions) {
+export function createAuditTrail(options: TrailOptions) {
+  const { clock, assertClock, onCommitted, isBacklogFull } = options;
+
   /**
    * Appends the audit entry of an event in the transaction of the action; the sealer signs the
    * entry soon after the commit. Call it last in the transaction, since it locks the sequence of
-   * the event's resource. Resolves with the entry's id.
+   * the event's resource. Resolves with the entry's id. Throws clock_skew.
    */
   async function append(tx: Tx, event: AuditEvent): Promise<string> {
+    assertClock();
     const { entryId: id = uuidv7(), owner, resource } = event;
     const [head, tail] = textAroundSeq(id, event, clock());
     takesLock(tx, 'audit sequence');
@@ -64,9 +69,10 @@ export function createAuditTrail({ clock, onCommitted, isBacklogFull }: TrailOpt
 
     /**
      * Throws audit_backlog_full while too many entries of the owner, or of all owners, wait for
-     * their signature. Without an owner, only the entries of all owners count.
+     * their signature. Without an owner, only the entries of all owners count. Throws clock_skew.
      */
     assertWritable(ownerId?: string): void {
+      assertClock();
       if (isBacklogFull(ownerId)) {
         throw new AppError('audit_backlog_full', { retryAfterSeconds: 30 });
       }

@@ -1,5 +1,7 @@
 import { createAuditTrail, type AuditTrail } from '../audit-trail/audit-trail.ts';
 import { systemClock } from '../async/clock.ts';
+import { refusedSkewSeconds } from '../clocks/clock-watch.ts';
+import { readDatabaseClock } from '../clocks/readings.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { findServiceProblem } from '../db/isolation/check.ts';
 import { requireDatabaseUrl, UsageError } from './command.ts';
@@ -13,7 +15,7 @@ interface ServiceDatabase {
 /**
  * Runs `work` on the database that DATABASE_SERVICE_URL names. The audit entries that `work`
  * appends are signed later by a running app. Throws UsageError if the login is not that of the
- * workers.
+ * workers, or if the clock is wrong.
  */
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,
@@ -23,14 +25,28 @@ export async function withServiceDatabase<T>(
   const db = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
   const audit = createAuditTrail({
     clock: systemClock,
+    // Checked below, once, since a command ends soon.
+    assertClock: () => undefined,
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
   try {
     const problem = await findServiceProblem(db, readRoles());
     if (problem !== undefined) throw new UsageError(problem);
+    await assertClock(db);
     return await work({ db, audit });
   } finally {
     await db.close();
+  }
+}
+
+/** Throws UsageError if entries would be recorded with a wrong time. */
+async function assertClock(db: Database): Promise<void> {
+  const time = await readDatabaseClock(db);
+  const seconds = Math.round(Math.abs(systemClock().getTime() - time.getTime()) / 1_000);
+  if (seconds > refusedSkewSeconds) {
+    throw new UsageError(
+      `the clocks of this machine and of Postgres differ by ${seconds} s: synchronise them`,
+    );
   }
 }

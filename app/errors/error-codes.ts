@@ -1,12 +1,5 @@
-/** An error of the API. Its message says what is wrong and what to do, and never echoes input. */
-export interface ErrorKind {
-  readonly status: number;
-  readonly message: string;
-}
-
-function kind(status: number, message: string): ErrorKind {
-  return { status, message };
-}
+import { kind, type ErrorKind } from './error-kind.ts';
+import { serverErrors } from './server-errors.ts';
 
 /** All error codes of the API. Codes are stable: clients must branch on them, never on messages. */
 const kinds = {
@@ -269,26 +262,7 @@ const kinds = {
     429,
     'Too many attempts; try again after the number of seconds in Retry-After.',
   ),
-  internal_error: kind(
-    500,
-    'The service failed and logged the error; if this happens again, report the `requestId`.',
-  ),
-  cache_unavailable: kind(503, 'The cache is unavailable; try again soon.'),
-  database_unavailable: kind(503, 'The database is unavailable; try again soon.'),
-  storage_unavailable: kind(503, 'The object store is unavailable; try again soon.'),
-  signer_unavailable: kind(503, 'The signer is unavailable; try again soon.'),
-  jwks_unavailable: kind(503, 'The key set of the token issuer is unavailable; try again soon.'),
-  shutting_down: kind(503, 'This process is shutting down; send the request again.'),
-  busy: kind(
-    503,
-    'Too many requests of the same user or address are being served; send fewer at a time, and ' +
-      'this one again soon.',
-  ),
-  reauth_busy: kind(503, 'Too many other passwords are being checked; try again soon.'),
-  audit_backlog_full: kind(
-    503,
-    'Too many audit entries, of this account or of all, wait for a signature; try again later.',
-  ),
+  ...serverErrors,
 } satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof kinds;

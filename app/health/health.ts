@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/protocol/client.ts';
+import type { ClockWatch } from '../clocks/clock-watch.ts';
 import type { Database } from '../db/database.ts';
 import type { Isolation } from '../db/isolation/isolation.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
@@ -25,6 +26,7 @@ interface HealthReport {
 interface HealthOptions {
   readonly db: Database;
   readonly isolation: Pick<Isolation, 'assertKept' | 'breach'>;
+  readonly clocks: Pick<ClockWatch, 'skewTo'>;
   readonly redis: Redis;
   readonly store: ObjectStore;
   readonly signer: SignerClient;
@@ -38,14 +40,14 @@ export type Health = ReturnType<typeof createHealth>;
 
 /** Creates the service that checks what this process depends on. */
 export function createHealth(options: HealthOptions) {
-  const { db, isolation, redis, store, signer, registry, issuers, keys, isDraining } = options;
+  const { redis, store, registry, issuers, keys, isDraining } = options;
 
   const probes: Readonly<Record<CheckName, () => Promise<unknown>>> = {
-    database: () => assertIsolated(db, isolation),
+    database: () => assertDatabase(options),
     cache: () => assertWritable(redis),
     storage: () => store.ping(),
     queue: () => assertKeepsEverything(redis),
-    signer: () => assertTokenReady(signer),
+    signer: () => assertSigner(options),
     jwks: () => assertTokenKeys(registry, issuers),
   };
 
@@ -70,24 +72,38 @@ export function createHealth(options: HealthOptions) {
 }
 
 function overall(checks: HealthReport['checks']): HealthReport['status'] {
-  const isSignerAway = checks.signer.status === 'error' && checks.signer.error !== hsmAway;
-  if (checks.database.status === 'error' || isSignerAway) return 'error';
+  if (isAway(checks.database) || isAway(checks.signer)) return 'error';
   return Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
 }
 
-/** Throws unless the database responds and is known to isolate users from each other. */
-async function assertIsolated(db: Database, isolation: HealthOptions['isolation']): Promise<void> {
+const hsmAway = 'hsm_unavailable';
+const clockSkew = 'clock_skew';
+/** Faults of the database and the signer with which most requests are served nevertheless. */
+const tolerated: ReadonlySet<string | undefined> = new Set([hsmAway, clockSkew]);
+
+function isAway({ status, error }: CheckResult): boolean {
+  return status === 'error' && !tolerated.has(error);
+}
+
+/**
+ * Throws unless the database responds, is known to isolate users from each other, and has the time
+ * of this process.
+ */
+async function assertDatabase({ db, isolation, clocks }: HealthOptions): Promise<void> {
   if (isolation.breach !== undefined) throw new CheckError('isolation_broken');
   isolation.assertKept();
   await db.ping();
+  if (clocks.skewTo('database') !== undefined) throw new CheckError(clockSkew);
 }
 
-const hsmAway = 'hsm_unavailable';
-
-/** Throws unless the signer responds on its socket and is logged in to the HSM's token. */
-async function assertTokenReady(signer: SignerClient): Promise<void> {
+/**
+ * Throws unless the signer responds on its socket, is logged in to the HSM's token, and has the
+ * time of this process.
+ */
+async function assertSigner({ signer, clocks }: HealthOptions): Promise<void> {
   const { status } = await signer.health();
   if (status !== 'ok') throw new CheckError(hsmAway);
+  if (clocks.skewTo('signer') !== undefined) throw new CheckError(clockSkew);
 }
 
 /** Throws if Redis may evict keys, since a queue in Redis must not lose any entries. */

@@ -7,7 +7,13 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
-import { accessTokenSeconds, clockSkewSeconds, expiryOf, toTokenError } from './token-rules.ts';
+import {
+  accessTokenSeconds,
+  clockSkewSeconds,
+  expiryOf,
+  isFromFuture,
+  toTokenError,
+} from './token-rules.ts';
 import { createVerifiedTokens } from './verified-tokens.ts';
 
 /** The claims of the vault's own access tokens beside the registered ones (RFC 9068). */
@@ -91,6 +97,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
         currentDate: clock(),
         requiredClaims: ['sub', 'exp', 'iat', 'jti'],
       });
+      if (isFromFuture(payload, clock())) throw new AppError('invalid_token');
       const caller = { ...parseClaims(payload), issuer, expiresAt: expiryOf(payload) };
       verified.add(token, { header, caller }, validUntil(payload));
       return caller;

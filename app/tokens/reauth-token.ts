@@ -7,7 +7,7 @@ import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { FindOwnKey } from './own-keys.ts';
-import { reauthTokenSeconds } from './token-rules.ts';
+import { isFromFuture, reauthTokenSeconds } from './token-rules.ts';
 
 const Claims = z.object({ purpose: z.literal('reauth') });
 
@@ -65,6 +65,7 @@ export function createReauthTokens(options: ReauthTokensOptions) {
         requiredClaims: ['exp', 'iat', 'jti'],
       });
       Claims.parse(payload);
+      if (isFromFuture(payload, clock())) throw new AppError('reauth_invalid');
     } catch (error) {
       throw toAppError(error);
     }

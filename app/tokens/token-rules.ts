@@ -24,6 +24,13 @@ export function expiryOf({ exp }: JWTPayload): Date {
 }
 
 /**
+ * Returns whether a token states that it will be issued at a later time, which jose does not check.
+ */
+export function isFromFuture({ iat = 0 }: JWTPayload, now: Date): boolean {
+  return iat > now.getTime() / 1000 + clockSkewSeconds;
+}
+
+/**
  * Returns whether a proof of identity is fresh: under five minutes old. A time in the future is
  * tolerated only as far as clocks may differ.
  */

@@ -37,7 +37,7 @@ interface AuditOptions extends Backends {
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, isolation, signer, admission, plans, sharedAddress, clock, log } = options;
+  const { db, isolation, signer, admission, plans, sharedAddress, clocks, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -48,6 +48,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   });
   const audit = createAuditTrail({
     clock,
+    assertClock: clocks.assertAgreement,
     isBacklogFull: backlog.isFull,
     onCommitted: signal.wake,
   });
@@ -77,6 +78,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
       ...sealing,
       db,
       isolation,
+      clocks,
       act,
       audit,
       clock,

@@ -1,4 +1,6 @@
 import { createSignerClient } from '../../signer/protocol/client.ts';
+import { startClockWatch } from '../clocks/clock-watch.ts';
+import { readClocks } from '../clocks/readings.ts';
 import type { Config } from '../config/config.ts';
 import { openDatabase } from '../db/database.ts';
 import { guardDatabase } from '../db/isolation/guarded-database.ts';
@@ -30,6 +32,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   });
   const hasher = createObjectHasher(config.storage, { concurrency: hashesAtOnce });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
+  const clocks = startClockWatch({ readings: readClocks(db, signer), clock, log });
   const { publicUrl } = config.http;
   const mailer = await createMailer({ ...config.mail, publicUrl, clock, log });
   return {
@@ -39,8 +42,10 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
     store,
     hasher,
     signer,
+    clocks,
     mailer,
     async close() {
+      await clocks.stop();
       mailer.close();
       await hasher.close();
       await store.close();

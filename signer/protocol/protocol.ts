@@ -119,6 +119,8 @@ export type TokenState = z.output<typeof TokenState>;
 export const HealthResponse = z.strictObject({
   status: z.enum(['ok', 'error']),
   token: TokenState,
+  /** The time by the signer's clock. */
+  time: z.iso.datetime({ precision: 3 }),
 });
 export type HealthResponse = z.output<typeof HealthResponse>;
 

@@ -11,6 +11,7 @@ export const unavailableCodes = [
   'pin_incorrect',
   'key_missing',
   'busy',
+  'clock_skew',
   'internal_error',
 ] as const;
 

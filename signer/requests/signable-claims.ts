@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SignerRefused } from '../protocol/signer-error.ts';
+import { SignerRefused, SignerUnavailable } from '../protocol/signer-error.ts';
 
 const clockToleranceSeconds = 60;
 
@@ -35,7 +35,10 @@ const tokenTypes = {
 
 type TokenType = keyof typeof tokenTypes;
 
-/** Throws SignerRefused `not_permitted` unless the token key may sign these claims now. */
+/**
+ * Throws SignerRefused `not_permitted` unless the token key may sign these claims, and
+ * SignerUnavailable `clock_skew` if `iat` is not the present time.
+ */
 export function checkClaims(typ: string, claims: unknown, now: Date): TokenType {
   if (!isTokenType(typ)) throw refuse('tokens of this typ are not signed');
   const result = tokenTypes[typ].claims.safeParse(claims);
@@ -47,7 +50,7 @@ export function checkClaims(typ: string, claims: unknown, now: Date): TokenType 
   if (exp <= iat || exp - iat > tokenTypes[typ].maxLifetimeSeconds)
     throw refuse('exp must be after iat, within the longest lifetime of this typ');
   if (Math.abs(iat - now.getTime() / 1000) > clockToleranceSeconds)
-    throw refuse('iat must be the present time, within 60 seconds');
+    throw new SignerUnavailable('clock_skew', 'iat differs by over 60 s from the signer’s clock');
   return typ;
 }
 

@@ -20,6 +20,7 @@ export interface RouteOptions {
   readonly sealer: Sealer;
   readonly tokenSigner: TokenSigner;
   readonly metrics: Metrics;
+  readonly clock: () => Date;
 }
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
@@ -31,6 +32,7 @@ export function createRoutes({
   sealer,
   tokenSigner,
   metrics,
+  clock,
 }: RouteOptions): Record<string, Record<string, Handler>> {
   return {
     '/v1/seal': {
@@ -64,7 +66,8 @@ export function createRoutes({
     '/health': {
       GET(_req, res) {
         const ready = hsm.state === 'ready';
-        const health: HealthResponse = { status: ready ? 'ok' : 'error', token: hsm.state };
+        const status = ready ? 'ok' : 'error';
+        const health: HealthResponse = { status, token: hsm.state, time: clock().toISOString() };
         sendJson(res, ready ? 200 : 503, health);
       },
     },

@@ -115,6 +115,7 @@ export const floors: readonly Floor[] = [
     folders: [
       'app/outbox',
       'app/limits',
+      'app/clocks',
       'app/db/isolation',
       'app/plans',
       'app/db',
@@ -123,6 +124,7 @@ export const floors: readonly Floor[] = [
       'app/db/tables',
       'app/db/columns',
       'app/db/usage',
+      'app/db/leases',
       'app/storage',
       'app/storage/filesystem',
       'app/storage/s3',

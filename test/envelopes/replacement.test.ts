@@ -116,6 +116,7 @@ test('recovery envelope and keyring come from one snapshot, whatever rekeys run'
     },
   };
   const audit = createAuditTrail({
+    assertClock: () => undefined,
     clock: () => new Date(),
     isBacklogFull: () => false,
     onCommitted: () => undefined,

@@ -39,6 +39,7 @@ test('known and unknown recipients cost the same statements, at first and later'
   const keys = { get: () => Buffer.alloc(32, 1), isReady: () => true };
   const recipients = createRecipients({ db, keys, limits, plans: unlimited });
   const audit = createAuditTrail({
+    assertClock: () => undefined,
     clock,
     isBacklogFull: () => false,
     onCommitted: () => undefined,

@@ -261,6 +261,7 @@ function createRegistry(
   clock = () => new Date(),
 ) {
   const audit = createAuditTrail({
+    assertClock: () => undefined,
     clock,
     isBacklogFull: () => false,
     onCommitted: () => undefined,

@@ -5,7 +5,7 @@ import { startVault } from '../support/vault/vault.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-test('each request has a line with its route, sizes and client, and probes have none', async (t) => {
+test('each request has a line with its route, sizes and client; probes have none', async (t) => {
   const vault = await startVault({ LOG_LEVEL: 'info' });
   t.teardown(() => vault.stop());
   const { api } = await createPerson(vault);

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import { isInReach, type Reach } from '../../accounts/reach.ts';
+import { noticedSkewSeconds, type ClockWatch, type Skew } from '../../clocks/clock-watch.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
@@ -14,12 +15,13 @@ interface DlqAlert {
     | 'backlog_old'
     | 'sealing_paused'
     | 'shared_client_address'
-    | 'isolation_broken';
+    | 'isolation_broken'
+    | 'clock_skew';
   readonly severity: 'warning' | 'critical';
   readonly message: string;
   /**
    * A number of entries for `dead_letters` and `backlog_large`, of users for
-   * `shared_client_address`; seconds for the other codes.
+   * `shared_client_address`; seconds for the other codes, since when or by which.
    */
   readonly value: number;
   readonly threshold: number;
@@ -39,6 +41,7 @@ export interface AlertThresholds {
 interface AlertsOptions {
   readonly db: Database;
   readonly isolation: Pick<Isolation, 'breach'>;
+  readonly clocks: Pick<ClockWatch, 'skewTo'>;
   /** Returns when this process became unable to seal; undefined while it can seal. */
   readonly pausedSince: () => Date | undefined;
   /** Returns the client address that many users share, as this process has found it. */
@@ -49,9 +52,9 @@ interface AlertsOptions {
 
 /** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts(options: AlertsOptions) {
-  const { db, isolation, pausedSince, sharedAddress, thresholds, clock } = options;
+  const { db, isolation, clocks, pausedSince, sharedAddress, thresholds, clock } = options;
   /**
-   * Returns the alerts about letters and entries in reach; only `sealing_paused`,
+   * Returns the alerts about letters and entries in reach; `sealing_paused`, `clock_skew`,
    * `shared_client_address` and `isolation_broken` describe this process alone. While the isolation
    * is broken, the database is not asked for the others.
    */
@@ -88,6 +91,8 @@ export function createAlerts(options: AlertsOptions) {
         message: 'This process cannot seal entries; its log states the reason.',
       }),
       shared(sharedAddress()),
+      skewed(clocks.skewTo('database'), 'Postgres'),
+      skewed(clocks.skewTo('signer'), 'the signer'),
     ];
     return alerts.filter((alert) => alert !== undefined);
   };
@@ -172,6 +177,19 @@ function shared(address: SharedAddress | undefined): DlqAlert | undefined {
     value: address.users,
     threshold: sharedByUsers,
     since: address.since,
+  };
+}
+
+function skewed(skew: Skew | undefined, name: string): DlqAlert | undefined {
+  if (skew === undefined) return undefined;
+  const direction = skew.seconds > 0 ? 'ahead of' : 'behind';
+  return {
+    code: 'clock_skew',
+    severity: 'critical',
+    message: `The clock of this process is ${direction} that of ${name}: synchronise the clocks.`,
+    value: Math.round(Math.abs(skew.seconds)),
+    threshold: noticedSkewSeconds,
+    since: skew.since,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ClockWatch } from '../../clocks/clock-watch.ts';
 import type { Isolation } from '../../db/isolation/isolation.ts';
 import { createAlerts, type AlertThresholds } from './alerts.ts';
 import { createAbandon } from './abandon.ts';
@@ -13,6 +14,7 @@ interface Options extends DlqOptions {
   readonly sealer: Sealer;
   readonly sharedAddress: SharedAddressWatch;
   readonly isolation: Pick<Isolation, 'breach'>;
+  readonly clocks: Pick<ClockWatch, 'skewTo'>;
   readonly thresholds: AlertThresholds;
 }
 

@@ -56,6 +56,7 @@ export const Alerts = z.strictObject({
         'sealing_paused',
         'shared_client_address',
         'isolation_broken',
+        'clock_skew',
       ]),
       severity: z.enum(['warning', 'critical']),
       message: z.string(),

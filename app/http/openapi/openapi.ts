@@ -183,6 +183,7 @@ function failures(route: Route) {
   if (route.idempotent === true) {
     codes.add('idempotency_key_reused').add('idempotency_in_progress');
   }
+  if (route.audit !== undefined) codes.add('clock_skew');
   for (const code of accessCodes(route.access)) codes.add(code);
   const forbidden = new Set(route.forbids);
   const byStatus = Map.groupBy([...codes, ...forbidden], (code) =>

@@ -55,7 +55,7 @@ export function requestContext(trust: ProxyTrust, log: Log) {
   };
 }
 
-/** What the later middleware adds to the log line of a request. */
+/** Results of the later middleware for the log line of a request. */
 interface Outcome {
   /** The template of the path, such as `/v1/documents/:id`; undefined if no route matched. */
   readonly route: string | undefined;

@@ -10,15 +10,15 @@ export class JsonText {
   }
 }
 
-/** Returns the JSON text of an object with further members, whose values are JSON texts. */
+/** Returns the JSON text of an object with these members, whose values are JSON texts already. */
 export function withTexts(value: object, texts: Readonly<Record<string, string>>): JsonText {
-  const members = JSON.stringify(value).slice(0, -1);
-  const parts = [members];
-  for (const [name, text] of Object.entries(texts)) {
-    const separator = parts.length === 1 && members === '{' ? '' : ',';
-    parts.push(`${separator}${JSON.stringify(name)}:`, text);
+  const parts: string[] = [];
+  for (const [name, member] of Object.entries({ ...value, ...texts })) {
+    if (member === undefined) continue;
+    parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    parts.push(texts[name] ?? JSON.stringify(member));
   }
-  return new JsonText(...parts, '}');
+  return new JsonText(...(parts.length === 0 ? ['{'] : parts), '}');
 }
 
 /** Sends JSON text. */

@@ -17,8 +17,8 @@ export type ConflictText = Omit<z.output<typeof Conflict>, 'serverData'> & {
 export type Written = AppliedText | ConflictText;
 
 /** Returns an answer as JSON text. Parsing and writing a large object again would take long. */
-export function toJsonText({ data, ...others }: ObjectText | AppliedText): JsonText {
-  return withTexts(others, { data: data ?? 'null' });
+export function toJsonText(answer: ObjectText | AppliedText): JsonText {
+  return withTexts(answer, { data: answer.data ?? 'null' });
 }
 
 /** Returns a conflict as an error. */

@@ -7,7 +7,7 @@ import type { Identified } from '../../http/requests/caller.ts';
 import { namesAt, textAt, timeAt } from './claims.ts';
 import type { IssuerConfig } from './config.ts';
 import type { KeySet } from './key-set.ts';
-import { clockSkewSeconds, expiryOf, toTokenError } from '../token-rules.ts';
+import { clockSkewSeconds, expiryOf, isFromFuture, toTokenError } from '../token-rules.ts';
 
 /** The content of another issuer's token, which names the user as `subject`. */
 export type ExternalToken = Omit<Identified, 'userId'> & { readonly subject: string };
@@ -38,6 +38,7 @@ export function createExternalTokens({ config, keys, clock }: ExternalTokensOpti
     }).catch((error: unknown) => {
       throw toTokenError(error);
     });
+    if (isFromFuture(payload, clock())) throw new AppError('invalid_token');
     return toExternalToken(payload, config);
   };
 }

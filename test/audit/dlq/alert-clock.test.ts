@@ -22,6 +22,7 @@ test('the age in an alert is right although the clock of the process is minutes 
     const list = createAlerts({
       db,
       isolation: { breach: undefined },
+      clocks: { skewTo: () => undefined },
       pausedSince: () => undefined,
       sharedAddress: () => undefined,
       thresholds,

@@ -22,6 +22,7 @@ export async function sealTexts(
 ): Promise<SealedText[]> {
   const db = await openDatabase({ url: app, serviceUrl: service, poolSize: 1 });
   const audit = createAuditTrail({
+    assertClock: () => undefined,
     clock: () => new Date(),
     isBacklogFull: () => false,
     onCommitted: () => undefined,

@@ -43,7 +43,7 @@ test.serial('a signer without its token responds 503, and serves once the token 
     const error = await t.throwsAsync(signer.seal([sampleText()]), {
       instanceOf: SignerUnavailable,
     });
-    t.deepEqual(await signer.client.health(), { status: 'error', token: 'unavailable' });
+    t.like(await signer.client.health(), { status: 'error', token: 'unavailable' });
     t.is(error?.code, 'hsm_unavailable');
     await fixture.tool('init');
     await until(async () => (await signer.client.health()).token === 'ready');
@@ -66,7 +66,7 @@ test.serial('a wrong PIN is tried only once and appears in no output', (t) =>
       const error = await t.throwsAsync(call, { instanceOf: SignerUnavailable });
       t.is(error?.code, 'pin_incorrect');
     }
-    t.deepEqual(await signer.client.health(), { status: 'error', token: 'pin_incorrect' });
+    t.like(await signer.client.health(), { status: 'error', token: 'pin_incorrect' });
     await until(async () => (await hsmProcess(signer)) === undefined);
     t.is(countOf(await signer.metrics(), 'C_Login'), 1);
     await signer.stop();
