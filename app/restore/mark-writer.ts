@@ -6,6 +6,7 @@ import type { Database } from '../db/database.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { repeat } from '../async/repeat.ts';
+import { createTurns } from '../async/turns.ts';
 import type { Admission, Admitted } from './admission.ts';
 import { countSealed, readLogState } from './high-water-marks/log-state.ts';
 import { createMarkId, createMarkText, type LogState } from './high-water-marks/mark.ts';
@@ -28,7 +29,7 @@ interface MarkWriterOptions {
   readonly registry: KeyRegistry;
   readonly objects: MarkObjects;
   readonly record: MarkRecord;
-  readonly admission: Pick<Admission, 'admitted'>;
+  readonly admission: Pick<Admission, 'admitted' | 'assertAdmitted'>;
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,6 +46,7 @@ export function startMarkWriter(options: MarkWriterOptions) {
   /** The number of sealed entries in the last high-water mark that this process wrote. */
   let marked: number | undefined;
   let isFailing = false;
+  const turns = createTurns(1);
 
   async function begin({ markIds, restoration }: Admitted): Promise<readonly string[]> {
     if (restoration !== undefined) {
@@ -83,21 +85,28 @@ export function startMarkWriter(options: MarkWriterOptions) {
     if (marked === (await db.asService(countSealed))) return false;
     const newest = await record.take(spacing);
     if (newest === undefined) return false;
-    const [newestKnown = newest] = known;
+    await writeAfter(newest, known);
+    return true;
+  }
+
+  /** Writes a high-water mark, newer than all others. Returns its audit proof. */
+  async function writeAfter(newest: string, others: readonly string[]): Promise<AuditProof> {
+    const [newestKnown = newest] = others;
     const id = createMarkId(newestKnown > newest ? newestKnown : newest, clock());
     const state = await db.asService(readLogState);
-    await objects.write(await sign(id, state));
+    const proof = await sign(id, state);
+    await objects.write(proof);
     await record.written(id);
     marked = state.sealed;
-    known = [id, ...known];
+    known = [id, ...others];
     for (const old of known.slice(kept)) await objects.remove(old);
     known = known.slice(0, kept);
-    return true;
+    return proof;
   }
 
   async function tryToWrite(spacing: number): Promise<void> {
     try {
-      if (!(await write(spacing))) return;
+      if (!(await turns.take(() => write(spacing)))) return;
       if (isFailing) log.info('high-water marks are written again');
       isFailing = false;
     } catch (error) {
@@ -109,6 +118,18 @@ export function startMarkWriter(options: MarkWriterOptions) {
   const writing = repeat(pollMs, () => tryToWrite(spacingSeconds));
   writing.now();
   return {
+    /**
+     * Writes a high-water mark now, which names all registered keys. Returns the id of the audit
+     * key that signed it. Throws StorageError, SignerUnavailable or database_unavailable.
+     */
+    writeNow: (): Promise<string> =>
+      turns.take(async () => {
+        admission.assertAdmitted();
+        if (admission.admitted !== undefined) known ??= await begin(admission.admitted);
+        const newest = (await record.take(0)) ?? (await record.newest());
+        return (await writeAfter(newest, known ?? [])).hsmKeyId;
+      }),
+
     /**
      * Stops the writer, and writes a last high-water mark if entries were sealed since the previous
      * mark. Waits at most 2 s.

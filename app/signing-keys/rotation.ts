@@ -1,8 +1,6 @@
-import { sql } from 'kysely';
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Tx } from '../db/database.ts';
-import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
@@ -10,6 +8,14 @@ import type { RegisteredKey } from '../proof/registered-key.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import { byKeys } from './key-registration.ts';
+import {
+  lockKeys,
+  readClock,
+  requirePublished,
+  setActive,
+  setRetired,
+  type KeyRow,
+} from './key-rows.ts';
 import type { KeyRegistry } from './registry.ts';
 
 type Request = ServiceRequest<InternalCaller>;
@@ -31,9 +37,12 @@ interface KeyRotationOptions {
    * cached key set for that long.
    */
   readonly publishSeconds: number;
+  /**
+   * Writes a high-water mark that names all registered keys, and returns the id of the audit key
+   * that signed it.
+   */
+  readonly writeMark: () => Promise<string>;
 }
-
-type KeyRow = Awaited<ReturnType<typeof lockKeys>>[number];
 
 /** The keys of a purpose while they are locked. */
 interface LockedKeys {
@@ -49,7 +58,7 @@ export type KeyRotation = ReturnType<typeof createKeyRotation>;
  * later activated in place of its predecessor.
  */
 export function createKeyRotation(options: KeyRotationOptions) {
-  const { signer, act, registry, publishSeconds } = options;
+  const { signer, act, registry, publishSeconds, writeMark } = options;
 
   async function load(keyId: string): Promise<RegisteredKey> {
     await registry.refresh();
@@ -60,6 +69,16 @@ export function createKeyRotation(options: KeyRotationOptions) {
 
   async function listHeld(): Promise<ReadonlySet<string>> {
     return new Set((await signer.listKeys()).map(({ keyId }) => keyId));
+  }
+
+  /**
+   * Lets the active audit key sign a high-water mark if the token holds that key. Returns the id of
+   * the key that signed it.
+   */
+  async function markByActive(held: ReadonlySet<string>): Promise<string | undefined> {
+    const keys = await registry.list();
+    const active = keys.find(({ purpose, state }) => purpose === 'audit' && state === 'ACTIVE');
+    return active !== undefined && held.has(active.keyId) ? writeMark() : undefined;
   }
 
   /**
@@ -123,7 +142,8 @@ export function createKeyRotation(options: KeyRotationOptions) {
 
     /**
      * Activates a key and retires its predecessor at the same instant. Does nothing if the key is
-     * active. Throws not_found, key_retired, key_not_in_token, key_not_published,
+     * active. The predecessor of an audit key first signs a high-water mark that names the new key.
+     * Throws not_found, key_retired, key_not_in_token, key_not_published, StorageError,
      * SignerUnavailable, key_not_lost if `predecessorLost` is stated but the token holds the
      * predecessor, or audit_backlog_full unless the token lost the active audit key.
      */
@@ -136,14 +156,26 @@ export function createKeyRotation(options: KeyRotationOptions) {
       const held = await listHeld();
       const isLost = (id: string) => registered.has(id) && !held.has(id);
       const { predecessorLost } = activation;
-      await change(request, known, async (tx, { key, active }) => {
-        if (key.state === 'ACTIVE') return [];
-        if (key.state === 'RETIRED') throw new AppError('key_retired');
-        if (!held.has(keyId)) throw new AppError('key_not_in_token');
-        if (!predecessorLost) await requirePublished(tx, keyId, publishSeconds);
-        else if (active === undefined || !isLost(active.key_id)) throw new AppError('key_not_lost');
-        return exchange(tx, request, { key, active }, activation);
-      });
+      let isOutrun: boolean;
+      do {
+        isOutrun = false;
+        // A state from before the activation, with a token that lacks the new key, cannot read the
+        // marks of the new key: a mark of the old key, which names the new key, gives it away. A
+        // lost key cannot sign one.
+        const isWaiting = known.purpose === 'audit' && known.state === 'CREATED';
+        const markedBy = isWaiting && held.has(keyId) ? await markByActive(held) : undefined;
+        await change(request, known, async (tx, { key, active }) => {
+          if (key.state === 'ACTIVE') return [];
+          if (key.state === 'RETIRED') throw new AppError('key_retired');
+          if (!held.has(keyId)) throw new AppError('key_not_in_token');
+          if (!predecessorLost) await requirePublished(tx, keyId, publishSeconds);
+          else if (active === undefined || !isLost(active.key_id))
+            throw new AppError('key_not_lost');
+          // Another key was activated since the mark was signed, and has to sign one itself.
+          isOutrun = markedBy !== undefined && markedBy !== active?.key_id;
+          return isOutrun ? [] : exchange(tx, request, { key, active }, activation);
+        });
+      } while (isOutrun);
     },
 
     /**
@@ -214,64 +246,4 @@ function retired(
       ...(isLost ? { lost: true } : {}),
     },
   };
-}
-
-/**
- * Throws key_not_published, with the remaining seconds, unless the key was registered
- * `publishSeconds` ago and its record is signed.
- */
-async function requirePublished(tx: Tx, keyId: string, publishSeconds: number): Promise<void> {
-  const { rows } = await sql<{ readonly left: number; readonly recorded: boolean }>`
-    select ceil(${publishSeconds} - extract(epoch from clock_timestamp() - k.registered_at))::int
-        as "left",
-      exists (select from audit_entries e where e.id = k.record_id and e.state = 'SEALED')
-        as recorded
-    from signing_keys k
-    where k.key_id = ${keyId}`.execute(tx);
-  const { left = 1, recorded = false } = rows[0] ?? {};
-  if (recorded && left <= 0) return;
-  throw new AppError('key_not_published', { retryAfterSeconds: Math.max(left, 1) });
-}
-
-/**
- * Returns the time of the database's clock, which also dates seals. Call it after the keys were
- * locked. The time is rounded as in the database, so that no earlier seal has a later time.
- */
-async function readClock(tx: Tx): Promise<Date> {
-  const { rows } = await sql<{ readonly at: Date }>`
-    select clock_timestamp()::timestamptz(3) as at`.execute(tx);
-  const [row] = rows;
-  if (row === undefined) throw new Error('the database returned no time');
-  return row.at;
-}
-
-async function setActive(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<void> {
-  await tx
-    .updateTable('signing_keys')
-    .set({ state: 'ACTIVE', activated_at: at })
-    .where('key_id', '=', keyId)
-    .execute();
-}
-
-async function setRetired(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<void> {
-  await tx
-    .updateTable('signing_keys')
-    .set({ state: 'RETIRED', retired_at: at })
-    .where('key_id', '=', keyId)
-    .execute();
-}
-
-/**
- * Locks the rows of a purpose's keys until the transaction ends, so that concurrent rotations
- * cannot activate two keys.
- */
-async function lockKeys(tx: Tx, purpose: SigningPurpose) {
-  takesLock(tx, 'signing keys');
-  return tx
-    .selectFrom('signing_keys')
-    .selectAll()
-    .where('purpose', '=', purpose)
-    .orderBy('generation')
-    .forUpdate()
-    .execute();
 }

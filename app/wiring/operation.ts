@@ -16,6 +16,7 @@ interface OperationOptions
   extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
   readonly admission: Admission;
   readonly outbox: Outbox;
+  readonly writeMark: () => Promise<string>;
   readonly clock: Clock;
 }
 

@@ -48,7 +48,8 @@ export async function startServices(config: Config, log: Log) {
   const restAfter = createBusyRest();
   const jsonBodies = createJsonBodies({ heavyWork, restAfter });
   const vault = createVault(config, { ...common, ...access, changeFeeds, heavyWork, jsonBodies });
-  const operation = createOperation(config, { ...common, ...access });
+  const writeMark = markWriter.writeNow;
+  const operation = createOperation(config, { ...common, ...access, writeMark });
 
   const outboxWorker = startOutboxWorker({
     db,

@@ -80,6 +80,9 @@ test('an older token is refused, and the error names the missing key', async (t)
   const drill = await createDrillVault(t, { ...newer, token: older.token });
   const { missing } = await refused(t, drill);
   t.is(missing, `the token lacks the ACTIVE key ${exchangedKeyId}`);
+  // Without the key, the marks that it signed cannot be read; one of its predecessor names it.
+  const both = await createDrillVault(t, { ...older, store: newer.store });
+  t.regex((await refused(t, both)).missing, new RegExp(`database lacks the key ${exchangedKeyId}`));
 });
 
 test('on an accepted older token the lost key is replaced, and later starts succeed', async (t) => {

@@ -48,7 +48,10 @@ test('a key retired while a mark is being signed signs no mark', async (t) => {
       take: async () => noMark,
       written: async () => undefined,
     },
-    admission: { admitted: { markIds: [], restoration: undefined } },
+    admission: {
+      admitted: { markIds: [], restoration: undefined },
+      assertAdmitted: () => undefined,
+    },
     log: createLog('silent'),
   });
   t.teardown(() => writer.stop());
