@@ -1,5 +1,4 @@
 import { defaultVariables, fixedVariables, localUrl, type Listen } from './app-environment.ts';
-import { appFlags } from './app-flags.ts';
 import { spawnGuarded, type GuardedProcess } from '../processes/guarded-process.ts';
 import { lockFile } from '../files/layout.ts';
 import { inheritedEnvironment, nodeProcess } from '../processes/node-process.ts';
@@ -20,7 +19,7 @@ export async function startApp(
     ...inherited,
     ...fixedVariables(services, listen),
   };
-  const spec = nodeProcess('app', ['app/main.ts'], environment, appFlags);
+  const spec = nodeProcess('app', ['app/main.ts'], environment);
   const process = await spawnGuarded(
     { ...spec, lockFile: lockFile(services.layout, 'app') },
     { onLine },

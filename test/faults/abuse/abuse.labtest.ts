@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { insertEvidence } from '../../bench/search/evidence.ts';
 import { startReplica } from '../../support/documents/replica.ts';
 import { MiB } from '../../support/documents/files.ts';
@@ -42,11 +41,7 @@ test('while one account abuses the vault, others are served', async (t) => {
   await writeSmallPlan(settings.PLANS_FILE);
   const vault = await startVault(settings);
   t.teardown(() => vault.stop());
-  const { baseUrl, process: app } = await startReplica(
-    vault,
-    { ...defaults, ...settings },
-    appFlags,
-  );
+  const { baseUrl, process: app } = await startReplica(vault, { ...defaults, ...settings });
   t.teardown(() => app.stop());
   const sql = createSql(vault);
   const users = await Promise.all(

@@ -1,5 +1,4 @@
 import test from 'ava';
-import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { boundedAnswers } from '../../support/bounds/bounded-answers.ts';
 import { insertGreatestRows } from '../../support/bounds/greatest-rows.ts';
 import { createApi } from '../../support/documents/uploads.ts';
@@ -29,7 +28,7 @@ onLinux('twenty requests at once for the greatest page of a list stay in memory'
   const registered = await vault.services.registry.list();
   const { keyId = '' } = registered.find(({ purpose }) => purpose === 'audit') ?? {};
   const rows = await insertGreatestRows(createSql(vault), caller, { count, keyId });
-  const replica = await startReplica(vault, {}, appFlags);
+  const replica = await startReplica(vault);
   t.teardown(() => replica.process.stop());
   const { pid } = replica.process;
 

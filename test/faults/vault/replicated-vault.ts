@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { createDatabase, databaseUrls } from '../../../app/dev/postgres/database.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
@@ -70,30 +69,25 @@ export async function startReplicatedVault({
 
   const logFile = inside('app.log');
   const startApp = async (port: number) => {
-    const spec = nodeProcess(
-      'app',
-      ['app/main.ts'],
-      {
-        ...inheritedEnvironment(),
-        NODE_ENV: 'production',
-        LOG_LEVEL: 'info',
-        HOST: '127.0.0.1',
-        PORT: String(port),
-        HTTP_PUBLIC_URL: 'http://vault.test',
-        HTTP_INTERNAL_ROUTES: 'both',
-        INTERNAL_API_KEYS_FILE: keyFile.path,
-        KEYS_PUBLISH_SECONDS: '0',
-        DATABASE_URL: databases.app,
-        DATABASE_SERVICE_URL: databases.service,
-        REDIS_URL: redisUrl,
-        STORAGE_DRIVER: 'filesystem',
-        STORAGE_DIRECTORY: inside('objects'),
-        SIGNER_SOCKET_PATH: fixture.environment.SIGNER_SOCKET_PATH,
-        MAIL_DIRECTORY: mailDirectory,
-        ...withoutLimits,
-      },
-      appFlags,
-    );
+    const spec = nodeProcess('app', ['app/main.ts'], {
+      ...inheritedEnvironment(),
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'info',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      HTTP_PUBLIC_URL: 'http://vault.test',
+      HTTP_INTERNAL_ROUTES: 'both',
+      INTERNAL_API_KEYS_FILE: keyFile.path,
+      KEYS_PUBLISH_SECONDS: '0',
+      DATABASE_URL: databases.app,
+      DATABASE_SERVICE_URL: databases.service,
+      REDIS_URL: redisUrl,
+      STORAGE_DRIVER: 'filesystem',
+      STORAGE_DIRECTORY: inside('objects'),
+      SIGNER_SOCKET_PATH: fixture.environment.SIGNER_SOCKET_PATH,
+      MAIL_DIRECTORY: mailDirectory,
+      ...withoutLimits,
+    });
     const app = await spawnGuarded(spec, { file: logFile });
     const isReady = () => askReadiness(`http://127.0.0.1:${port}`);
     await untilReady(app, isReady, { timeoutMs: 60_000, intervalMs: 100, logFile });

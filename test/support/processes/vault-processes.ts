@@ -1,4 +1,3 @@
-import { appFlags } from '../../../app/dev/stack/app-flags.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -111,8 +110,7 @@ interface AppOptions {
 
 async function startApp(options: AppOptions): Promise<GuardedProcess> {
   const { environment, baseUrl, logFile, nodeArguments } = options;
-  const flags = [...appFlags, ...nodeArguments];
-  const spec = nodeProcess('app', ['app/main.ts'], environment, flags);
+  const spec = nodeProcess('app', ['app/main.ts'], environment, nodeArguments);
   const app = await spawnGuarded(spec, { file: logFile });
   await untilReady(app, () => askReadiness(baseUrl), { timeoutMs: 60_000, logFile });
   return app;
