@@ -60,6 +60,14 @@ const p11Kit = [
   },
 ];
 
+/** Sets the clock of Postgres in fault tests. */
+const faketimeTool = {
+  name: 'libfaketime',
+  find: () => findLibrary('libfaketime.so.1'),
+  apt: 'libfaketime',
+  brew: 'libfaketime',
+};
+
 const chromiumTool = {
   name: 'Chromium',
   find: () => findCommand('chromium', 'chromium-browser', 'google-chrome'),
@@ -68,7 +76,7 @@ const chromiumTool = {
 };
 
 setUp();
-if (process.argv[2] === 'soak') requireTools(p11Kit);
+if (process.argv[2] === 'soak') requireTools([...p11Kit, faketimeTool]);
 if (process.argv[2] === 'browser') requireTools([chromiumTool]);
 
 function setUp() {
@@ -190,7 +198,7 @@ function findLibrary(name) {
     '/opt/homebrew/lib',
   ];
   return parents
-    .flatMap((parent) => ['softhsm', 'pkcs11', '.'].map((child) => join(parent, child)))
+    .flatMap((parent) => ['softhsm', 'pkcs11', 'faketime', '.'].map((child) => join(parent, child)))
     .map((directory) => join(directory, name))
     .find(existsSync);
 }

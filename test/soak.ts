@@ -31,6 +31,11 @@ const soaks: Record<string, Soak> = {
   /** Runs 10 000 operations. */
   sync: { file: 'sync/sync.labtest.ts', environment: { ROUNDS: '20' } },
   abuse: { file: 'abuse/abuse.labtest.ts', environment: { ROUNDS: '10', DOCUMENTS: '10000' } },
+  /** Imposes each condition for 20 seconds. */
+  faults: {
+    file: 'conditions/conditions.labtest.ts',
+    environment: { ROUNDS: '1', HOLD_SECONDS: '20' },
+  },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   memory: {
     file: 'memory/memory.labtest.ts',

@@ -25,7 +25,7 @@ test.before(async (t) => {
   const shift = (seconds: number) => writeFile(file, String(seconds * 1_000));
   await shift(0);
   const vault = await startVault();
-  const preload = new URL('./shifted-clock.ts', import.meta.url).href;
+  const preload = new URL('../support/processes/shifted-clock.ts', import.meta.url).href;
   const replica = await startReplica(vault, { CLOCK_SHIFT_FILE: file }, ['--import', preload]);
   t.context = { vault, replica, shift, directory };
 });

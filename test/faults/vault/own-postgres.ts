@@ -27,9 +27,15 @@ export interface OwnPostgres extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts Postgres; resolves once it has recovered. */
   start(): Promise<void>;
+  /** Stops all its processes by SIGSTOP: connections stay open, and nothing is answered. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
 }
 
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** @param environment Environment variables of the server. */
+export async function startOwnPostgres(
+  environment: Record<string, string> = {},
+): Promise<OwnPostgres> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-postgres-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
@@ -52,7 +58,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
         command: binaries.postgres,
         args: ['-D', argument, ...settings(access)],
         cwd: '/',
-        env: { TZ: 'UTC' },
+        env: { TZ: 'UTC', ...environment },
         stopSignal: 'SIGINT',
         directories,
         ...(user === undefined ? {} : { user }),
@@ -66,9 +72,14 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   resources.use(server);
   await createLogins(access);
 
+  const signalAll = async (signal: NodeJS.Signals) => {
+    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, signal);
+  };
   const running = resources.move();
   return {
     access,
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
     start: () => server.start(),
     async kill() {
       // Stops the postmaster first, so that it neither handles its children's death nor starts

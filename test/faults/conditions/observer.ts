@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Stage } from './stage.ts';
+
+const Health = z.object({
+  checks: z.record(z.string(), z.object({ error: z.string().optional() })),
+});
+const Alerts = z.object({ alerts: z.array(z.object({ code: z.string() })) });
+const Refusal = z.object({ code: z.string() });
+
+/** Milliseconds between two looks. */
+const paceMs = 200;
+/** Milliseconds after which a request counts as unanswered: 10 s, and some for a busy machine. */
+const limitMs = 15_000;
+
+/** Everything that users and operators were told during a condition. */
+export interface Observed {
+  /** Responses to a user by status and error code, with their numbers. */
+  readonly answers: ReadonlyMap<string, number>;
+  /** The longest that a user waited, in milliseconds. */
+  readonly slowestMs: number;
+  /** Errors that `/health` reported, as `check code`. */
+  readonly health: ReadonlySet<string>;
+  /** Codes of the alerts. */
+  readonly alerts: ReadonlySet<string>;
+}
+
+/**
+ * Asks as a user, who lists and begins uploads and does not retry, and as an operator, until the
+ * returned function is called.
+ */
+export function observe({ vault: { baseUrl }, internalKey }: Stage, token: string) {
+  const answers = new Map<string, number>();
+  const health = new Set<string>();
+  const alerts = new Set<string>();
+  let slowestMs = 0;
+  let isOver = false;
+
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(baseUrl + path, { ...init, signal: AbortSignal.timeout(limitMs) });
+
+  async function act(path: string, body?: object): Promise<void> {
+    const startedAt = performance.now();
+    const response = await ask(path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await response.text();
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    const code = response.ok ? '' : ` ${Refusal.parse(JSON.parse(text)).code}`;
+    const retries = response.status !== 503 || response.headers.has('retry-after');
+    const answer = `${response.status}${code}${retries ? '' : ' without Retry-After'}`;
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  }
+
+  async function look(): Promise<void> {
+    const { checks } = Health.parse(await (await ask('/health')).json());
+    for (const [name, { error }] of Object.entries(checks)) {
+      if (error !== undefined) health.add(`${name} ${error}`);
+    }
+    const asked = await ask('/v1/audit/proof/dlq/alerts', {
+      headers: { 'x-internal-api-key': internalKey },
+    });
+    const read = Alerts.safeParse(await asked.json());
+    for (const { code } of read.data?.alerts ?? []) alerts.add(code);
+  }
+
+  async function repeat(work: () => Promise<void>): Promise<void> {
+    while (!isOver) {
+      await work();
+      await delay(paceMs);
+    }
+  }
+
+  const file = { fileName: 'a.bin', fileSize: 10, mimeType: 'application/octet-stream' };
+  const observing = Promise.all([
+    repeat(() => act('/v1/documents')),
+    repeat(() => act('/v1/uploads', { ...file, totalParts: 1 })),
+    repeat(look),
+  ]);
+  observing.catch(() => undefined);
+  return async function stop(): Promise<Observed> {
+    isOver = true;
+    await observing;
+    return { answers, slowestMs, health, alerts };
+  };
+}
