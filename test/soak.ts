@@ -25,6 +25,10 @@ const soaks: Record<string, Soak> = {
     file: 'uploads/uploads.labtest.ts',
     environment: { ROUNDS: '200', FAULTS_S3: 'true' },
   },
+  completion: {
+    file: 'uploads/completion.labtest.ts',
+    environment: { ROUNDS: '12', MEBIBYTES: '1024' },
+  },
   app: { file: 'app/app.labtest.ts', environment: { ROUNDS: '30' } },
   /** Runs 20 000 commits. */
   'sync-cursor': { file: 'sync/sync-cursor.labtest.ts', environment: { ROUNDS: '20' } },
