@@ -29,11 +29,15 @@ export const workersAndCommands: readonly Cause[] = [
   {
     name: 'high-water marks',
     actions: ['vault.marked', 'vault.restored'],
-    note: 'the first after entries were signed, the second at a start with `RESTORE_ACCEPT_MARK`',
+    note: 'the first after entries were signed, the second at a start that an operator accepted',
   },
   { name: '`probatio grant`', actions: ['account.granted'] },
   { name: '`probatio revoke`', actions: ['account.revoked'] },
-  { name: '`probatio restored`', actions: ['vault.restored'] },
+  {
+    name: '`probatio restored`',
+    actions: ['vault.restored'],
+    note: 'with `--accept` the start that it accepts appends the entry',
+  },
   {
     name: '`probatio maintenance`, `probatio keys`',
     actions: [],

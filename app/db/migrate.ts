@@ -21,6 +21,7 @@ import { Migration0018Usage } from './migrations/0018-usage.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
 import { Migration0021SealingTurns } from './migrations/0021-sealing-turns.ts';
 import { Migration0022SenderBlocks } from './migrations/0022-sender-blocks.ts';
+import { Migration0025RestoreAcceptances } from './migrations/0025-restore-acceptances.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -46,6 +47,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0020RefreshSuccessors,
   Migration0021SealingTurns,
   Migration0022SenderBlocks,
+  Migration0025RestoreAcceptances,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */
@@ -67,8 +69,13 @@ export function connectOwner(ownerUrl: string, roles = defaultRoles): Promise<Mi
   return MikroORM.init({
     entities: [...entities],
     clientUrl: ownerUrl,
-    // Makes statements fail instead of skipping rows that row-level security hides from the owner.
-    driverOptions: { options: '-c row_security=off' },
+    driverOptions: {
+      // MikroORM itself leaves out the parameters of the URL, such as sslmode.
+      connectionString: ownerUrl,
+      // Makes statements fail instead of skipping rows that row-level security hides from the
+      // owner.
+      options: '-c row_security=off',
+    },
     extensions: [Migrator],
     // Entities describe neither triggers nor functions, so the comparison leaves both out.
     schemaGenerator: { ignoreTriggers: true, ignoreRoutines: true },

@@ -8,6 +8,7 @@ import {
   AuditSequence,
   AuditTally,
   AuditTotal,
+  RestoreAcceptance,
 } from './tables/audit.ts';
 import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
 import { Device, SessionDevice } from './tables/devices.ts';
@@ -46,6 +47,7 @@ export const entities = [
   RefreshToken,
   Registration,
   ReplacedKey,
+  RestoreAcceptance,
   SenderBlock,
   SessionDevice,
   ShareRecipient,

@@ -1,5 +1,6 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { Clock } from '../async/clock.ts';
+import type { Acceptances } from './acceptances.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -51,8 +52,7 @@ interface AdmissionOptions {
   readonly signer: Pick<SignerClient, 'listKeys'>;
   readonly objects: MarkObjects;
   readonly record: MarkRecord;
-  /** The id of the high-water mark by which an operator accepts the losses of this start. */
-  readonly acceptMark: string | undefined;
+  readonly acceptances: Acceptances;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -64,7 +64,7 @@ interface AdmissionOptions {
  * later failure resolves `Admission.refused`.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<Admission> {
-  const { acceptMark, log } = options;
+  const { acceptances, log } = options;
   const stopping = new AbortController();
   const refusal = Promise.withResolvers<StartRefused>();
   const tried = Promise.withResolvers<void>();
@@ -78,9 +78,9 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
       try {
         const checked = await checkMarks(options);
         if (failure !== undefined) log.info('the high-water marks could be read');
-        if (isAcceptable(checked, acceptMark)) admitted = admit(checked, log);
+        if (await isAcceptable(checked, acceptances)) admitted = admit(checked, log);
         else {
-          refused = refuse(checked, log);
+          refused = refuse(checked, await acceptances.accepted(), log);
           refusal.resolve(refused);
         }
         return;
@@ -118,8 +118,11 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
   };
 }
 
-function isAcceptable({ losses, markId }: Checked, acceptMark: string | undefined): boolean {
-  return losses.length === 0 || markId === acceptMark;
+async function isAcceptable(
+  { losses, lacking, markId }: Checked,
+  acceptances: Acceptances,
+): Promise<boolean> {
+  return losses.length === 0 || acceptances.use(markId, lacking);
 }
 
 function admit({ found, losses, markId, sealed, destroyedKeys }: Checked, log: Log): Admitted {
@@ -137,14 +140,26 @@ function admit({ found, losses, markId, sealed, destroyedKeys }: Checked, log: L
   return { markIds: found.ids, restoration: { markId, losses, sealed } };
 }
 
-function refuse({ found: { mark }, losses, markId }: Checked, log: Log): StartRefused {
+function refuse(
+  { found: { mark }, losses, markId }: Checked,
+  accepted: string | undefined,
+  log: Log,
+): StartRefused {
   const sealedAt = mark === undefined ? '' : ` High-water mark ${mark.id} is of ${mark.writtenAt}.`;
+  const other = accepted === undefined ? '' : describeOther(accepted, markId);
   const refused = new StartRefused(
     'refused to start, as these are backups of different moments: ' +
-      `${losses.join('; ')}.${sealedAt}` +
-      ` Restore a newer backup of each incomplete part, or set RESTORE_ACCEPT_MARK=${markId}` +
-      ' to accept the losses (docs/restore.md)',
+      `${losses.join('; ')}.${sealedAt}${other}` +
+      ' Restore a newer backup of each incomplete part, or run ' +
+      `\`probatio restored --accept ${markId}\` to accept the losses (docs/restore.md)`,
   );
   log.fatal({ mark: markId, missing: losses }, refused.message);
   return refused;
+}
+
+/** Says why an acceptance does not let this start through. */
+function describeOther(accepted: string, markId: string): string {
+  return accepted === markId
+    ? ' More is missing than when this mark was accepted.'
+    : ` The accepted mark ${accepted} is that of another state.`;
 }

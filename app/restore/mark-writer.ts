@@ -12,6 +12,7 @@ import { countSealed, readLogState } from './high-water-marks/log-state.ts';
 import { createMarkId, createMarkText, type LogState } from './high-water-marks/mark.ts';
 import type { MarkObjects } from './high-water-marks/mark-objects.ts';
 import type { MarkRecord } from './high-water-marks/mark-record.ts';
+import { endAcceptances } from './acceptances.ts';
 import { recordRestoration } from './restoration.ts';
 import { within } from '../async/within.ts';
 
@@ -97,6 +98,7 @@ export function startMarkWriter(options: MarkWriterOptions) {
     const proof = await sign(id, state);
     await objects.write(proof);
     await record.written(id);
+    await db.asService((tx) => endAcceptances(tx, id));
     marked = state.sealed;
     known = [id, ...others];
     for (const old of known.slice(kept)) await objects.remove(old);

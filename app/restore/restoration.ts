@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { lockName } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import { takeRecording } from './acceptances.ts';
 import { beginEpoch } from '../sync/objects/epoch.ts';
 import { nobody, type AuditEvent, type EventData } from '../audit-trail/event.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
@@ -19,7 +20,7 @@ export interface Restoration {
 
 /**
  * Begins a new epoch and appends an audit entry for a restoration. Has no effect if another process
- * has already recorded this restoration.
+ * has already recorded it.
  */
 export async function recordRestoration(
   tx: Tx,
@@ -28,6 +29,14 @@ export async function recordRestoration(
 ): Promise<void> {
   takesLock(tx, 'restoration');
   await lockName(tx, 'restoration');
+  if (!((await takeRecording(tx, markId)) ?? !(await isRecorded(tx, markId)))) return;
+  const epoch = await beginEpoch(tx);
+  const data = { mark: markId, missing: losses.join('; '), sealed, epoch };
+  await audit.append(tx, restored('marks', markId, data));
+}
+
+/** Returns whether some restoration was recorded by this high-water mark. */
+async function isRecorded(tx: Tx, markId: string): Promise<boolean> {
   const recorded = await tx
     .selectFrom('audit_sequences')
     .select('last_seq')
@@ -35,10 +44,7 @@ export async function recordRestoration(
     .where('resource_type', '=', resourceType)
     .where('resource_id', '=', markId)
     .executeTakeFirst();
-  if (recorded !== undefined) return;
-  const epoch = await beginEpoch(tx);
-  const data = { mark: markId, missing: losses.join('; '), sealed, epoch };
-  await audit.append(tx, restored('marks', markId, data));
+  return recorded !== undefined;
 }
 
 /**

@@ -34,7 +34,7 @@ export async function startServices(config: Config, log: Log) {
   const promised = createWakeSignal();
   const outbox = createOutbox({ onCommitted: promised.wake });
 
-  const marks = await openMarks(config.restore, backends, clock, log);
+  const marks = await openMarks(backends, clock, log);
   const { admission } = marks;
   const sharedAddress = createSharedAddressWatch({ log, clock });
   const plans = createPlans({ ...config.plans, log });

@@ -33,6 +33,7 @@ export const tableOwners: TableOwners = {
   refresh_tokens: ['app/sessions'],
   registrations: ['app/registration', 'app/lifecycle'],
   replaced_keys: ['app/replaced-keys'],
+  restore_acceptances: ['app/restore'],
   sender_blocks: ['app/sharing'],
   session_devices: ['app/devices', 'app/sessions'],
   share_recipients: ['app/sharing'],

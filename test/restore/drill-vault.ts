@@ -7,6 +7,7 @@ import { loadConfig } from '../../app/config/config.ts';
 import { openDatabase } from '../../app/db/database.ts';
 import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgres/database.ts';
 import { until } from '../../app/dev/processes/until.ts';
+import { acceptMark } from '../../app/restore/acceptances.ts';
 import { parseMarkText } from '../../app/restore/high-water-marks/mark.ts';
 import {
   createMarkObjects,
@@ -46,6 +47,8 @@ export interface DrillVault {
   untilMarked(): Promise<void>;
   /** Environment variables for separate processes. */
   readonly environment: Record<string, string>;
+  /** Accepts what a refused start named by this mark, as `probatio restored --accept` does. */
+  accept(markId: string): Promise<void>;
   /** Starts a vault. Rejects with StartRefused. */
   start(settings?: Record<string, string>): Promise<RunningVault>;
 }
@@ -98,6 +101,15 @@ export async function createDrillVault(t: Teardown, parts: Parts): Promise<Drill
     untilMarked: () => untilMarked(sql, objects),
     store: async (key, text = 'bytes') => void (await storeObject(store, [Buffer.from(text)], key)),
     environment,
+    async accept(markId) {
+      const { service } = databases;
+      const db = await openDatabase({ url: service, serviceUrl: service, poolSize: 1 });
+      try {
+        await db.asService((tx) => acceptMark(tx, markId));
+      } finally {
+        await db.close();
+      }
+    },
     start: async (settings = {}) => {
       const running = await startOn({ ...environment, ...settings }, sql);
       t.teardown(() => running.stop());
@@ -136,6 +148,7 @@ export function tablesOf({ sql }: DrillVault) {
   return sql(`select (select json_agg(e) from audit_entries e) as entries,
     (select json_agg(k) from signing_keys k) as keys,
     (select json_agg(m) from audit_marks m) as marks,
+    (select json_agg(a) from restore_acceptances a) as acceptances,
     (select json_agg(s) from sync_epochs s) as epochs,
     (select count(*)::int from outbox) as promised`);
 }

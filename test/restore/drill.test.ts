@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { cp, rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
-import { StartRefused } from '../../app/errors/start-refused.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 import { runProgram } from '../support/processes/processes.ts';
@@ -17,6 +16,7 @@ import {
   type Parts,
 } from './drill-vault.ts';
 import { makeBackups, sealedBetween, type Backups } from './drill.ts';
+import { refused } from './refused.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 
 /** The tests run serially: with a dozen vaults in one process, starts and stops would time out. */
@@ -26,22 +26,6 @@ test.before(async (t) => {
   t.context = await makeBackups();
 });
 test.after.always((t) => t.context.remove());
-
-/**
- * Asserts that a start is refused and writes nothing. Resolves with the missing parts, and the id
- * of the mark by which to accept the state.
- */
-async function refused(t: ExecutionContext, drill: DrillVault, settings = {}) {
-  const before = await tablesOf(drill);
-  const error = await t.throwsAsync(drill.start(settings), { instanceOf: StartRefused });
-  t.deepEqual(await tablesOf(drill), before);
-  const [, missing = '', markId = ''] =
-    new RegExp(
-      '^refused to start, as these are backups of different moments: (.*?)\\..* ' +
-        'set RESTORE_ACCEPT_MARK=(\\S+) to accept the losses',
-    ).exec(error.message) ?? [];
-  return { missing, markId };
-}
 
 /** Asserts that every sequence counts from 1 without a gap. */
 async function assertGapless(t: ExecutionContext, { sql }: DrillVault): Promise<void> {
@@ -89,7 +73,8 @@ test('on an accepted older token the lost key is replaced, and later starts succ
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, { ...newer, token: older.token });
   const { markId } = await refused(t, drill);
-  const accepted = await drill.start({ RESTORE_ACCEPT_MARK: markId });
+  await drill.accept(markId);
+  const accepted = await drill.start();
   await accepted.append(3);
   const { keyRotation } = accepted.services;
   const request = serviceRequest({ internalKey: 'test' });
@@ -134,7 +119,8 @@ test('an empty database and token are refused beside an older object store', asy
   const { missing, markId } = await refused(t, strange);
   t.regex(missing, /^the database and the token lack the key of all \d+ marks in the object store/);
   t.is(markId, await newestMark(strange));
-  const vault = await strange.start({ RESTORE_ACCEPT_MARK: markId });
+  await strange.accept(markId);
+  const vault = await strange.start();
   await vault.seal(1);
 });
 
@@ -142,10 +128,11 @@ test('an accepted state continues without gaps and records once what was missing
   const { older, newer } = t.context;
   const parts: Parts = { ...newer, database: older.database };
   const drill = await createDrillVault(t, parts);
-  const { missing, markId } = await refused(t, drill, { RESTORE_ACCEPT_MARK: randomUUID() });
+  const { missing, markId } = await refused(t, drill);
   const [{ sealed } = {}] = await drill.sql('select sum(sealed)::int as sealed from audit_totals');
 
-  const vault = await drill.start({ RESTORE_ACCEPT_MARK: markId });
+  await drill.accept(markId);
+  const vault = await drill.start();
   await vault.seal(4);
   const restored = await until(
     async () => {
@@ -175,7 +162,7 @@ test('an accepted state continues without gaps and records once what was missing
   await again.stop();
   t.is((await entriesOf(drill.sql, { action: 'vault.restored' })).length, 1);
   const lost = await createDrillVault(t, { ...parts, store: drill.storeDirectory });
-  t.not((await refused(t, lost, { RESTORE_ACCEPT_MARK: markId })).markId, markId);
+  t.not((await refused(t, lost)).markId, markId);
 });
 
 test('files stored after an older database are no garbage for 30 days', async (t) => {
@@ -183,7 +170,8 @@ test('files stored after an older database are no garbage for 30 days', async (t
   const drill = await createDrillVault(t, { ...newer, database: older.database });
   const { markId } = await refused(t, drill);
   const file = `${randomUUID()}/evidence.bin`;
-  const vault = await drill.start({ RESTORE_ACCEPT_MARK: markId });
+  await drill.accept(markId);
+  const vault = await drill.start();
   await drill.store(file);
   const collect = async () => {
     const { collectGarbage } = vault.services.maintenance;

@@ -97,10 +97,10 @@ test('an accepted restore begins an epoch, and devices that were ahead skip noth
     const drill = await createDrillVault(t, { ...parts, database: backup.database });
     const refusal = await t.throwsAsync(drill.start(), { instanceOf: StartRefused });
     t.is(await epochOf(drill), '');
-    const [, markId = ''] = /RESTORE_ACCEPT_MARK=(\S+)/.exec(refusal?.message ?? '') ?? [];
-    const settings = { RESTORE_ACCEPT_MARK: markId };
-    // The second process finds the restore already accepted.
-    const vaults = [await drill.start(settings), await drill.start(settings)] as const;
+    const [, markId = ''] = /restored --accept ([^`]+)`/.exec(refusal?.message ?? '') ?? [];
+    await drill.accept(markId);
+    // The second process uses the same acceptance.
+    const vaults = [await drill.start(), await drill.start()] as const;
     const [vault, replica] = vaults;
     const written = await createObjects(vault, 2);
     const findEpoch = async () => {

@@ -211,6 +211,25 @@ export const AuditMark = defineEntity({
 });
 
 /**
+ * The high-water mark by which an operator accepts what a restore lost, until the next mark is
+ * written.
+ */
+export const RestoreAcceptance = defineEntity({
+  name: 'RestoreAcceptance',
+  tableName: 'restore_acceptances',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('restore_acceptances'),
+  properties: {
+    markId: p.uuid().primary(),
+    acceptedAt: createdAt(),
+    /** The parts of the vault that the first start to use it found lacking; null before that. */
+    lacking: p.array().columnType('text[]').nullable(),
+    /** When the audit entry about what is lost was appended. */
+    recordedAt: timestamp().nullable(),
+  },
+});
+
+/**
  * Counts of frequent events (failed logins, reads of audit proofs) by minute. A worker turns each
  * row into one audit entry.
  */

@@ -35,6 +35,9 @@ interface Backups {
   };
 }
 
+/** A part of the vault of which there are backups. */
+export type Part = 'database' | 'token' | 'object store';
+
 export interface Comparison {
   /** The id of the newest high-water mark of all, by which an operator can accept this state. */
   readonly markId: string;
@@ -43,6 +46,8 @@ export interface Comparison {
    * of the other two refers to it; empty if nothing is lacking.
    */
   readonly losses: readonly string[];
+  /** The parts to which the losses belong. */
+  readonly lacking: readonly Part[];
   /** The ids of retired keys that the token no longer holds, which is no loss. */
   readonly destroyedKeys: readonly string[];
 }
@@ -59,13 +64,22 @@ export function compareBackups(backups: Backups): Comparison {
   // the vault's own marks, and the vault has lost their keys.
   const unexplained = ourNewest === noMark ? strange : [];
   const missing = token.expected.filter(({ keyId }) => !token.keyIds.has(keyId));
+  const ofDatabase = lossesOfDatabase(backups);
+  const ofToken = lossesOfToken(backups, missing);
+  const ofStore = lossesOfStore(backups);
+  const isStrange = unexplained.length > 0;
   return {
     markId: unexplained[0] ?? ourNewest,
     losses: [
-      ...lossesOfDatabase(backups),
-      ...lossesOfToken(backups, missing),
-      ...lossesOfStore(backups),
+      ...ofDatabase,
+      ...ofToken,
+      ...ofStore,
       ...unexplained.slice(0, 1).map((newest) => describeStrange(unexplained.length, newest)),
+    ],
+    lacking: [
+      ...(ofDatabase.length > 0 || isStrange ? ['database' as const] : []),
+      ...(ofToken.length > 0 || isStrange ? ['token' as const] : []),
+      ...(ofStore.length > 0 ? ['object store' as const] : []),
     ],
     destroyedKeys: missing.filter(isRetired).map(({ keyId }) => keyId),
   };

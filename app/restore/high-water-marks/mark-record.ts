@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import { noMark } from './mark.ts';
 
 export type MarkRecord = ReturnType<typeof createMarkRecord>;
@@ -11,11 +11,7 @@ export type MarkRecord = ReturnType<typeof createMarkRecord>;
 export function createMarkRecord(db: Database) {
   return {
     /** Returns the id of the newest high-water mark that was written, or noMark. */
-    newest: (): Promise<string> =>
-      db.asService(async (tx) => {
-        const row = await tx.selectFrom('audit_marks').select('mark_id').executeTakeFirst();
-        return row?.mark_id ?? noMark;
-      }),
+    newest: (): Promise<string> => db.asService(newestMarkOf),
 
     /**
      * Takes the turn to write the next high-water mark. Returns the id of the newest high-water
@@ -43,4 +39,10 @@ export function createMarkRecord(db: Database) {
           .execute();
       }),
   };
+}
+
+/** Returns the id of the newest high-water mark that the database knows, or noMark. */
+export async function newestMarkOf(tx: Tx): Promise<string> {
+  const row = await tx.selectFrom('audit_marks').select('mark_id').executeTakeFirst();
+  return row?.mark_id ?? noMark;
 }
