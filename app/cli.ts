@@ -1,3 +1,5 @@
+import { ConfigError } from '../signer/protocol/process/config-error.ts';
+import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
 import { UsageError, type Command } from './cli/command.ts';
 import { AppError } from './errors/app-error.ts';
 
@@ -9,7 +11,7 @@ const usage = `usage: probatio <command> [options]
   api-key create   create an internal API key
   maintenance      run a maintenance task in a running app, such as collect-garbage
   usage            compare the counters of what users keep with the rows, and repair them
-  restored         record that the database was restored from a backup
+  restored         record a restore from a backup, or accept what a refused start would lose
   keys             list, create, activate and retire signing keys in the HSM
   openapi          print the OpenAPI document of the API
   access           print the access rights of every route as Markdown
@@ -67,14 +69,15 @@ function adviseHelp(topic: string) {
   };
 }
 
-/** Resolves with the exit code: 0, 1 if the command failed, 2 if it was called incorrectly. */
+/** Resolves with the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   try {
     process.stdout.write(await run(args));
-    return 0;
+    return exitCodes.ok;
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
-    return error instanceof UsageError ? 2 : 1;
+    if (error instanceof UsageError) return exitCodes.misused;
+    return error instanceof ConfigError ? exitCodes.refused : exitCodes.failed;
   }
 }
 

@@ -1,9 +1,12 @@
+import { terminationLogOf, writeTerminationLog } from '../signer/log/termination-log.ts';
+import { ConfigError } from '../signer/protocol/process/config-error.ts';
+import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
 import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
-import { ConfigError } from './config/environment.ts';
+import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
 import { listen } from './http/server/server.ts';
-import { StartRefused, startRefusedExitCode } from './errors/start-refused.ts';
+import { StartRefused } from './errors/start-refused.ts';
 import { startServices } from './wiring/services.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 
@@ -13,6 +16,8 @@ import { createLog, type Log } from './telemetry/log.ts';
  */
 async function main(config: Config, log: Log): Promise<void> {
   const services = await startServices(config, log);
+  remark(config, log);
+  const stopSignal = nextStopSignal();
   const { http } = config;
   const trust = createProxyTrust(http.trustedProxies);
   const parts = { config, services, trust, log };
@@ -20,13 +25,21 @@ async function main(config: Config, log: Log): Promise<void> {
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(parts);
 
-  const end = await Promise.race([nextStopSignal(), services.refused]);
+  const end = await Promise.race([stopSignal, services.refused]);
   if (typeof end === 'string') log.info({ signal: end }, 'draining');
   services.beginDrain();
   await Promise.all([server.drain(http.drainSeconds), internal?.drain(http.drainSeconds)]);
   await services.stop();
   if (end instanceof StartRefused) throw end;
   log.info('stopped');
+}
+
+/** Logs what is worth a look in the settings, in a line each. */
+function remark(config: Config, log: Log): void {
+  const { unknown } = config.remarks;
+  if (unknown.length > 0) log.warn({ variables: unknown }, 'these variables are no settings');
+  const weaker = listWeaknesses(config, process.env);
+  if (weaker.length > 0) log.warn({ weaker }, 'these settings are weaker than recommended');
 }
 
 /** Opens the second listener, unless the public one serves the internal routes too. */
@@ -52,22 +65,30 @@ function readConfig(): Config | undefined {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
+    explainEnd(error);
     return undefined;
   }
 }
 
 function endFailed(error: unknown, log: Log): void {
+  explainEnd(error);
   if (error instanceof StartRefused) {
     // The reasons have been logged already.
-    process.exitCode = startRefusedExitCode;
+    process.exitCode = exitCodes.refused;
     return;
   }
   log.fatal({ err: error }, 'ended by an error');
-  process.exitCode = 1;
+  process.exitCode = exitCodes.failed;
+}
+
+/** Tells Kubernetes why the process ends. */
+function explainEnd(error: unknown): void {
+  const reason = error instanceof Error ? error.message : 'ended by an error; see the log';
+  writeTerminationLog(terminationLogOf(process.env), reason);
 }
 
 const config = readConfig();
-if (config === undefined) process.exitCode = 2;
+if (config === undefined) process.exitCode = exitCodes.refused;
 else {
   const log = createLog(config.logLevel);
   await main(config, log).catch((error) => endFailed(error, log));

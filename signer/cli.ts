@@ -7,6 +7,8 @@ import { findSigningKeys, type SigningKey } from './pkcs11/keys/keyring.ts';
 import { provision } from './pkcs11/provisioning/provision.ts';
 import { testToken } from './pkcs11/provisioning/self-test.ts';
 import { withToken, workIn } from './pkcs11/provisioning/token-access.ts';
+import { ConfigError } from './protocol/process/config-error.ts';
+import { exitCodes } from './protocol/process/exit-codes.ts';
 import { KeyRequest } from './protocol/protocol.ts';
 
 const usageText = `usage: node signer/cli.ts <command>
@@ -121,13 +123,18 @@ async function run([name = '', ...args]: readonly string[]): Promise<Output> {
   return command(args);
 }
 
+function codeOf(error: unknown): number {
+  if (error instanceof UsageError) return exitCodes.misused;
+  return error instanceof ConfigError ? exitCodes.refused : exitCodes.failed;
+}
+
 try {
   const { lines, failed = false } = await run(process.argv.slice(2));
   for (const line of lines) process.stdout.write(`${line}\n`);
-  process.exitCode = failed ? 1 : 0;
+  process.exitCode = failed ? exitCodes.failed : exitCodes.ok;
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   const misused = error instanceof UsageError;
   process.stderr.write(misused ? `${message}\n\n${usageText}` : `${message}\n`);
-  process.exitCode = misused ? 2 : 1;
+  process.exitCode = codeOf(error);
 }

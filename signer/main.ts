@@ -1,9 +1,13 @@
-import { ConfigError, loadSignerConfig, type SignerConfig } from './config/config.ts';
+import { loadSignerConfig, type SignerConfig } from './config/config.ts';
+import { refuseStart } from './config/refused-start.ts';
 import { createDrain } from './server/drain.ts';
 import { createHsm } from './hsm/hsm.ts';
 import { createSignerLog } from './log/signer-log.ts';
+import { terminationLogOf, writeTerminationLog } from './log/termination-log.ts';
 import { createKeyDirectory } from './hsm/key-directory.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { ConfigError } from './protocol/process/config-error.ts';
+import { exitCodes } from './protocol/process/exit-codes.ts';
 import { createSealer } from './requests/sealer.ts';
 import { createSignerServer } from './server/server.ts';
 import { createTokenSigner } from './requests/token-signer.ts';
@@ -46,11 +50,12 @@ process.once('SIGINT', (signal) => void stop(signal));
 
 try {
   await listenOnSocket(server, config.socketPath);
+  remark(config);
   log.info({ socketPath: config.socketPath }, 'listening');
   await hsm.run();
 } catch (error) {
   log.fatal({ err: error }, 'the signer cannot run');
-  process.exitCode = 1;
+  process.exitCode = endFailed(error);
   server.close();
   server.closeAllConnections();
   await verifier.close();
@@ -60,7 +65,7 @@ try {
 async function stop(signal: NodeJS.Signals): Promise<void> {
   log.info({ signal }, 'stopping');
   // The signer does not listen yet, so there is no request to finish.
-  if (!server.listening) process.exit(0);
+  if (!server.listening) process.exit(exitCodes.ok);
   await drain();
   await Promise.all([hsm.close(), verifier.close()]);
   log.info('stopped');
@@ -68,12 +73,25 @@ async function stop(signal: NodeJS.Signals): Promise<void> {
   process.exit();
 }
 
+/** Logs what is worth a look in the settings, in a line each. */
+function remark({ unknown, weaknesses: weaker }: SignerConfig): void {
+  if (unknown.length > 0) log.warn({ variables: unknown }, 'these variables are no settings');
+  if (weaker.length > 0) log.warn({ weaker }, 'these settings are weaker than recommended');
+}
+
+/** Tells Kubernetes why the signer ends, and returns the exit code. */
+function endFailed(error: unknown): number {
+  // The HSM process has told the reason itself.
+  if (error instanceof ConfigError) return exitCodes.refused;
+  const reason = error instanceof Error ? error.message : 'ended by an error; see the log';
+  writeTerminationLog(terminationLogOf(process.env), reason);
+  return exitCodes.failed;
+}
+
 function readConfig(): SignerConfig {
   try {
     return loadSignerConfig(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return process.exit(1);
+    return refuseStart(error);
   }
 }

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { commandVariables } from '../config/other-variables.ts';
 import { UsageError } from './command.ts';
+import { readSettings } from './variables.ts';
 
 const defaultUrl = 'http://127.0.0.1:8081';
 
@@ -31,16 +33,17 @@ interface InternalRequest {
 export type InternalApi = Awaited<ReturnType<typeof openInternalApi>>;
 
 /**
- * Prepares requests to a running app with an internal API key. Throws UsageError if neither the
- * options nor the environment give a valid URL and a key file.
+ * Prepares requests to a running app with an internal API key. Throws UsageError or ConfigError if
+ * neither the options nor the environment give a valid URL and a key file.
  */
 export async function openInternalApi(values: {
   readonly url?: string | undefined;
   readonly 'key-file'?: string | undefined;
 }) {
-  const configuredUrl = process.env['MAINTENANCE_URL'] ?? '';
-  const base = parseUrl(values.url ?? (configuredUrl === '' ? defaultUrl : configuredUrl));
-  const key = await readKey(values['key-file'] ?? process.env['INTERNAL_API_KEY_FILE']);
+  const { maintenanceUrl, keyFile } = commandVariables.settings;
+  const configured = readSettings({ maintenanceUrl, keyFile });
+  const base = parseUrl(values.url ?? configured.maintenanceUrl ?? defaultUrl);
+  const key = await readKey(values['key-file'] ?? configured.keyFile);
   return {
     /**
      * Sends a request and waits for the response without a time limit. Resolves with the body.

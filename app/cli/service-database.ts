@@ -1,11 +1,12 @@
+import { ConfigError } from '../../signer/protocol/process/config-error.ts';
 import { createAuditTrail, type AuditTrail } from '../audit-trail/audit-trail.ts';
 import { systemClock } from '../async/clock.ts';
 import { refusedSkewSeconds } from '../clocks/clock-watch.ts';
 import { readDatabaseClock } from '../clocks/readings.ts';
+import { databaseSettings, roleSettings } from '../config/settings/backends.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { findServiceProblem } from '../db/isolation/check.ts';
-import { requireDatabaseUrl, UsageError } from './command.ts';
-import { readRoles } from './database-roles.ts';
+import { readSettings } from './variables.ts';
 
 interface ServiceDatabase {
   readonly db: Database;
@@ -14,15 +15,20 @@ interface ServiceDatabase {
 
 /**
  * Runs `work` on the database that DATABASE_SERVICE_URL names. The audit entries that `work`
- * appends are signed later by a running app. Throws UsageError if the login is not that of the
- * workers, or if the clock is wrong.
+ * appends are signed later by a running app. Throws ConfigError if the login is not that of the
+ * workers, and an error if the clock is wrong.
  */
 export async function withServiceDatabase<T>(
   work: (service: ServiceDatabase) => Promise<T>,
 ): Promise<T> {
-  const serviceUrl = requireDatabaseUrl('DATABASE_SERVICE_URL');
+  const { serviceUrl } = databaseSettings.settings;
+  const {
+    url,
+    appRole: app,
+    serviceRole: service,
+  } = readSettings({ url: serviceUrl, ...roleSettings });
   // No user is logged in here, so the login for users (`url`) is never used.
-  const db = await openDatabase({ url: serviceUrl, serviceUrl, poolSize: 1 });
+  const db = await openDatabase({ url, serviceUrl: url, poolSize: 1 });
   const audit = createAuditTrail({
     clock: systemClock,
     // Checked below, once, since a command ends soon.
@@ -31,8 +37,8 @@ export async function withServiceDatabase<T>(
     onCommitted: () => undefined,
   });
   try {
-    const problem = await findServiceProblem(db, readRoles());
-    if (problem !== undefined) throw new UsageError(problem);
+    const problem = await findServiceProblem(db, { app, service });
+    if (problem !== undefined) throw new ConfigError([problem]);
     await assertClock(db);
     return await work({ db, audit });
   } finally {

@@ -4,12 +4,11 @@ import { toStorageConfig } from './settings/storage.ts';
 
 /** Reads the environment into a frozen object. Throws one ConfigError that lists every problem. */
 export function loadConfig(env: NodeJS.ProcessEnv) {
-  const { process, http, auth, plans, sync, ...values } = parseEnvironment(env);
+  const { process, http, auth, plans, sync, remarks, ...values } = parseEnvironment(env);
   const { issuersFile: _read, ...authValues } = auth;
   const { named = new Map<never, never>(), ...standard } = plans;
   return Object.freeze({
-    environment: process.environment,
-    logLevel: process.logLevel,
+    ...process,
     http: {
       ...http,
       corsOrigins: http.corsOrigins.map((origin) => new URL(origin).origin),
@@ -31,9 +30,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     maintenance: values.maintenance,
     limits: values.limits,
     keys: values.keys,
-    restore: values.restore,
     /** `alerts` holds the thresholds from which the route `dlq/alerts` reports an alert. */
     audit: { ...values.audit, alerts: values.alerts },
+    remarks,
   });
 }
 

@@ -1,5 +1,11 @@
-import { z } from 'zod';
-import { alertSettings, auditSettings, restoreSettings } from './settings/audit.ts';
+import { ConfigError } from '../../signer/protocol/process/config-error.ts';
+import {
+  readEnvironment,
+  type Environment,
+  type KnownVariables,
+} from '../../signer/protocol/process/environment.ts';
+import { parseSettings } from '../../signer/protocol/process/parse-settings.ts';
+import { alertSettings, auditSettings } from './settings/audit.ts';
 import { authSettings, readTrustedIssuers } from './settings/auth.ts';
 import { databaseSettings, redisSettings, signerSettings } from './settings/backends.ts';
 import { documentSettings, maintenanceSettings } from './settings/documents.ts';
@@ -8,7 +14,8 @@ import { limitSettings } from './settings/limits.ts';
 import { httpSettings, internalKeySettings } from './settings/listeners.ts';
 import { mailSettings } from './settings/mail.ts';
 import { processSettings } from './settings/process.ts';
-import type { SettingGroup, ValuesOf, Variables } from './definition/setting.ts';
+import { isSecret, type SettingGroup, type ValuesOf } from './definition/setting.ts';
+import { variablesOfOthers } from './other-variables.ts';
 import { storageSettings } from './settings/storage.ts';
 import { syncSettings } from './settings/sync.ts';
 import { planSettings, uploadSettings } from './settings/uploads.ts';
@@ -33,54 +40,66 @@ export const settingGroups = {
   sync: syncSettings,
   audit: auditSettings,
   alerts: alertSettings,
-  restore: restoreSettings,
 } satisfies Readonly<Record<string, SettingGroup>>;
+
+const groups: readonly (readonly [string, SettingGroup])[] = Object.entries(settingGroups);
 
 type Values = {
   readonly [Name in keyof typeof settingGroups]: ValuesOf<(typeof settingGroups)[Name]>;
 };
 
-/**
- * Lists every problem of the environment, one per line. The text names variables but repeats no
- * value.
- */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
+/** Node reads variables that begin with NODE_, and the signer those of its own. */
+const prefixesOfOthers: ReadonlySet<string> = new Set(['NODE_', 'SIGNER_']);
+
+/** Returns the variables of the app, and those that may stand beside them. */
+export function knownVariables(): KnownVariables {
+  const settings = groups.flatMap(([, group]) => Object.values(group.settings));
+  const variables = settings.map(({ variable }) => variable);
+  const prefixes = new Set(variables.flatMap((name) => /^[A-Z]+_/.exec(name)?.[0] ?? []));
+  return {
+    settings: variables,
+    secrets: settings.filter(isSecret).map(({ variable }) => variable),
+    others: variablesOfOthers,
+    prefixes: [...prefixes].filter((prefix) => !prefixesOfOthers.has(prefix)),
+  };
 }
+
+/** Facts about the environment that are worth a line in the log. */
+export type Remarks = Pick<Environment, 'unknown' | 'exposed'>;
 
 /**
  * Parses all settings, by group, and reads the files that they name. Throws one ConfigError that
  * lists every problem.
  */
 export function parseEnvironment(env: NodeJS.ProcessEnv) {
-  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const groups: readonly (readonly [string, SettingGroup])[] = Object.entries(settingGroups);
-  const parsed = groups.map(([name, group]) => [name, parseGroup(group, variables)] as const);
+  const environment = readEnvironment(env, knownVariables());
+  const { variables, unknown, exposed } = environment;
+  const parsed = groups.map(([name, group]) => [name, parseGroup(group, environment)] as const);
   const { issuers, problems: issuerProblems } = readTrustedIssuers(variables);
   const problems = [
+    ...environment.problems,
     ...parsed.flatMap(([, { problems }]) => problems),
     ...groups.flatMap(([, { findConflicts }]) => findConflicts?.(variables) ?? []),
     ...issuerProblems,
   ];
-  if (problems.length > 0) {
-    throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`);
-  }
+  if (problems.length > 0) throw new ConfigError(problems);
   const values = Object.fromEntries(parsed.map(([name, { values }]) => [name, values]));
-  return { ...(values as Values), issuers };
+  const remarks: Remarks = { unknown, exposed };
+  return { ...(values as Values), issuers, remarks };
 }
 
-function parseGroup({ settings }: SettingGroup, variables: Variables) {
-  const results = Object.entries(settings).map(
-    ([name, { variable, schema }]) =>
-      [name, variable, z.safeParse(schema, variables[variable])] as const,
+function parseGroup({ settings }: SettingGroup, environment: Environment) {
+  const named = Object.entries(settings);
+  const { values, problems } = parseSettings(
+    Object.fromEntries(named.map(([, { variable, schema }]) => [variable, schema])),
+    environment,
   );
+  const files = named.filter(([, setting]) => isSecret(setting));
   return {
-    values: Object.fromEntries(results.map(([name, , { data }]) => [name, data])),
-    problems: results.flatMap(([, variable, { error }]) =>
-      (error?.issues ?? []).map(({ message }) => {
-        const isSet = variables[variable] !== undefined;
-        return `${variable}: ${isSet ? message : 'is not set'}`;
-      }),
-    ),
+    values: Object.fromEntries([
+      ...named.map(([name, { variable }]) => [name, values[variable]] as const),
+      ...files.map(([name, { variable }]) => [`${name}File`, environment.files[variable]] as const),
+    ]),
+    problems,
   };
 }

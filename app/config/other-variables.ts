@@ -1,21 +1,23 @@
 import { z } from 'zod';
+import { fileVariable } from '../../signer/protocol/process/environment.ts';
 import { PostgresUrl } from '../db/postgres-url.ts';
 import { Text, Url } from './definition/forms.ts';
-import { setting, type SettingGroup } from './definition/setting.ts';
+import { isSecret, secretSetting, setting, type SettingGroup } from './definition/setting.ts';
 
 /** Variables that single commands of `probatio` read. The app itself does not. */
-const commandVariables = {
+export const commandVariables = {
   title: 'Commands',
   introduction:
     'Commands of `probatio` read these variables; the app does not. `probatio help` names the ' +
     'commands.',
   settings: {
-    ownerUrl: setting('DATABASE_OWNER_URL', PostgresUrl, {
+    ownerUrl: secretSetting('DATABASE_OWNER_URL', PostgresUrl, {
       form: '`postgresql://` URL with the name of a database',
       whenUnset: 'required by `probatio migrate`',
       description:
         'The database, with the login `probatio_owner`. This login is not bound by row-level ' +
         'security: give it to `probatio migrate` only, never to the app.',
+      rereads: 'by each command',
     }),
     maintenanceUrl: setting('MAINTENANCE_URL', Url.optional(), {
       form: '`http` or `https` URL',
@@ -57,3 +59,10 @@ const runtimeVariables = {
 
 /** Documented variables that are no part of the configuration of the app. */
 export const otherVariables: readonly SettingGroup[] = [commandVariables, runtimeVariables];
+
+/** The names of these variables and of the files of the secrets among them. */
+export const variablesOfOthers: readonly string[] = otherVariables.flatMap(({ settings }) =>
+  Object.values(settings).flatMap((each) =>
+    isSecret(each) ? [each.variable, fileVariable(each.variable)] : [each.variable],
+  ),
+);

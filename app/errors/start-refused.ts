@@ -5,9 +5,3 @@
 export class StartRefused extends Error {
   override name = 'StartRefused';
 }
-
-/**
- * The exit code of a refused start: EX_CONFIG of sysexits.h, since another start would be refused
- * too.
- */
-export const startRefusedExitCode = 78;

@@ -1,5 +1,12 @@
 import { isIPv6 } from 'node:net';
 
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
+
+/** Returns whether a host, as in a URL, is this machine. URL spells `::1` as `[::1]`. */
+export function isLoopback(host: string): boolean {
+  return loopback.test(host);
+}
+
 /**
  * Returns the network that counts as one client, in one spelling: an IPv4 address itself, also if
  * it is mapped into IPv6; the /64 of an IPv6 address, as `2001:db8:0:7::/64`; other text unchanged.

@@ -16,7 +16,7 @@ export const Rate = z.string().transform((text, context) => {
   if (seconds <= maxSeconds) return { count: Number(count), seconds };
   context.addIssue({
     code: 'custom',
-    message: 'is neither off nor a rate such as 5/1h, of at most 24 days',
+    message: 'must be off, or a rate such as 5/1h of at most 24 days',
   });
   return z.NEVER;
 });

@@ -1,125 +1,144 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
-import { z } from 'zod';
+import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
+import type { z } from 'zod';
+import { ConfigError } from '../protocol/process/config-error.ts';
 import {
+  readEnvironment,
+  type Environment,
+  type KnownVariables,
+} from '../protocol/process/environment.ts';
+import { findFileProblem } from '../protocol/process/named-file.ts';
+import { parseSettings } from '../protocol/process/parse-settings.ts';
+import {
+  allVariables,
   pinVariables,
   processVariables,
+  secretNames,
   serverVariables,
   soPinVariables,
   tokenVariables,
 } from './variables.ts';
 
-/** Exit code of a process whose configuration is invalid (EX_CONFIG of sysexits.h). */
-export const exitBadConfig = 78;
+/** The values of variables, by their names. */
+type ValuesOf<Schemas extends z.ZodRawShape> = z.output<z.ZodObject<Schemas>>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+const serverSchemas = { ...processVariables, ...serverVariables };
 
-/**
- * The variables of the signer together with those of the HSM process except the PIN, so that the
- * problems of all of them are reported at once.
- */
-const SignerVariables = z.object({ ...processVariables, ...serverVariables }).transform((env) => ({
-  socketPath: env.SIGNER_SOCKET_PATH,
-  sessions: env.SIGNER_SESSIONS,
-  operationTimeoutMs: env.SIGNER_OPERATION_TIMEOUT_MS,
-  logLevel: env.LOG_LEVEL,
-}));
-export type SignerConfig = z.output<typeof SignerVariables>;
-
-const HsmVariables = z.object({ ...processVariables, ...pinVariables }).transform((env) => ({
-  library: env.SIGNER_LIBRARY,
-  tokenLabel: env.SIGNER_TOKEN_LABEL,
-  pin: env.SIGNER_PIN,
-  rsaBits: env.SIGNER_TOKEN_KEY_BITS,
-  sessions: env.SIGNER_SESSIONS,
-  queueLimit: env.SIGNER_QUEUE_LIMIT,
-  keepAliveMs: env.SIGNER_KEEP_ALIVE_MS,
-  logLevel: env.LOG_LEVEL,
-}));
-export type HsmConfig = z.output<typeof HsmVariables>;
-
-const ToolVariables = z
-  .object({ ...tokenVariables, ...pinVariables, ...soPinVariables })
-  .transform((env) => ({
-    library: env.SIGNER_LIBRARY,
-    tokenLabel: env.SIGNER_TOKEN_LABEL,
-    pin: env.SIGNER_PIN,
-    soPin: env.SIGNER_SO_PIN,
-    rsaBits: env.SIGNER_TOKEN_KEY_BITS,
-  }));
-type ToolConfig = z.output<typeof ToolVariables>;
-
-/**
- * Thrown for an invalid environment. The message lists every problem, one per line, and never
- * contains the value of a variable.
- */
-export class ConfigError extends Error {
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.name = 'ConfigError';
-  }
+export interface SignerConfig {
+  readonly socketPath: string;
+  readonly sessions: number;
+  readonly operationTimeoutMs: number;
+  readonly logLevel: string;
+  /** Variables that begin like those of the signer and that it does not know. */
+  readonly unknown: readonly string[];
+  /** The settings that are weaker than recommended, each as `VARIABLE: why`. */
+  readonly weaknesses: readonly string[];
 }
 
-/** Loads the signer's own configuration without reading the PIN. Throws ConfigError. */
-export function loadSignerConfig(environment: Environment): SignerConfig {
-  return load(SignerVariables, environment, findPinProblems(environment));
+/**
+ * Loads the signer's own configuration, and finds the problems of that of the HSM process, but does
+ * not read the file of the PIN. Throws ConfigError.
+ */
+export function loadSignerConfig(env: NodeJS.ProcessEnv): SignerConfig {
+  const environment = read(env, { ...serverSchemas, ...pinVariables }, true);
+  // With a file, the value is its path, whose form says nothing.
+  const { SIGNER_PIN: file } = environment.files;
+  const ofPin = file === undefined ? pinVariables : {};
+  const values = load({ ...serverSchemas, ...ofPin }, environment, (settings) => [
+    ...findLibraryProblems(settings.SIGNER_LIBRARY),
+    ...findSocketProblems(settings.SIGNER_SOCKET_PATH),
+  ]);
+  return {
+    socketPath: values.SIGNER_SOCKET_PATH,
+    sessions: values.SIGNER_SESSIONS,
+    operationTimeoutMs: values.SIGNER_OPERATION_TIMEOUT_MS,
+    logLevel: values.LOG_LEVEL,
+    unknown: environment.unknown,
+    weaknesses: [
+      ...(file === undefined ? ['SIGNER_PIN: other processes can read the environment'] : []),
+      ...environment.exposed.map((name) => `${name}: every user may read the file`),
+    ],
+  };
 }
 
 /** Loads the configuration of the HSM process. Throws ConfigError. */
-export function loadHsmConfig(environment: Environment): HsmConfig {
-  return loadWithSecrets(HsmVariables, environment, ['SIGNER_PIN']);
+export function loadHsmConfig(env: NodeJS.ProcessEnv) {
+  const schemas = { ...processVariables, ...pinVariables };
+  const values = load(schemas, read(env, schemas));
+  return {
+    library: values.SIGNER_LIBRARY,
+    tokenLabel: values.SIGNER_TOKEN_LABEL,
+    pin: values.SIGNER_PIN,
+    rsaBits: values.SIGNER_TOKEN_KEY_BITS,
+    sessions: values.SIGNER_SESSIONS,
+    queueLimit: values.SIGNER_QUEUE_LIMIT,
+    keepAliveMs: values.SIGNER_KEEP_ALIVE_MS,
+    logLevel: values.LOG_LEVEL,
+  };
 }
 
 /** Loads the configuration of the command line tool. Throws ConfigError. */
-export function loadToolConfig(environment: Environment): ToolConfig {
-  return loadWithSecrets(ToolVariables, environment, ['SIGNER_PIN', 'SIGNER_SO_PIN']);
-}
-
-/** Loads a configuration, reading each secret from the file that `<name>_FILE` names, if set. */
-function loadWithSecrets<Schema extends z.ZodType>(
-  schema: Schema,
-  environment: Environment,
-  secrets: readonly string[],
-): z.output<Schema> {
-  const variables = { ...environment };
-  const problems = secrets.flatMap((name) =>
-    useFile(`${name}_FILE`, environment, (path) => {
-      variables[name] = readFileSync(path, 'utf8').trimEnd();
-    }),
+export function loadToolConfig(env: NodeJS.ProcessEnv) {
+  const schemas = { ...tokenVariables, ...pinVariables, ...soPinVariables };
+  const values = load(schemas, read(env, schemas), ({ SIGNER_LIBRARY: library }) =>
+    findLibraryProblems(library),
   );
-  return load(schema, variables, problems);
+  return {
+    library: values.SIGNER_LIBRARY,
+    tokenLabel: values.SIGNER_TOKEN_LABEL,
+    pin: values.SIGNER_PIN,
+    soPin: values.SIGNER_SO_PIN,
+    rsaBits: values.SIGNER_TOKEN_KEY_BITS,
+  };
 }
 
-function findPinProblems(environment: Environment): string[] {
-  if (environment['SIGNER_PIN_FILE'] === undefined && environment['SIGNER_PIN'] === undefined)
-    return ['SIGNER_PIN: is missing'];
-  return useFile('SIGNER_PIN_FILE', environment, (path) => accessSync(path, constants.R_OK));
+/** Reads the variables of one program of the signer; those of the others may stand beside them. */
+function read(
+  env: NodeJS.ProcessEnv,
+  schemas: z.ZodRawShape,
+  onlyInspectsFiles = false,
+): Environment {
+  const settings = Object.keys(schemas);
+  const known: KnownVariables = {
+    settings,
+    secrets: secretNames.filter((name) => settings.includes(name)),
+    others: allVariables,
+    prefixes: ['SIGNER_'],
+    onlyInspectsFiles,
+  };
+  return readEnvironment(env, known);
 }
 
-/**
- * Calls `use` with the path in the variable `name`, if it is set. Returns one problem if `use`
- * throws, otherwise an empty list.
- */
-function useFile(name: string, environment: Environment, use: (path: string) => void): string[] {
-  const path = environment[name];
+/** Parses variables. `findMore` finds problems of the values of those that are valid. */
+function load<Schemas extends Readonly<Record<string, z.ZodType>>>(
+  schemas: Schemas,
+  environment: Environment,
+  findMore: (values: Partial<ValuesOf<Schemas>>) => readonly string[] = () => [],
+): ValuesOf<Schemas> {
+  const parsed = parseSettings(schemas, environment);
+  const values = parsed.values as ValuesOf<Schemas>;
+  const problems = [...environment.problems, ...parsed.problems, ...findMore(values)];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return values;
+}
+
+/** Finds problems of the library. One that is named without a folder is left to the linker. */
+function findLibraryProblems(library: string | undefined): readonly string[] {
+  if (library === undefined || !library.includes('/')) return [];
+  const problem = findFileProblem(library, { isTrusted: true });
+  return problem === undefined ? [] : [`SIGNER_LIBRARY: ${problem}`];
+}
+
+function findSocketProblems(path: string | undefined): readonly string[] {
+  if (path === undefined) return [];
   try {
-    if (path !== undefined) use(path);
-    return [];
-  } catch (error) {
-    return [`${name}: ${(error as NodeJS.ErrnoException).code}`];
+    if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
+      return ['SIGNER_SOCKET_PATH: is in a directory that does not exist; create the directory'];
+    }
+    return statSync(path, { throwIfNoEntry: false })?.isSocket() === false
+      ? ['SIGNER_SOCKET_PATH: names something that is no socket; choose another path']
+      : [];
+  } catch {
+    return ['SIGNER_SOCKET_PATH: is in a directory that this process may not use; let its user in'];
   }
-}
-
-function load<Schema extends z.ZodType>(
-  schema: Schema,
-  variables: Environment,
-  foundProblems: readonly string[],
-): z.output<Schema> {
-  const result = schema.safeParse(variables);
-  const issues = result.success ? [] : result.error.issues;
-  const problems = [
-    ...foundProblems,
-    ...issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
-  ];
-  if (!result.success || problems.length > 0) throw new ConfigError(problems);
-  return result.data;
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { defaultTerminationLog } from '../log/termination-log.ts';
+import { fileVariable } from '../protocol/process/environment.ts';
 
 /** The texts about a variable in docs/configuration.md that cannot be derived from its schema. */
 interface Description {
@@ -10,20 +12,26 @@ interface Description {
   readonly form?: string;
   /** States what applies if the variable is not set, where there is no fixed default value. */
   readonly whenUnset?: string;
+  /** When the file of a secret is read, which `<variable>_FILE` names. */
+  readonly rereads?: string;
 }
 
 function variable<Schema extends z.ZodType>(schema: Schema, description: Description): Schema {
   return schema.meta({ ...description });
 }
 
-const Path = z.string('is missing').min(1);
+const Path = z.string().min(1);
 const Milliseconds = z.coerce.number().int().min(10).max(3_600_000);
 
 /**
  * Schema of a PIN. An empty or too long PIN is refused here, because a login with it would still
  * use up one of the few attempts that a token allows.
  */
-const Pin = z.string('is missing').min(4, 'is too short').max(255, 'is too long');
+const Pin = z
+  .string()
+  .min(4, 'has under 4 characters; set it to the PIN of the token')
+  .max(255, 'has over 255 characters; set it to the PIN of the token')
+  .refine((pin) => pin === pin.trim(), 'begins or ends with a space; remove the space');
 
 /** Variables that every program of the signer reads: they name the token and describe its keys. */
 export const tokenVariables = {
@@ -34,13 +42,10 @@ export const tokenVariables = {
       '`SOFTHSM2_CONF`, are passed through. The library runs in the process that knows the PIN: ' +
       'let nobody else write the file.',
   }),
-  SIGNER_TOKEN_LABEL: variable(
-    z.string('is missing').regex(/^[!-~]([ -~]{0,30}[!-~])?$/, 'must be 1 to 32 ASCII characters'),
-    {
-      form: '1 to 32 printable ASCII characters, without spaces at either end',
-      description: 'The label of the token. The token is found by its label, never by its slot.',
-    },
-  ),
+  SIGNER_TOKEN_LABEL: variable(z.string().regex(/^[!-~]([ -~]{0,30}[!-~])?$/), {
+    form: '1 to 32 printable ASCII characters, without spaces at either end',
+    description: 'The label of the token. The token is found by its label, never by its slot.',
+  }),
   SIGNER_TOKEN_KEY_BITS: variable(
     z.coerce.number().int().min(2048).max(4096).multipleOf(1024).default(2048),
     {
@@ -74,11 +79,17 @@ export const processVariables = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     { description: 'The least severe level that the signer logs.' },
   ),
+  TERMINATION_LOG: variable(z.string().min(1).default(defaultTerminationLog), {
+    form: 'path of a file',
+    description:
+      'A signer that cannot start, or that an error ends, writes the reason to this file if it ' +
+      'exists. Set it to the `terminationMessagePath` of the container if that differs.',
+  }),
 };
 
 /** Variables of the signer alone. */
 export const serverVariables = {
-  SIGNER_SOCKET_PATH: variable(z.string('is missing').min(1).max(107), {
+  SIGNER_SOCKET_PATH: variable(Path.max(107), {
     form: 'path of a Unix socket, of at most 107 bytes',
     description:
       'The socket that the signer listens on, with mode 0660. Whoever can open it can have ' +
@@ -98,10 +109,10 @@ export const serverVariables = {
 export const pinVariables = {
   SIGNER_PIN: variable(Pin, {
     form: '4 to 255 characters',
-    whenUnset: 'required without `SIGNER_PIN_FILE`',
     description:
-      'The PIN of the token. It weakens security: other processes can read the environment. ' +
-      'Prefer `SIGNER_PIN_FILE`, which takes precedence.',
+      'The PIN of the token. In the environment it weakens security: other processes can read ' +
+      'it there. Prefer the file, and let only the user of the signer read it.',
+    rereads: 'when the HSM process starts, also after a crash',
   }),
 };
 
@@ -112,36 +123,37 @@ export const soPinVariables = {
     whenUnset: '`init` creates no token',
     description:
       "The security officer's PIN, with which `node signer/cli.ts init` creates a token. Prefer " +
-      '`SIGNER_SO_PIN_FILE`, which takes precedence, and give it to no running signer.',
+      'the file, and give it to no running signer.',
+    rereads: 'by each command',
   }),
 };
 
-/** Variables that name the file of a secret, in place of the secret itself. */
-const fileVariables = {
-  SIGNER_PIN_FILE: variable(Path.optional(), {
-    form: 'path of a file',
-    whenUnset: 'required without `SIGNER_PIN`',
-    description:
-      'The file that holds the PIN; spaces and line breaks at its end are dropped. Let only the ' +
-      'user of the signer read it.',
-  }),
-  SIGNER_SO_PIN_FILE: variable(Path.optional(), {
-    form: 'path of a file',
-    description: "The file that holds the security officer's PIN.",
-  }),
+const variables = {
+  ...serverVariables,
+  ...processVariables,
+  ...pinVariables,
+  ...soPinVariables,
 };
+
+/** The variables that hold a secret. */
+export const secretNames: readonly string[] = [
+  ...Object.keys(pinVariables),
+  ...Object.keys(soPinVariables),
+];
+
+/** All variables of the programs of the signer, with those that name the files of secrets. */
+export const allVariables: readonly string[] = [
+  ...Object.keys(variables),
+  ...secretNames.map(fileVariable),
+];
 
 /** Returns the JSON Schema of all variables, from which docs/configuration.md is made. */
 export function describeVariables(): object {
-  const variables = z.object({
-    ...serverVariables,
-    ...processVariables,
-    ...fileVariables,
-    ...pinVariables,
-    ...soPinVariables,
-  });
   const description =
     'The signer ([signer.md](signer.md)) and its command line, `node signer/cli.ts`, read these ' +
-    'variables. A variable that is empty counts as set.';
-  return z.toJSONSchema(variables.meta({ title: 'Signer', description }), { io: 'input' });
+    'variables.';
+  return z.toJSONSchema(z.object(variables).meta({ title: 'Signer', description }), {
+    io: 'input',
+    unrepresentable: 'any',
+  });
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { ConfigError, exitBadConfig } from '../config/config.ts';
+import { ConfigError } from '../protocol/process/config-error.ts';
+import { exitCodes } from '../protocol/process/exit-codes.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { startHsmProcess, type HsmProcess } from './hsm-process.ts';
 import {
@@ -173,8 +174,8 @@ export function createHsm(options: HsmOptions): Hsm {
     current = undefined;
     connectedAt = undefined;
     observe({ kind: 'activity', calls: [], sessionsInUse: 0, queueDepth: 0 });
-    if (exitCode === exitBadConfig)
-      throw new ConfigError(['the HSM process cannot start: see its error above']);
+    if (exitCode === exitCodes.refused)
+      throw new ConfigError(['the HSM process cannot start; see its error above']);
     if (state !== 'pin_incorrect') state = 'unavailable';
     endFirstAttempt();
     if (!isOver()) log.error({ exitCode, overrun }, 'the HSM process ended unexpectedly');

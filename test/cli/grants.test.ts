@@ -181,8 +181,11 @@ test('a database that is unavailable or refuses the login is reported in one lin
   const url = new URL(t.context.vault.databases.service);
   url.password = 'wrong-password';
   const refused = await run(url.href);
-  t.is(refused.code, 2);
-  t.regex(refused.stderr, /^DATABASE_SERVICE_URL names a role that Postgres refuses: correct its /);
+  t.is(refused.code, 78);
+  t.regex(
+    refused.stderr,
+    /\n {2}DATABASE_SERVICE_URL names a role that Postgres refuses: correct /,
+  );
   t.false(refused.stderr.includes('wrong-password'));
 });
 
@@ -192,11 +195,11 @@ test('a command refuses every login but that of the workers, and changes nothing
   const { roles } = await accountRow(t.context, account);
   const args = ['grant', '--email', account.email, '--role', 'platform_admin'];
   for (const [url, told] of [
-    [vault.databases.app, /^DATABASE_SERVICE_URL logs in as probatio_app, which /],
-    [vault.databases.owner, /^DATABASE_SERVICE_URL logs in as \w+, which /],
+    [vault.databases.app, /\n {2}DATABASE_SERVICE_URL logs in as probatio_app, which /],
+    [vault.databases.owner, /\n {2}DATABASE_SERVICE_URL logs in as \w+, which /],
   ] as const) {
     const { code, stderr } = await runCli(args, { DATABASE_SERVICE_URL: url });
-    t.is(code, 2);
+    t.is(code, 78);
     t.regex(stderr, told);
   }
   t.deepEqual((await accountRow(t.context, account)).roles, roles);

@@ -53,11 +53,10 @@ test('a misused command exits with 2 and prints the reason to standard error onl
     [['jam'], /^no such command: jam\n\nusage: /],
     [['constructor'], /^no such command: constructor\n/],
     [['help', 'jam'], /^no such command: jam\n/],
-    [['migrate'], /^DATABASE_OWNER_URL is not set\nsee: probatio migrate --help\n$/],
     [['api-key', 'create', '--jam'], /^[^\n]*--jam[^\n]*\nsee: probatio api-key --help\n$/],
   ];
   for (const [args, reason] of said) {
-    const { code, stdout, stderr } = await runCli(args, { DATABASE_OWNER_URL: '' });
+    const { code, stdout, stderr } = await runCli(args);
     t.is(code, 2, args.join(' '));
     t.is(stdout, '');
     t.regex(stderr, reason);
@@ -67,11 +66,13 @@ test('a misused command exits with 2 and prints the reason to standard error onl
 const email = ['--email', 'a@example.org'];
 /** Arguments, and the reason for which they are refused. */
 const misused: [string[], RegExp][] = [
-  [['migrate'], /^DATABASE_OWNER_URL is not set$/],
   [['migrate', 'jam'], /jam/],
   [['openapi', '--jam'], /--jam/],
   [['configuration', 'jam'], /jam/],
-  [['configuration', '--schema', '/nowhere'], /^--schema: the file cannot be read$/],
+  [
+    ['configuration', '--schema', '/nowhere'],
+    /^--schema must name a file of JSON that can be read$/,
+  ],
   [['grant'], /^--email/],
   [['grant', '--email', 'jam', '--role', 'auditor'], /^--email/],
   [['grant', ...email], /^give what to grant/],
@@ -88,15 +89,12 @@ const misused: [string[], RegExp][] = [
   [['grant', ...email, '--plan', 'a/b'], /^--plan/],
   [['grant', ...email, '--sessions'], /--sessions/],
   [['grant', ...email, '--role', 'auditor', 'jam'], /jam/],
-  [['grant', ...email, '--role', 'auditor'], /^DATABASE_SERVICE_URL is not set$/],
   [['revoke', ...email], /^give what to revoke/],
   [['revoke', ...email, '--tenant', 'a'], /--tenant/],
   [['revoke', ...email, '--plan', 'a'], /--plan/],
   [['revoke', ...email, '--role', 'user'], /^every account has the role user/],
-  [['revoke', ...email, '--sessions'], /^DATABASE_SERVICE_URL is not set$/],
   [['revoke', ...email, ...email, '--sessions'], /^--email is given more than once$/],
   [['api-key', 'create', '--name', 'a', '--name', 'b'], /^--name is given more than once$/],
-  [['restored'], /^DATABASE_SERVICE_URL is not set$/],
   [['restored', 'jam'], /jam/],
   [['api-key'], /create/],
   [['api-key', 'remove', '--name', 'a'], /create/],
@@ -125,8 +123,8 @@ test('an invalid name of a role is reported by its variable, never by its value'
     DATABASE_APP_ROLE: 'jam; drop table documents',
   };
   const { code, stderr } = await runCli(['migrate'], env);
-  t.is(code, 2);
-  t.regex(stderr, /^DATABASE_APP_ROLE must be up to 63 of a-z, 0-9 and _/);
+  t.is(code, 78);
+  t.regex(stderr, /\n {2}DATABASE_APP_ROLE: must be up to 63 of a-z, 0-9 and _/);
   t.notRegex(stderr, /jam/);
 });
 
@@ -137,8 +135,29 @@ test('an invalid database URL is reported by its variable, never by its value', 
     ['restored', 'DATABASE_SERVICE_URL'],
   ] as const) {
     const { code, stderr } = await runCli([command], named);
-    t.is(code, 2);
-    t.regex(stderr, new RegExp(`^${name} [^\n]*\nsee: probatio ${command} --help\n$`));
+    t.is(code, 78);
+    t.regex(stderr, new RegExp(`^The configuration is not usable:\n  ${name}: [^\n]*\n$`));
     t.notRegex(stderr, /jam/);
+  }
+});
+
+test('a command names every variable that is missing, misspelt or unreadable', async (t) => {
+  const given = [
+    [{ DATABASE_OWNER_URL: '' }, /^ {2}DATABASE_OWNER_URL: is not set; .*DATABASE_OWNER_URL_FILE$/],
+    [
+      { DATABASE_OWNER_ULR: 'jam' },
+      /^ {2}DATABASE_OWNER_ULR: .*did you mean DATABASE_OWNER_URL\?$/,
+    ],
+    [
+      { DATABASE_OWNER_URL_FILE: '/' },
+      /^ {2}DATABASE_OWNER_URL_FILE: names a directory; name a file$/,
+    ],
+  ] as const;
+  for (const [env, line] of given) {
+    const { code, stderr } = await runCli(['migrate'], env);
+    t.is(code, 78);
+    const [, problem = '', ...others] = stderr.trimEnd().split('\n');
+    t.regex(problem, line);
+    t.deepEqual(others, []);
   }
 });

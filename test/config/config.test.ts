@@ -1,14 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
 import test from 'ava';
+import { projectFile } from '../../app/dev/files/project.ts';
 import { loadConfig } from '../../app/config/config.ts';
-import { ConfigError } from '../../app/config/environment.ts';
+import { ConfigError } from '../../signer/protocol/process/config-error.ts';
 
 const minimal = {
+  HOST: '0.0.0.0',
+  PORT: '8080',
+  HTTP_PUBLIC_URL: 'https://vault.example',
+  HTTP_INTERNAL_HOST: '127.0.0.1',
+  HTTP_INTERNAL_PORT: '8081',
+  MAIL_FROM: 'no-reply@vault.example',
   DATABASE_URL: 'postgresql://app:secret-a@db/vault',
   DATABASE_SERVICE_URL: 'postgresql://service:secret-b@db/vault',
   REDIS_URL: 'redis://:secret-c@cache',
   STORAGE_DIRECTORY: '/objects',
   SIGNER_SOCKET_PATH: '/run/signer.sock',
-  MAIL_DIRECTORY: '/mail',
+  MAIL_URL: 'smtps://vault:secret-d@mail.example',
 };
 
 /** Returns the lines of the error after the first. */
@@ -35,6 +44,12 @@ test('the required settings suffice, and every default suits production', (t) =>
   t.deepEqual(config.http.trustedProxies, []);
   t.is(config.auth.issuer, config.http.publicUrl);
   t.true(Object.isFrozen(config));
+});
+
+test('the example of the README starts', async (t) => {
+  const readme = await readFile(projectFile('README.md'), 'utf8');
+  const [, example = ''] = /These are the least:\n\n```sh\n(.*?)```/s.exec(readme) ?? [];
+  t.is(loadConfig(parseEnv(example)).http.publicUrl, 'https://vault.example');
 });
 
 test('every missing setting is named in one error', (t) => {
@@ -79,7 +94,7 @@ test('a setting that is no number is reported as such rather than as missing', (
     ['AUDIT_BACKLOG_LIMIT', 'jam'],
   ] as const) {
     const [problem = ''] = problemsOf({ ...minimal, [name]: value });
-    t.regex(problem, new RegExp(`^${name}: .*(number|int)`));
+    t.regex(problem, new RegExp(`^${name}: is not valid; set it to: .*\\d`));
   }
 });
 
@@ -112,20 +127,17 @@ test('incomplete credentials of an object store are refused', (t) => {
 });
 
 test('each object store requires its own settings, reported with every other problem', (t) => {
-  const { STORAGE_DIRECTORY: _directory, MAIL_DIRECTORY: _mail, ...rest } = minimal;
-  t.deepEqual(names(problemsOf(rest)), ['MAIL_DIRECTORY', 'STORAGE_DIRECTORY']);
-  t.deepEqual(names(problemsOf({ ...rest, STORAGE_DRIVER: 's3' })), [
-    'MAIL_DIRECTORY',
-    'STORAGE_BUCKET',
-  ]);
+  const { STORAGE_DIRECTORY: _directory, MAIL_URL: _mail, ...rest } = minimal;
+  t.deepEqual(names(problemsOf(rest)), ['MAIL_URL', 'STORAGE_DIRECTORY']);
+  t.deepEqual(names(problemsOf({ ...rest, STORAGE_DRIVER: 's3' })), ['MAIL_URL', 'STORAGE_BUCKET']);
   t.deepEqual(problemsOf({ ...minimal, STORAGE_DRIVER: 's3', STORAGE_BUCKET: 'vault' }), []);
 });
 
 test('mail goes to a server or into a directory, not to both', (t) => {
-  const { MAIL_DIRECTORY: _mail, ...rest } = minimal;
-  const MAIL_URL = 'smtps://vault:jam@mail.example:465';
-  t.like(loadConfig({ ...rest, MAIL_URL }).mail, { driver: 'smtp' });
-  t.deepEqual(names(problemsOf({ ...minimal, MAIL_URL })), ['MAIL_URL']);
+  const { MAIL_URL: _mail, ...rest } = minimal;
+  t.like(loadConfig(minimal).mail, { driver: 'smtp' });
+  t.like(loadConfig({ ...rest, MAIL_DIRECTORY: '/mail' }).mail, { driver: 'file' });
+  t.deepEqual(names(problemsOf({ ...minimal, MAIL_DIRECTORY: '/mail' })), ['MAIL_URL']);
   t.notRegex(problemsOf({ ...rest, MAIL_URL: 'http://vault:jam@mail' }).join(), /jam/);
 });
 

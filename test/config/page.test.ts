@@ -56,12 +56,13 @@ test('a JSON Schema becomes a section with ranges, lists, forms and defaults', (
         LIST: { ...text, enum: ['a', 'b'], default: 'a' },
         RANGE: { ...text, type: 'integer', minimum: 2, maximum: 6, multipleOf: 2 },
         OPEN: { ...text, type: 'integer', exclusiveMinimum: 0, unit: 'bytes', default: 5 },
+        SECRET: { ...text, rereads: 'anew' },
       },
       required: ['TEXT'],
     },
   ]);
   t.true(
-    page.endsWith(`
+    page.includes(`
 ## Another program
 
 It has variables.
@@ -73,6 +74,9 @@ It has variables.
 | \`LIST\` | \`a\`, \`b\` | \`a\` | Names a file \\| or two. |
 | \`RANGE\` | integer: 2 to 6, a multiple of 2 | not set | Names a file \\| or two. |
 | \`OPEN\` | bytes: 1 or more | \`5\` | Names a file \\| or two. |
+| \`SECRET\`, \`SECRET_FILE\` | text | not set | Names a file \\| or two. A file is read anew. |
+
+## Exit codes
 `),
   );
 });
@@ -85,6 +89,7 @@ test('a variable without a description is refused', (t) => {
 test('the signer reads the variables that its JSON Schema requires', (t) => {
   const { required } = describeVariables() as { required: readonly string[] };
   const error = t.throws(() => loadSignerConfig({}));
-  const missing = (error?.message ?? '').split('\n').map((line) => line.replace(/:.*/, ''));
+  const [, ...lines] = (error?.message ?? '').split('\n');
+  const missing = lines.map((line) => line.trim().replace(/:.*/, ''));
   t.deepEqual([...missing].sort(), [...required].sort());
 });

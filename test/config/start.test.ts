@@ -1,52 +1,71 @@
-import { execFile } from 'node:child_process';
-import test from 'ava';
-import { projectFile } from '../../app/dev/files/project.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { temporaryDirectory } from '../support/processes/processes.ts';
+import { idleApp, idleSigner, run } from './run-program.ts';
 
-interface Outcome {
-  readonly code: number | undefined;
-  readonly stdout: string;
-  readonly stderr: string;
+/** Creates a file as Kubernetes does, and returns the variable that names it. */
+async function createTerminationLog(t: ExecutionContext) {
+  const file = path.join(await temporaryDirectory(t), 'termination-log');
+  await writeFile(file, 'the end before');
+  return { env: { TERMINATION_LOG: file }, read: () => readFile(file, 'utf8') };
 }
 
-function runApp(env: NodeJS.ProcessEnv): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [projectFile('app/main.ts')], { env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+const wrong = {
+  'app/main.ts': {
+    env: { DATABASE_URL: 'mysql://app:jam-password@db/vault', PORT: '99999' },
+    named: ['DATABASE_URL', 'DATABASE_SERVICE_URL', 'PORT', 'REDIS_URL', 'MAIL_URL', 'MAIL_FROM'],
+  },
+  'signer/main.ts': {
+    env: { SIGNER_PIN: 'jam', SIGNER_SESSIONS: '99999' },
+    named: ['SIGNER_PIN', 'SIGNER_SESSIONS', 'SIGNER_LIBRARY', 'SIGNER_SOCKET_PATH'],
+  },
+};
+
+for (const [file, { env, named }] of Object.entries(wrong)) {
+  test(`${file} with invalid settings names every problem, also to Kubernetes`, async (t) => {
+    const terminationLog = await createTerminationLog(t);
+    const { code, stdout, stderr } = await run({ file, env: { ...env, ...terminationLog.env } });
+    t.is(code, 78);
+    t.is(stdout, '');
+    for (const name of named) t.regex(stderr, new RegExp(`^ +${name}: `, 'm'));
+    t.notRegex(stderr, /jam|99999|\n +at /);
+    t.is(`${await terminationLog.read()}\n`, stderr);
   });
 }
 
-test('a process with an invalid configuration names every problem and exits with 2', async (t) => {
-  const { code, stdout, stderr } = await runApp({
-    DATABASE_URL: 'mysql://app:jam-password@db/vault',
-    PORT: '99999',
+test('a signer whose PIN file holds no PIN ends with the reason', async (t) => {
+  const terminationLog = await createTerminationLog(t);
+  const directory = await temporaryDirectory(t);
+  const pinFile = path.join(directory, 'pin');
+  await writeFile(pinFile, 'jam\n', { mode: 0o600 });
+  const { SIGNER_PIN: _pin, ...signer } = idleSigner;
+  const { code, stderr, stdout } = await run({
+    file: 'signer/main.ts',
+    env: {
+      ...signer,
+      ...terminationLog.env,
+      SIGNER_PIN_FILE: pinFile,
+      SIGNER_SOCKET_PATH: path.join(directory, 'signer.sock'),
+    },
   });
-  t.is(code, 2);
-  t.is(stdout, '');
-  for (const name of [
-    'DATABASE_URL',
-    'DATABASE_SERVICE_URL',
-    'PORT',
-    'REDIS_URL',
-    'MAIL_DIRECTORY',
-  ]) {
-    t.regex(stderr, new RegExp(`^ +${name}: `, 'm'));
-  }
-  t.notRegex(stderr, /jam-password|99999|\n +at /);
+  t.is(code, 78);
+  t.regex(stderr, /\n {2}SIGNER_PIN_FILE: the value in the file has under 4 characters; /);
+  t.is(`${await terminationLog.read()}\n`, stderr);
+  t.notRegex(stdout + stderr, /jam/);
 });
 
 test('a process that cannot listen logs the reason in one line and exits with 1', async (t) => {
-  const { code, stdout, stderr } = await runApp({
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'fatal',
-    HOST: '192.0.2.1',
-    DATABASE_URL: 'postgresql://app:jam-password@127.0.0.1:1/vault',
-    DATABASE_SERVICE_URL: 'postgresql://service:jam-password@127.0.0.1:1/vault',
-    REDIS_URL: 'redis://127.0.0.1:1',
-    STORAGE_DIRECTORY: '/nowhere',
-    SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
-    MAIL_DIRECTORY: '/nowhere',
-    HTTP_PUBLIC_URL: 'http://vault.test',
+  const terminationLog = await createTerminationLog(t);
+  const { code, stdout, stderr } = await run({
+    file: 'app/main.ts',
+    env: {
+      ...idleApp,
+      ...terminationLog.env,
+      LOG_LEVEL: 'fatal',
+      HOST: '192.0.2.1',
+      DATABASE_URL: 'postgresql://app:jam-password@127.0.0.1:1/vault',
+    },
   });
   t.is(code, 1);
   t.is(stderr, '');
@@ -54,4 +73,46 @@ test('a process that cannot listen logs the reason in one line and exits with 1'
   t.is(level, 'fatal');
   t.is(err.code, 'EADDRNOTAVAIL');
   t.notRegex(stdout, /jam-password/);
+  t.regex(await terminationLog.read(), /EADDRNOTAVAIL/);
 });
+
+const started = {
+  'app/main.ts': {
+    env: {
+      ...idleApp,
+      HTTP_TIMEOUT_SECONDS: '5',
+      REDIS_PORT: 'tcp://10.0.0.7:6379',
+      REDIS_SERVICE_HOST: '10.0.0.7',
+    },
+    unknown: ['HTTP_TIMEOUT_SECONDS'],
+    weak: /^KEYS_RAW_FORM: /,
+  },
+  'signer/main.ts': {
+    env: { ...idleSigner, SIGNER_TIMEOUT: '5', SIGNER_SERVICE_HOST: '10.0.0.7' },
+    unknown: ['SIGNER_TIMEOUT'],
+    weak: /^SIGNER_PIN: /,
+  },
+};
+
+for (const [file, { env, unknown, weak }] of Object.entries(started)) {
+  test(`${file} logs a line of weak settings and a line of unknown ones`, async (t) => {
+    const socket = path.join(await temporaryDirectory(t), 'signer.sock');
+    const { code, stdout } = await run({
+      file,
+      env: { ...env, SIGNER_SOCKET_PATH: socket },
+      stopAfter: /"msg":"listening"/,
+    });
+    t.is(code, 0);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { weaker?: string[]; variables?: string[] });
+    const weaker = lines.flatMap((line) => (line.weaker === undefined ? [] : [line.weaker]));
+    t.is(weaker.length, 1);
+    t.true(weaker[0]?.some((line) => weak.test(line)));
+    const variables = lines.flatMap((line) =>
+      line.variables === undefined ? [] : [line.variables],
+    );
+    t.deepEqual(variables, [unknown]);
+  });
+}

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
-import { ConfigError } from '../../app/config/environment.ts';
+import { ConfigError } from '../../signer/protocol/process/config-error.ts';
 import { anyEnvelope, createOwner, createDevice } from '../support/accounts/owner.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { getJson, postJson, send } from '../support/http/send.ts';

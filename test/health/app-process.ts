@@ -6,6 +6,7 @@ import { createDatabase, databaseUrls, dropDatabase } from '../../app/dev/postgr
 import { freePort } from '../../app/dev/processes/free-port.ts';
 import { spawnGuarded, type GuardedProcess } from '../../app/dev/processes/guarded-process.ts';
 import { inheritedEnvironment, nodeProcess } from '../../app/dev/processes/node-process.ts';
+import { productionSettings } from '../support/vault/production.ts';
 import { untilReady } from '../support/vault/vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import { withoutLimits } from '../support/vault/without-limits.ts';
@@ -27,7 +28,7 @@ export async function startAppProcess(): Promise<AppProcess> {
   const lines: string[] = [];
   const spec = nodeProcess('app', ['app/main.ts'], {
     ...inheritedEnvironment(),
-    NODE_ENV: 'production',
+    ...productionSettings,
     LOG_LEVEL: 'info',
     PORT: String(port),
     DATABASE_URL: urls.app,
@@ -36,7 +37,6 @@ export async function startAppProcess(): Promise<AppProcess> {
     STORAGE_DIRECTORY: path.join(directory, 'objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: directory,
-    HTTP_INTERNAL_PORT: '0',
     ...withoutLimits,
   });
   const process = await spawnGuarded(spec, { onLine: (line) => void lines.push(line) });

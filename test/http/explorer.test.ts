@@ -1,4 +1,5 @@
 import test from 'ava';
+import { productionSettings } from '../support/vault/production.ts';
 import { startVault } from '../support/vault/vault.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { send } from '../support/http/send.ts';
@@ -22,7 +23,7 @@ test('the API explorer is served in development', async (t) => {
 
 test('the API explorer is not served anywhere else', async (t) => {
   for (const environment of ['test', 'production']) {
-    const vault = await startVault({ NODE_ENV: environment });
+    const vault = await startVault({ ...productionSettings, NODE_ENV: environment });
     t.teardown(() => vault.stop());
     for (const file of files) {
       const answer = await send('GET', `${vault.baseUrl}/api/docs${file}`);

@@ -38,6 +38,6 @@ test('any other text is refused, and the message does not repeat it', (t) => {
   for (const text of Object.values(wrong).flat()) {
     const { success, error } = Rate.safeParse(text);
     t.false(success, text);
-    t.is(error?.issues[0]?.message, 'is neither off nor a rate such as 5/1h, of at most 24 days');
+    t.is(error?.issues[0]?.message, 'must be off, or a rate such as 5/1h of at most 24 days');
   }
 });

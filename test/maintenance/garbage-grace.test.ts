@@ -7,6 +7,7 @@ import { createObjectStore } from '../../app/storage/create-store.ts';
 import { createLayout, type Layout } from '../../app/storage/filesystem/layout.ts';
 import { isThere } from '../support/documents/stored-files.ts';
 import { nothing, storeUnknown } from './garbage.ts';
+import { productionSettings } from '../support/vault/production.ts';
 import { startMaintenanceVault } from '../support/vault/maintenance-vault.ts';
 
 test('an upload opened less than a day ago is no garbage', async (t) => {
@@ -59,6 +60,7 @@ async function ageStored(
 test('in production the grace period must be at least one hour', (t) => {
   const load = (NODE_ENV: string, hours: string) => () =>
     loadConfig({
+      ...productionSettings,
       NODE_ENV,
       MAINTENANCE_GARBAGE_GRACE_HOURS: hours,
       DATABASE_URL: 'postgresql://a@db/vault',

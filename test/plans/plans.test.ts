@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { loadConfig } from '../../app/config/config.ts';
-import { ConfigError } from '../../app/config/environment.ts';
+import { ConfigError } from '../../signer/protocol/process/config-error.ts';
 import { startVault, type TestVault } from '../support/vault/vault.ts';
 import { createApi, type Api } from '../support/documents/uploads.ts';
 import {
@@ -110,8 +110,12 @@ test('an invalid file of plans is reported at start, with every other problem', 
     t.notRegex(error?.message ?? '', /secret/);
     return (error?.message ?? '').split('\n').filter((line) => line.startsWith('  PLANS_FILE: '));
   };
-  t.deepEqual(problemsOf('/nowhere'), ['  PLANS_FILE: cannot be read']);
-  t.deepEqual(problemsOf(await plansFile(directory, '{"secret')), ['  PLANS_FILE: is not JSON']);
+  t.deepEqual(problemsOf('/nowhere'), [
+    '  PLANS_FILE: names a file that does not exist; create it or correct the path',
+  ]);
+  t.deepEqual(problemsOf(await plansFile(directory, '{"secret')), [
+    '  PLANS_FILE: names a file that is not JSON; correct its content',
+  ]);
   t.regex(problemsOf(await plansFile(directory, [])).join(), /expected record/);
   const problems = problemsOf(
     await plansFile(directory, {

@@ -172,7 +172,9 @@ test.serial('a missing key and an invalid library are reported in one line', (t)
     const missing = await failureOf(fixture.tool('export-public audit-7'));
     t.is(missing.code, 1);
     t.is(missing.stderr, 'the token holds no key audit-7: see list\n');
-    const none = await failureOf(fixture.tool('list', { SIGNER_LIBRARY: '/dev/null' }));
+    const none = await failureOf(
+      fixture.tool('list', { SIGNER_LIBRARY: fixture.environment.SIGNER_PIN_FILE }),
+    );
     t.is(none.code, 1);
     t.is(none.stderr.trim().split('\n').length, 1, none.stderr);
   }),

@@ -18,7 +18,8 @@ Grants an active account more rights, or another tenant or plan. Writes an audit
   --tenant T   moves the account to this tenant; refused while it owns anything or is logged in
   --plan P     one of the configured plans
 
-  DATABASE_SERVICE_URL    database URL with the login of the workers
+  DATABASE_SERVICE_URL    database URL with the login of the workers, or the path of a file that
+                          holds it in DATABASE_SERVICE_URL_FILE
   DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
   DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,

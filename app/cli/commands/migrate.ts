@@ -1,19 +1,28 @@
 import { migrate as runMigrations } from '../../db/migrate.ts';
-import { parseOptions, requireDatabaseUrl, type Command } from '../command.ts';
-import { readRoles } from '../database-roles.ts';
+import { commandVariables } from '../../config/other-variables.ts';
+import { roleSettings } from '../../config/settings/backends.ts';
+import { parseOptions, type Command } from '../command.ts';
+import { readSettings } from '../variables.ts';
 
 export const migrate: Command = {
   usage: `usage: probatio migrate
 
 Migrates the database to the newest schema, in one transaction. Safe to run concurrently.
 
-  DATABASE_OWNER_URL      database URL with the login that owns the database
+  DATABASE_OWNER_URL      database URL with the login that owns the database, or the path of a file
+                          that holds it in DATABASE_OWNER_URL_FILE
   DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
   DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,
   async run(args) {
     parseOptions(args, {});
-    const done = await runMigrations(requireDatabaseUrl('DATABASE_OWNER_URL'), readRoles());
+    const { ownerUrl } = commandVariables.settings;
+    const {
+      url,
+      appRole: app,
+      serviceRole: service,
+    } = readSettings({ url: ownerUrl, ...roleSettings });
+    const done = await runMigrations(url, { app, service });
     return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
   },
 };

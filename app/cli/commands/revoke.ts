@@ -13,7 +13,8 @@ Revokes rights of an active account. Writes an audit entry.
   --sessions   ends all login sessions of the account within 5 seconds; without it, the account
                keeps revoked rights until it refreshes its token, for up to 15 minutes
 
-  DATABASE_SERVICE_URL    database URL with the login of the workers
+  DATABASE_SERVICE_URL    database URL with the login of the workers, or the path of a file that
+                          holds it in DATABASE_SERVICE_URL_FILE
   DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
   DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,

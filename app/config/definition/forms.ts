@@ -1,4 +1,6 @@
+import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
+import { findFileProblem } from '../../../signer/protocol/process/named-file.ts';
 import { Rate } from '../../limits/rate.ts';
 
 /** Accepts `true` and `false`. */
@@ -16,6 +18,36 @@ export const Count = z.coerce.number().int().positive();
 export const Port = z.coerce.number().int().min(0).max(65_535);
 /** A text that is not empty, such as a path. */
 export const Text = z.string().min(1);
+
+/** The path of a directory, which need not exist yet. */
+export const DirectoryPath = Text.refine(
+  (path) => !isOtherThanDirectory(path),
+  'names something that is no directory; name a directory',
+);
+
+function isOtherThanDirectory(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** The path of a file that can be read. */
+export const FilePath = Text.superRefine((path, context) => {
+  const message = findFileProblem(path);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
+const pemCertificate = '-----BEGIN CERTIFICATE-----';
+
+/** The path of a file of certificates in PEM. */
+export const PemPath = FilePath.refine(
+  (path) =>
+    findFileProblem(path) !== undefined || readFileSync(path, 'utf8').includes(pemCertificate),
+  'names a file without a PEM certificate; name one that has some',
+);
+
 /** An http or https URL, without the slashes at its end. */
 export const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Variables } from '../../../signer/protocol/process/environment.ts';
 
 /** The documentation of a setting in docs/configuration.md that does not follow from its schema. */
 export interface Description {
@@ -18,8 +19,11 @@ export interface Setting<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema;
 }
 
-/** Environment variables by name; an empty one counts as not set and is left out. */
-export type Variables = Readonly<Partial<Record<string, string>>>;
+/** A setting whose value may stand in a file, which the variable `<variable>_FILE` names. */
+export interface SecretSetting<Schema extends z.ZodType = z.ZodType> extends Setting<Schema> {
+  /** When the file is read again, such as `at each new connection`. */
+  readonly rereads: string;
+}
 
 /** The settings of one subject, which are a section of docs/configuration.md. */
 export interface SettingGroup<
@@ -34,9 +38,18 @@ export interface SettingGroup<
   findConflicts?(variables: Variables): readonly string[];
 }
 
-/** The parsed values of the settings of a group, by their names in the configuration. */
+/**
+ * The parsed values of the settings of a group, by their names in the configuration. Beside a
+ * secret `url`, `urlFile` is the path of its file if it has one.
+ */
 export type ValuesOf<Group extends SettingGroup> = {
   readonly [Name in keyof Group['settings']]: z.output<Group['settings'][Name]['schema']>;
+} & {
+  readonly [
+    Name in keyof Group['settings'] as Group['settings'][Name] extends SecretSetting
+      ? `${Name & string}File`
+      : never
+  ]?: string;
 };
 
 /** Returns the JSON Schema of the variables of a group, from which its documentation is made. */
@@ -55,4 +68,18 @@ export function setting<Schema extends z.ZodType>(
   description: Description,
 ): Setting<Schema> {
   return { variable, schema: schema.meta({ ...description }) };
+}
+
+/** Defines a setting that holds a secret. */
+export function secretSetting<Schema extends z.ZodType>(
+  variable: string,
+  schema: Schema,
+  { rereads, ...description }: Description & Pick<SecretSetting, 'rereads'>,
+): SecretSetting<Schema> {
+  return { variable, schema: schema.meta({ ...description, rereads }), rereads };
+}
+
+/** Returns whether a file may hold the value of a setting. */
+export function isSecret(setting: Setting): setting is SecretSetting {
+  return 'rereads' in setting;
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { Count } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 
@@ -55,22 +54,6 @@ export const alertSettings = {
       description:
         'How long the process that serves the request must have been unable to seal to raise ' +
         '`sealing_paused`.',
-    }),
-  },
-};
-
-/** Settings of a start after a restore. */
-export const restoreSettings = {
-  title: 'Restore',
-  settings: {
-    acceptMark: setting('RESTORE_ACCEPT_MARK', z.guid().toLowerCase().optional(), {
-      form: 'UUID of a mark',
-      whenUnset: 'nothing is accepted',
-      description:
-        'The id of the mark that a refused start names. With it, the app starts although the ' +
-        'mark proves that data is missing. That data is then lost for good, and the audit log ' +
-        'records the loss. Look for a newer backup first ([restore.md](restore.md)), and remove ' +
-        'the variable after the start.',
     }),
   },
 };

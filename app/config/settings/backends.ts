@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import { defaultRoles, RoleName } from '../../db/columns/roles.ts';
 import { PostgresUrl } from '../../db/postgres-url.ts';
+import { RedisUrl } from '../../redis/redis-url.ts';
 import { Count, Text } from '../definition/forms.ts';
-import { setting } from '../definition/setting.ts';
+import { secretSetting, setting } from '../definition/setting.ts';
 
 const postgresForm = '`postgresql://` URL with the name of a database';
 
@@ -28,16 +28,21 @@ export const databaseSettings = {
   title: 'Database',
   introduction:
     'Postgres needs three logins ([README](../README.md#running-it-elsewhere)); the app uses two ' +
-    'of them. The URLs hold passwords: treat them as secrets.',
+    'of them. The URLs hold passwords: treat them as secrets. With `?sslmode=verify-full` the ' +
+    'app connects by TLS, to a server that the URL names by its host name; `sslrootcert` names the ' +
+    'PEM file of its authority. `sslcert`, `sslkey`, `host` (of a Unix socket) and ' +
+    '`application_name` are the other parameters that a URL may have.',
   settings: {
-    url: setting('DATABASE_URL', PostgresUrl, {
+    url: secretSetting('DATABASE_URL', PostgresUrl, {
       form: postgresForm,
+      rereads: 'at each new connection',
       description:
         'The database, with the login `probatio_app`, which row-level security restricts to the ' +
         'rows of one user per transaction. A login that is not fit is refused at the start.',
     }),
-    serviceUrl: setting('DATABASE_SERVICE_URL', PostgresUrl, {
+    serviceUrl: secretSetting('DATABASE_SERVICE_URL', PostgresUrl, {
       form: postgresForm,
+      rereads: 'at each new connection',
       description:
         'The same database, with the login `probatio_service` of the workers and of ' +
         'registration. The commands `probatio grant`, `revoke` and `restored` use it too.',
@@ -56,8 +61,9 @@ export const databaseSettings = {
 export const redisSettings = {
   title: 'Redis',
   settings: {
-    url: setting('REDIS_URL', z.url({ protocol: /^rediss?$/ }), {
+    url: secretSetting('REDIS_URL', RedisUrl, {
       form: '`redis://` URL, or `rediss://` for TLS',
+      rereads: 'at each new connection, for user and password',
       description:
         'The Redis server, which holds logins in progress, rate limits and wake-ups of change ' +
         'feeds. A loss of its data does no lasting harm. The URL may hold a password.',
@@ -70,8 +76,8 @@ export const signerSettings = {
   title: 'Connection to the signer',
   introduction: 'The variables of the signer itself are [below](#signer).',
   settings: {
-    socketPath: setting('SIGNER_SOCKET_PATH', Text, {
-      form: 'path of a Unix socket',
+    socketPath: setting('SIGNER_SOCKET_PATH', Text.max(107), {
+      form: 'path of a Unix socket, of at most 107 bytes',
       description: 'The socket that the signer listens on, as in its own `SIGNER_SOCKET_PATH`.',
     }),
   },

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { Variables } from '../../../signer/protocol/process/environment.ts';
 import { Count } from '../definition/forms.ts';
-import { setting, type Variables } from '../definition/setting.ts';
+import { isProduction } from '../definition/production.ts';
+import { setting } from '../definition/setting.ts';
 
 /** Settings of documents. */
 export const documentSettings = {
@@ -34,9 +36,8 @@ export const maintenanceSettings = {
 
 /** Refuses garbage collection without a grace period, which could remove an upload being opened. */
 function findMissingGrace(variables: Variables): readonly string[] {
-  const { NODE_ENV: environment = 'production' } = variables;
   const hours = GraceHours.safeParse(variables['MAINTENANCE_GARBAGE_GRACE_HOURS']).data;
-  return environment === 'production' && hours === 0
-    ? ['MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0 in production']
+  return isProduction(variables) && hours === 0
+    ? ['MAINTENANCE_GARBAGE_GRACE_HOURS: must not be 0 in production; set it to 1 or more']
     : [];
 }

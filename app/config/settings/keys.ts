@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Variables } from '../../../signer/protocol/process/environment.ts';
 import { Flag } from '../definition/forms.ts';
-import { setting, type Variables } from '../definition/setting.ts';
+import { setting } from '../definition/setting.ts';
 
 /** Settings of the signing keys and of the keys of users. */
 export const keySettings = {
@@ -45,6 +46,9 @@ function findAnonymityConflicts(variables: Variables): readonly string[] {
   const isAllowed = variables['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT'] === 'true';
   const { NODE_ENV: environment = 'production' } = variables;
   return isAllowed && environment !== 'development'
-    ? ['KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: must not be true outside of development']
+    ? [
+        'KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT: must not be true outside of development; ' +
+          'remove it, or set it to false',
+      ]
     : [];
 }

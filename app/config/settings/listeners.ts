@@ -1,11 +1,59 @@
 import { z } from 'zod';
-import { Count, List, Port, Text, Url } from '../definition/forms.ts';
+import type { Variables } from '../../../signer/protocol/process/environment.ts';
+import { Count, FilePath, List, Port, Text, Url } from '../definition/forms.ts';
+import { findMissing, isProduction } from '../definition/production.ts';
 import { setting } from '../definition/setting.ts';
 
 /** The longest delay of a timer of Node, in seconds. */
 const maxTimerSeconds = 2_147_483;
 
+const loopback = '127.0.0.1';
 export const defaultPublicUrl = 'http://127.0.0.1:8080';
+
+/** The settings of the listeners. Production requires all of them. */
+const listenerSettings = {
+  host: setting('HOST', Text.default(loopback), {
+    form: 'IP address or host name',
+    whenUnset: 'required in production, otherwise `127.0.0.1`',
+    description:
+      'The address on which the public listener accepts connections. `0.0.0.0` accepts them on ' +
+      'every IPv4 interface, `::` on every interface. The app speaks plain HTTP: put a proxy ' +
+      'that terminates TLS in front of it.',
+  }),
+  port: setting('PORT', Port.default(8080), {
+    whenUnset: 'required in production, otherwise `8080`',
+    description: 'The TCP port of the public listener. With 0 the system picks a free port.',
+  }),
+  publicUrl: setting(
+    'HTTP_PUBLIC_URL',
+    Url.refine(isBare, 'has a user, a query or a fragment; leave them out').prefault(
+      defaultPublicUrl,
+    ),
+    {
+      form: '`https` URL; outside of production also `http`',
+      whenUnset: `required in production, otherwise \`${defaultPublicUrl}\``,
+      description:
+        'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
+        'tokens that were issued under another URL are refused.',
+    },
+  ),
+};
+
+const internalListenerSettings = {
+  internalHost: setting('HTTP_INTERNAL_HOST', Text.default(loopback), {
+    form: 'IP address or host name',
+    whenUnset: 'required in production with `HTTP_INTERNAL_ROUTES=internal`, otherwise `127.0.0.1`',
+    description:
+      'The address on which the internal listener accepts connections. Do not expose ' +
+      'it through an ingress.',
+  }),
+  internalPort: setting('HTTP_INTERNAL_PORT', Port.default(8081), {
+    whenUnset: 'required in production with `HTTP_INTERNAL_ROUTES=internal`, otherwise `8081`',
+    description:
+      'The TCP port of the internal listener. With 0 the system picks a free port. The ' +
+      '`tcp://…` that Kubernetes sets for a Service `http-internal` counts as not set.',
+  }),
+};
 
 /** Settings of the two HTTP listeners. */
 export const httpSettings = {
@@ -14,22 +62,7 @@ export const httpSettings = {
     'The app has a public listener for the API and, with `HTTP_INTERNAL_ROUTES=internal`, an ' +
     'internal one for the routes that take an `X-Internal-Api-Key`.',
   settings: {
-    host: setting('HOST', Text.default('127.0.0.1'), {
-      form: 'IP address or host name',
-      description:
-        'The address on which the public listener accepts connections. `0.0.0.0` accepts them on ' +
-        'every IPv4 interface, `::` on every interface. The app speaks plain HTTP: put a proxy ' +
-        'that terminates TLS in front of it.',
-    }),
-    port: setting('PORT', Port.default(8080), {
-      description: 'The TCP port of the public listener. With 0 the system picks a free port.',
-    }),
-    publicUrl: setting('HTTP_PUBLIC_URL', Url.prefault(defaultPublicUrl), {
-      form: '`http` or `https` URL',
-      description:
-        'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
-        'tokens that were issued under another URL are refused. Use `https` in production.',
-    }),
+    ...listenerSettings,
     trustedProxies: setting(
       'HTTP_TRUSTED_PROXIES',
       List.pipe(z.array(z.union([z.cidrv4(), z.cidrv6()]))).default([]),
@@ -105,23 +138,50 @@ export const httpSettings = {
         'internal listener and serves them on the public one. `both` weakens security: ' +
         'everyone who reaches the API can then try internal API keys.',
     }),
-    internalHost: setting('HTTP_INTERNAL_HOST', Text.default('127.0.0.1'), {
-      form: 'IP address or host name',
-      description:
-        'The address on which the internal listener accepts connections. Do not expose ' +
-        'it through an ingress.',
-    }),
-    internalPort: setting('HTTP_INTERNAL_PORT', Port.default(8081), {
-      description: 'The TCP port of the internal listener. With 0 the system picks a free port.',
-    }),
+    ...internalListenerSettings,
   },
+  findConflicts: findListenerProblems,
 };
+
+function findListenerProblems(variables: Variables): readonly string[] {
+  const { HTTP_INTERNAL_ROUTES: routes, HTTP_PUBLIC_URL: publicUrl = '' } = variables;
+  const hasOwnListener = routes === 'internal' || (routes === undefined && isProduction(variables));
+  return [
+    ...findMissing(variables, Object.values(listenerSettings)),
+    ...(hasOwnListener ? findMissing(variables, Object.values(internalListenerSettings)) : []),
+    ...(hasOwnListener ? findSharedPort(variables) : []),
+    ...(isProduction(variables) && /^http:/i.test(publicUrl)
+      ? ['HTTP_PUBLIC_URL: must begin with https:// in production; put TLS in front of the app']
+      : []),
+  ];
+}
+
+/** Refuses an internal listener on the address and port of the public one. */
+function findSharedPort(variables: Variables): readonly string[] {
+  const { HOST: host = loopback, PORT: port = '8080' } = variables;
+  const { HTTP_INTERNAL_HOST: internalHost = loopback } = variables;
+  const { HTTP_INTERNAL_PORT: internalPort = '8081' } = variables;
+  const overlaps = host === internalHost || isAny(host) || isAny(internalHost);
+  return overlaps && Number(port) === Number(internalPort) && Number(port) > 0
+    ? ['HTTP_INTERNAL_PORT: is the port of the public listener too; choose another']
+    : [];
+}
+
+function isAny(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** Returns whether a URL has neither user, query nor fragment; true if it is no URL at all. */
+function isBare(text: string): boolean {
+  const url = URL.parse(text);
+  return url === null || [url.username, url.password, url.search, url.hash].join('') === '';
+}
 
 /** Settings of the keys that the internal routes take. */
 export const internalKeySettings = {
   title: 'Internal API keys',
   settings: {
-    file: setting('INTERNAL_API_KEYS_FILE', Text.optional(), {
+    file: setting('INTERNAL_API_KEYS_FILE', FilePath.optional(), {
       form: 'path of a JSON file',
       whenUnset: 'no keys',
       description:

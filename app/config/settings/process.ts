@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { defaultTerminationLog } from '../../../signer/log/termination-log.ts';
+import { Text } from '../definition/forms.ts';
 import { setting } from '../definition/setting.ts';
 
 /** Settings of the process as a whole. */
@@ -24,5 +26,11 @@ export const processSettings = {
           'per line.',
       },
     ),
+    terminationLog: setting('TERMINATION_LOG', Text.default(defaultTerminationLog), {
+      form: 'path of a file',
+      description:
+        'A process that cannot start, or that an error ends, writes the reason to this file if ' +
+        'it exists. Set it to the `terminationMessagePath` of the container if that differs.',
+    }),
   },
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Variables } from '../../../signer/protocol/process/environment.ts';
 import { Flag, Text, Url } from '../definition/forms.ts';
-import { setting, type ValuesOf, type Variables } from '../definition/setting.ts';
+import { secretSetting, setting, type ValuesOf } from '../definition/setting.ts';
 
 /** Settings of the object store. Each driver needs settings of its own. */
 export const storageSettings = {
@@ -31,13 +32,15 @@ export const storageSettings = {
       whenUnset: 'required by the driver `s3`',
       description: '`s3`: the bucket of the objects. It must exist.',
     }),
-    accessKeyId: setting('STORAGE_ACCESS_KEY_ID', Text.optional(), {
+    accessKeyId: secretSetting('STORAGE_ACCESS_KEY_ID', Text.optional(), {
       form: 'text',
+      rereads: 'anew within a minute',
       whenUnset: "the AWS SDK's credential chain",
       description: '`s3`: the access key. Set it together with the secret, or set neither.',
     }),
-    secretAccessKey: setting('STORAGE_SECRET_ACCESS_KEY', Text.optional(), {
+    secretAccessKey: secretSetting('STORAGE_SECRET_ACCESS_KEY', Text.optional(), {
       form: 'text',
+      rereads: 'anew within a minute',
       whenUnset: "the AWS SDK's credential chain",
       description: '`s3`: the secret of the access key.',
     }),
@@ -72,11 +75,14 @@ export function toStorageConfig(values: ValuesOf<typeof storageSettings>) {
  */
 function findMissingSettings(variables: Variables): readonly string[] {
   const { STORAGE_DRIVER: driver = 'filesystem' } = variables;
-  const needed = { filesystem: 'STORAGE_DIRECTORY', s3: 'STORAGE_BUCKET' }[driver];
+  const needed = {
+    filesystem: 'STORAGE_DIRECTORY: is not set; set it, or STORAGE_DRIVER=s3 for an S3 server',
+    s3: 'STORAGE_BUCKET: is not set; set it to the name of the bucket (STORAGE_DRIVER is s3)',
+  }[driver];
   if (needed === undefined) return [];
-  const problem = `is not set (STORAGE_DRIVER is ${driver})`;
+  const [name = ''] = needed.split(':');
   return [
-    ...(variables[needed] === undefined ? [`${needed}: ${problem}`] : []),
+    ...(variables[name] === undefined ? [needed] : []),
     ...(driver === 's3' ? findHalfCredentials(variables) : []),
   ];
 }
@@ -91,6 +97,6 @@ function findHalfCredentials(variables: Variables): readonly string[] {
   if (missing.length !== 1) return [];
   return missing.map((name) => {
     const other = pair.find((each) => each !== name);
-    return `${name}: is not set, but ${other} is: set both or neither`;
+    return `${name}: is not set, but ${other} is; set both or neither`;
   });
 }

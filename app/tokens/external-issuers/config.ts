@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { isPlatformRole } from '../../accounts/rights.ts';
 import { nobody } from '../../audit-trail/event.ts';
 import { readJsonFile } from '../../json/json-file.ts';
+import { isLoopback } from '../../limits/network.ts';
 import { ClaimPath } from './claims.ts';
-
-/** Matches the loopback hosts. URL spells the IPv6 loopback address as `[::1]`. */
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 const Name = z.string().min(1).max(255);
 const Names = z.array(Name);
@@ -85,7 +83,7 @@ const IssuerConfig = z
       if (allowInsecureHttp) return;
       for (const [name, url] of Object.entries(urls)) {
         const { protocol, hostname } = new URL(url);
-        if (protocol === 'https:' || loopback.test(hostname)) continue;
+        if (protocol === 'https:' || isLoopback(hostname)) continue;
         const message = 'must use https unless allowInsecureHttp is set';
         context.addIssue({ code: 'custom', path: [name], message });
       }

@@ -1,7 +1,8 @@
 // The HSM process is a child of the signer and owns the PKCS#11 library, so that a call that never
 // returns can be ended by killing the process.
 import { Worker } from 'node:worker_threads';
-import { ConfigError, exitBadConfig, loadHsmConfig, type HsmConfig } from '../../config/config.ts';
+import { loadHsmConfig } from '../../config/config.ts';
+import { refuseStart } from '../../config/refused-start.ts';
 import { createActivity } from './activity.ts';
 import { createSignerLog } from '../../log/signer-log.ts';
 import { createAnswers } from './requests.ts';
@@ -52,12 +53,10 @@ function send(message: FromHsm): void {
   process.send?.(message, undefined, {}, () => {});
 }
 
-function readConfig(): HsmConfig {
+function readConfig() {
   try {
     return loadHsmConfig(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return process.exit(exitBadConfig);
+    return refuseStart(error);
   }
 }

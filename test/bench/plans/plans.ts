@@ -14,7 +14,7 @@ const manyDocuments = 100_000;
 const limit = 1.5;
 const warmUps = 50;
 const requestsEach = 300;
-const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 const storageBytes = 10_000_000;
 
 interface Ask {

@@ -15,7 +15,7 @@ const warmUps = 100;
 /** The greatest p95 over many documents, in multiples of the p95 over few. */
 const limit = 3;
 const pageSize = 10;
-const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 
 /** Builds the request of a user who has this document. */
 type Read = (userId: string, documentId: string) => TimedRead;

@@ -9,7 +9,7 @@ import { sealTexts, type SealedText } from './sealed-texts.ts';
 const count = 1_000;
 const warmUps = 5;
 const rounds = 15;
-const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 
 /**
  * Measures entries verified per second by `verify-batch` over HTTP, a thousand a request, against

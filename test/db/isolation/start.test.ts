@@ -5,6 +5,7 @@ import { openDatabase } from '../../../app/db/database.ts';
 import { createIsolationCheck } from '../../../app/db/isolation/check.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { inheritedEnvironment } from '../../../app/dev/processes/node-process.ts';
+import { productionSettings } from '../../support/vault/production.ts';
 import { createOwnRoles, type OwnRoles } from './own-roles.ts';
 import { wrongDatabases, wrongSettings, type WrongStart } from './wrong-starts.ts';
 
@@ -25,9 +26,7 @@ interface Outcome {
 function start(settings: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const env = {
     ...inheritedEnvironment(),
-    NODE_ENV: 'production',
-    PORT: '0',
-    HTTP_INTERNAL_PORT: '0',
+    ...productionSettings,
     DATABASE_URL: roles.url(roles.app),
     DATABASE_SERVICE_URL: roles.url(roles.service),
     DATABASE_APP_ROLE: roles.app,

@@ -11,7 +11,7 @@ import { startVaultProcesses } from '../../support/processes/vault-processes.ts'
 const commits = rounds * 1_000;
 const writers = 8;
 const readers = 3;
-const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 
 /** A change as a reader received it. */
 interface Seen {

@@ -9,6 +9,7 @@ import { inheritedEnvironment, nodeProcess } from '../../../app/dev/processes/no
 import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
+import { productionSettings } from '../../support/vault/production.ts';
 import { withoutLimits } from '../../support/vault/without-limits.ts';
 import { createTokenServer } from '../../support/processes/p11-kit.ts';
 import { createTokenFixture } from '../../support/audit/token-fixture.ts';
@@ -71,11 +72,9 @@ export async function startReplicatedVault({
   const startApp = async (port: number) => {
     const spec = nodeProcess('app', ['app/main.ts'], {
       ...inheritedEnvironment(),
-      NODE_ENV: 'production',
+      ...productionSettings,
       LOG_LEVEL: 'info',
-      HOST: '127.0.0.1',
       PORT: String(port),
-      HTTP_PUBLIC_URL: 'http://vault.test',
       HTTP_INTERNAL_ROUTES: 'both',
       INTERNAL_API_KEYS_FILE: keyFile.path,
       KEYS_PUBLISH_SECONDS: '0',

@@ -15,6 +15,7 @@ import { untilReady } from '../../../app/dev/processes/ready.ts';
 import { startSigner } from '../../../app/dev/signer/signer.ts';
 import type { TestStack } from '../vault/stack.ts';
 import { createKillable, type KillableProcess } from './killable-process.ts';
+import { productionSettings } from '../vault/production.ts';
 import { withoutLimits } from '../vault/without-limits.ts';
 
 /** The app and its own signer as real processes, with their own database. */
@@ -66,11 +67,9 @@ export async function startVaultProcesses(
   const logFile = inside('app.log');
   const environment = {
     ...inheritedEnvironment(),
-    NODE_ENV: 'production',
+    ...productionSettings,
     LOG_LEVEL: 'info',
-    HOST: '127.0.0.1',
     PORT: String(port),
-    HTTP_PUBLIC_URL: 'http://vault.test',
     DATABASE_URL: databases.app,
     DATABASE_SERVICE_URL: databases.service,
     REDIS_URL: redisUrl,
@@ -78,7 +77,6 @@ export async function startVaultProcesses(
     STORAGE_DIRECTORY: inside('objects'),
     SIGNER_SOCKET_PATH: signerSocketPath,
     MAIL_DIRECTORY: mailDirectory,
-    HTTP_INTERNAL_PORT: '0',
     ...withoutLimits,
     ...settings,
   };

@@ -32,7 +32,7 @@ test('a rule holds for its field and all below it, and the nearest one applies',
 
 test('an invalid file is refused with types and fields, but without values', async (t) => {
   const refused: [unknown, RegExp][] = [
-    ['{', /^is not JSON$/],
+    ['{', /^names a file that is not JSON; /],
     [[], /expected record/],
     [{ 'a b': { rules: {} } }, /^a b: must be a type/],
     [{ note: { rules: { a: 'MAX' } } }, /^note: rules: a: must be a type, or the JSON Pointer/],
@@ -50,5 +50,7 @@ test('an invalid file is refused with types and fields, but without values', asy
     t.regex(problems[0] ?? '', problem, JSON.stringify(json));
     t.is(rules.size, 0);
   }
-  t.deepEqual(readSyncRules('/nowhere/rules.json').problems, ['cannot be read']);
+  t.deepEqual(readSyncRules('/nowhere/rules.json').problems, [
+    'names a file that does not exist; create it or correct the path',
+  ]);
 });

@@ -121,9 +121,13 @@ for (const host of ['localhost:8080', '127.0.0.1', '127.1.2.3:1', '[::1]:8080'])
 }
 
 test('a missing or malformed file is a problem, and its text is not shown', async (t) => {
-  t.deepEqual(readIssuers('/nowhere/issuers.json', ownIssuer).problems, ['cannot be read']);
+  t.deepEqual(readIssuers('/nowhere/issuers.json', ownIssuer).problems, [
+    'names a file that does not exist; create it or correct the path',
+  ]);
   const broken = await issuersFile(t, '[{"issuer": jam');
-  t.deepEqual(readIssuers(broken, ownIssuer).problems, ['is not JSON']);
+  t.deepEqual(readIssuers(broken, ownIssuer).problems, [
+    'names a file that is not JSON; correct its content',
+  ]);
   for (const json of [{ jam: 'jam' }, 'null', '"jam"']) {
     const { problems } = readIssuers(await issuersFile(t, json), ownIssuer);
     t.is(problems.length, 1);

@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { describeConfiguration } from '../../../config/configuration-page.ts';
-import { readJsonFile } from '../../../json/json-file.ts';
 import { parseOptions, UsageError, type Command } from '../../command.ts';
 
 export const configuration: Command = {
@@ -13,8 +13,15 @@ Prints the environment variables of the app, with their values and defaults, as 
   async run(args) {
     const { schema: file } = parseOptions(args, { schema: { type: 'string' } });
     if (file === undefined) return describeConfiguration([]);
-    const read = readJsonFile(file);
-    if ('problem' in read) throw new UsageError(`--schema: the file ${read.problem}`);
-    return describeConfiguration([read.json]);
+    return describeConfiguration([readSchema(file)]);
   },
 };
+
+/** Reads a schema from a file, which may be a pipe. Throws UsageError. */
+function readSchema(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new UsageError('--schema must name a file of JSON that can be read', { cause });
+  }
+}
