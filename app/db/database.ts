@@ -4,6 +4,7 @@ import { sql, type Kysely, type KyselyPlugin } from 'kysely';
 import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
 import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
+import { valueOf, type Secret } from '../secrets/secret.ts';
 import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
 import { createPoolClient } from './pool-client.ts';
 import { watchLocks } from './lock-order.ts';
@@ -41,9 +42,9 @@ export interface Database {
 
 interface DatabaseOptions {
   /** URL of the app login, which owns no table and is subject to row-level security. */
-  readonly url: string;
+  readonly url: Secret;
   /** URL of the service login, whose policies show all rows. */
-  readonly serviceUrl: string;
+  readonly serviceUrl: Secret;
   /** Maximum number of connections for each login. */
   readonly poolSize: number;
   /** Milliseconds for which a transaction may be idle; 30,000 by default. */
@@ -112,7 +113,7 @@ interface Login {
 }
 
 async function connect(
-  url: string,
+  url: Secret,
   {
     poolSize,
     idleMs,
@@ -122,10 +123,10 @@ async function connect(
 ): Promise<Login> {
   const orm = await MikroORM.init({
     entities: [...entities],
-    clientUrl: url,
+    clientUrl: valueOf(url),
     pool: { min: 0, max: poolSize },
     driverOptions: {
-      Client: createPoolClient({ answerMs }),
+      Client: createPoolClient({ url, answerMs }),
       types: valueParsers(),
       connectionTimeoutMillis: 5_000,
       statement_timeout: statementMs,

@@ -1,7 +1,10 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
+import { valueOf, type Secret } from '../secrets/secret.ts';
 import { createStatementNames } from './statement-names.ts';
 
 interface PoolClientOptions {
+  /** The URL of the database, which each connection asks for anew. */
+  readonly url: Secret;
   /**
    * Limit on a response, after which the connection counts as lost; above the statement timeout.
    */
@@ -14,9 +17,14 @@ interface PoolClientOptions {
  * each use. It also closes a connection whose peer vanished silently, which TCP alone would notice
  * only after about 15 minutes: pending queries fail then, and the pool discards the connection.
  */
-export function createPoolClient({ answerMs }: PoolClientOptions): typeof Client {
+export function createPoolClient({ url, answerMs }: PoolClientOptions): typeof Client {
   const nameOf = createStatementNames();
   return class PoolClient extends Client {
+    constructor(config: ClientConfig) {
+      // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
+      super({ ...config, connectionString: valueOf(url) });
+    }
+
     override query(...[statement, values, ...rest]: unknown[]): never {
       const isPlain = typeof statement === 'string' && Array.isArray(values);
       const named = isPlain

@@ -23,6 +23,13 @@ const systemCodes: ReadonlySet<string> = new Set([
  */
 const transientStates = /^(?:08|28|3D|53|58|57014|57P|25006|25P03|25P04|40001|40003|40P01|55P03)/;
 
+/** The words of the driver for connections that broke, or that could not be opened. */
+const connectionWords =
+  /Connection terminated|not queryable|timeout exceeded when trying to connect|SSL connection/;
+
+/** Codes of Node and OpenSSL for a connection by TLS that could not be opened. */
+const tlsCodes = /^(?:CERT_|DEPTH_ZERO_|EPROTO|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_)/;
+
 /** Returns whether a transaction failed because Postgres is unreachable or temporarily unable. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof AppError) return false;
@@ -30,9 +37,8 @@ export function isUnavailable(error: unknown): boolean {
   return (
     systemCodes.has(code) ||
     (code.length === 5 && transientStates.test(code)) ||
-    /Connection terminated|not queryable|timeout exceeded when trying to connect/.test(
-      error.message,
-    ) ||
+    tlsCodes.test(code) ||
+    connectionWords.test(error.message) ||
     isUnavailable(error.cause)
   );
 }

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { AppError } from '../errors/app-error.ts';
+import { valueOf, type Secret } from '../secrets/secret.ts';
 
 export type TaskLock = ReturnType<typeof createTaskLock>;
 
@@ -10,7 +11,7 @@ const limitMs = 5_000;
  * its own, so that it can be held for a long time without an open transaction, and is released at
  * once when the process dies.
  */
-export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }) {
+export function createTaskLock({ serviceUrl }: { readonly serviceUrl: Secret }) {
   return {
     /**
      * Performs `work` while holding the lock `name`. Throws maintenance_running if another call or
@@ -19,7 +20,7 @@ export function createTaskLock({ serviceUrl }: { readonly serviceUrl: string }) 
      */
     async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
       const client = new Client({
-        connectionString: serviceUrl,
+        connectionString: valueOf(serviceUrl),
         connectionTimeoutMillis: limitMs,
         query_timeout: limitMs,
         keepAlive: true,

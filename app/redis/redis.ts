@@ -1,13 +1,18 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
+import { valueOf, type Secret } from '../secrets/secret.ts';
 import type { Log } from '../telemetry/log.ts';
 
+/** The URL of each client, so that copies of it ask for the present password too. */
+const urls = new WeakMap<Redis, Secret>();
+
 /**
- * Opens the connection to Redis. While Redis cannot be reached, commands fail within about two
+ * Opens the connection to Redis. User and password are those of the URL at the time of each
+ * connection. While Redis cannot be reached, commands fail within about two
  * seconds instead of waiting, so that callers can respond with 503. The client reconnects by
  * itself.
  */
-export function connectRedis(url: string, log: Log): Redis {
-  const redis = new Redis(url, {
+export function connectRedis(url: Secret, log: Log): Redis {
+  const redis = new Redis(valueOf(url), {
     commandTimeout: 2_000,
     connectTimeout: 2_000,
     maxRetriesPerRequest: 1,
@@ -16,6 +21,7 @@ export function connectRedis(url: string, log: Log): Redis {
     // After a failover the host name resolves to the new primary, so reconnect.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
+  followLogin(redis, url);
   let lastMessage = '';
   redis.on('error', (error: Error) => {
     if (error.message === lastMessage) return;
@@ -26,6 +32,24 @@ export function connectRedis(url: string, log: Log): Redis {
     lastMessage = '';
   });
   return redis;
+}
+
+/** Opens another connection to the Redis of a client, with options that differ from its own. */
+export function duplicateRedis(redis: Redis, options: Partial<RedisOptions>): Redis {
+  const copy = redis.duplicate(options);
+  const url = urls.get(redis);
+  if (url !== undefined) followLogin(copy, url);
+  return copy;
+}
+
+/** Sets user and password anew before each further connection of a client. */
+function followLogin(redis: Redis, url: Secret): void {
+  urls.set(redis, url);
+  redis.on('reconnecting', () => {
+    const { username, password } = new URL(valueOf(url));
+    redis.options.username = decodeURIComponent(username);
+    redis.options.password = decodeURIComponent(password);
+  });
 }
 
 /**

@@ -9,6 +9,7 @@ import { createMailer } from '../mail/create-mailer.ts';
 import { connectRedis } from '../redis/redis.ts';
 import { createObjectStore } from '../storage/create-store.ts';
 import { hasFiles } from '../uploads/cleanup/references.ts';
+import { followUrls, type FollowedUrls } from './followed-urls.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';
@@ -23,10 +24,10 @@ export type Backends = Awaited<ReturnType<typeof openBackends>>;
  * the database would not isolate users from each other.
  */
 export async function openBackends(config: Config, clock: Clock, log: Log) {
-  const checksLocks = config.environment !== 'production';
-  const { database, isolation } = await openIsolated(config, checksLocks, clock, log);
+  const urls = followUrls(config, log);
+  const { database, isolation } = await openIsolated(config, urls, clock, log);
   const db = guardDatabase(database, isolation);
-  const redis = connectRedis(config.redis.url, log);
+  const redis = connectRedis(urls.redisUrl, log);
   const store = await createObjectStore(config.storage, {
     mayCreate: async () => !(await db.asService(hasFiles)),
   });
@@ -34,9 +35,11 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const clocks = startClockWatch({ readings: readClocks(db, signer), clock, log });
   const { publicUrl } = config.http;
-  const mailer = await createMailer({ ...config.mail, publicUrl, clock, log });
+  const mailer = await createMailer({ ...urls.mail, publicUrl, clock, log });
   return {
     db,
+    /** The URL of the service login, for connections apart from the pool. */
+    serviceUrl: urls.serviceUrl,
     isolation,
     redis,
     store,
@@ -57,9 +60,11 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   };
 }
 
-async function openIsolated(config: Config, checksLocks: boolean, clock: Clock, log: Log) {
-  const { appRole: app, serviceRole: service, ...options } = config.database;
-  const database = await openDatabase({ ...options, checksLocks });
+async function openIsolated(config: Config, urls: FollowedUrls, clock: Clock, log: Log) {
+  const { appRole: app, serviceRole: service, poolSize } = config.database;
+  const { appUrl: url, serviceUrl } = urls;
+  const checksLocks = config.environment !== 'production';
+  const database = await openDatabase({ url, serviceUrl, poolSize, checksLocks });
   try {
     const roles = { app, service };
     return { database, isolation: await startIsolation({ db: database, roles, clock, log }) };

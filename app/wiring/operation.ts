@@ -33,7 +33,6 @@ export function createOperation(config: Config, options: OperationOptions) {
     keyRotation: createKeyRotation({ ...options, ...config.keys }),
     maintenance: createMaintenance({
       ...options,
-      ...config.database,
       ...config.maintenance,
       documentExpiry,
       isDraining,

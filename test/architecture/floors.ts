@@ -131,6 +131,7 @@ export const floors: readonly Floor[] = [
       'app/storage/interface',
       'app/srp',
       'app/redis',
+      'app/secrets',
       'app/telemetry',
       'app/async',
       'app/json',

@@ -7,7 +7,7 @@ import type { SMTPServerOptions } from 'smtp-server';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { PermanentFailure } from '../../app/outbox/permanent-failure.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { createCertificate } from './certificate.ts';
+import { createCertificate } from '../support/network/certificate.ts';
 import { password, refusal, startMailServer, user } from './mail-server.ts';
 import { messageOptions, validateMail } from './sample-mail.ts';
 

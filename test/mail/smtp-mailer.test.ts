@@ -4,7 +4,7 @@ import type { SMTPServerOptions } from 'smtp-server';
 import { until } from '../../app/dev/processes/until.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
-import { createCertificate } from './certificate.ts';
+import { createCertificate } from '../support/network/certificate.ts';
 import { password, startMailServer, user } from './mail-server.ts';
 import { parseMessage, valueOf } from './parsed-message.ts';
 import { messageOptions, validateMail } from './sample-mail.ts';

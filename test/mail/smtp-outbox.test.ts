@@ -8,7 +8,7 @@ import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from '../outbox/email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from '../outbox/empty-outbox.ts';
-import { createCertificate } from './certificate.ts';
+import { createCertificate } from '../support/network/certificate.ts';
 import { password, refusal, startMailServer, user } from './mail-server.ts';
 import { messageOptions, validateMail } from './sample-mail.ts';
 

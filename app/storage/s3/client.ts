@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client } from '@aws-sdk/client-s3';
+import { followSecret } from '../../secrets/follow-secret.ts';
 
 export interface S3Config {
   /** URL of the server; Amazon's own endpoint for the region by default. */
@@ -13,6 +14,9 @@ export interface S3Config {
    */
   readonly accessKeyId?: string;
   readonly secretAccessKey?: string;
+  /** The files of the two, if they stand in files, which are read again within a minute. */
+  readonly accessKeyIdFile?: string;
+  readonly secretAccessKeyFile?: string;
   readonly forcePathStyle: boolean;
   /**
    * Must be `when_required` for servers without streaming checksums; the integrity of parts then
@@ -38,6 +42,12 @@ const silenceMs = 120_000;
  */
 export const withoutAnswerLimit = { requestTimeout: 0 };
 
+/**
+ * Milliseconds after which keys from files are said to expire. The SDK asks for them anew five
+ * minutes before that, and so a minute after it got them.
+ */
+const lifetimeMs = 6 * 60_000;
+
 const ignore = () => {};
 /**
  * Silences the SDK, which otherwise logs warnings to the console; the errors of the SDK contain the
@@ -51,15 +61,13 @@ export interface S3Limits {
 }
 
 export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Client {
-  const { accessKeyId = '', secretAccessKey = '' } = config;
-  const hasKey = accessKeyId !== '' && secretAccessKey !== '';
   const pool = { keepAlive: true, timeout: idleSocketMs };
   return new S3Client({
     endpoint: config.endpoint,
     region: config.region,
     logger: silent,
     forcePathStyle: config.forcePathStyle,
-    credentials: hasKey ? { accessKeyId, secretAccessKey } : undefined,
+    credentials: createCredentials(config),
     // Parts carry our own trailer (aws-chunked.ts), which costs less than the SDK's.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -75,5 +83,32 @@ export function createS3Client(config: S3Config, limits: S3Limits = {}): S3Clien
       throwOnRequestTimeout: true,
       socketTimeout: silenceMs,
     },
+  });
+}
+
+/**
+ * Returns the access key of a configuration as the SDK takes it, or undefined to leave the search
+ * for credentials to the SDK. Keys from files are read again within a minute.
+ */
+export function createCredentials(config: S3Config, now = Date.now) {
+  const { accessKeyId, secretAccessKey, accessKeyIdFile, secretAccessKeyFile } = config;
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
+  if (accessKeyIdFile === undefined && secretAccessKeyFile === undefined) {
+    return { accessKeyId, secretAccessKey };
+  }
+  const readId = followSecret({
+    variable: 'STORAGE_ACCESS_KEY_ID',
+    value: accessKeyId,
+    file: accessKeyIdFile,
+  });
+  const readSecret = followSecret({
+    variable: 'STORAGE_SECRET_ACCESS_KEY',
+    value: secretAccessKey,
+    file: secretAccessKeyFile,
+  });
+  return async () => ({
+    accessKeyId: readId(),
+    secretAccessKey: readSecret(),
+    expiration: new Date(now() + lifetimeMs),
   });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { duplicateRedis } from '../../redis/redis.ts';
 
 interface WakeChannelOptions {
   readonly redis: Redis;
@@ -22,7 +23,7 @@ export function openWakeChannel({ redis, onTold, onSubscribed }: WakeChannelOpti
   const ownId = randomUUID();
   const untold = new Set<string>();
   let telling = false;
-  const subscriber = redis.duplicate({ autoResubscribe: false });
+  const subscriber = duplicateRedis(redis, { autoResubscribe: false });
   // Ignore errors of this connection, since the connection `redis` logs the same errors.
   subscriber.on('error', () => undefined);
   subscriber.on('ready', () => void subscribe());

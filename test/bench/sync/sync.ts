@@ -26,7 +26,7 @@ const changed = 10;
 const few = 10_000;
 const many = process.env['BIG'] === 'true' ? 1_000_000 : 100_000;
 const agent = new Agent({ keepAlive: true });
-const auth = { issuer: 'http://vault.test', audience: 'probatio' };
+const auth = { issuer: 'https://vault.test', audience: 'probatio' };
 
 /**
  * Measures writes over HTTP against the same statements through bare pg, in turns, and through pg
@@ -55,7 +55,11 @@ export const benchSync: Bench = async (progress) => {
   for (let turn = 0; turn < rounds; turn += 1) {
     http.push(await measure(await Promise.all(people.map((p) => httpWriter(vault, key, p)))));
     bare.push(await measure(await bareWriters(Client)));
-    prepared.push(await measure(await bareWriters(createPoolClient({ answerMs: 60_000 }))));
+    prepared.push(
+      await measure(
+        await bareWriters(createPoolClient({ url: vault.databases.app, answerMs: 60_000 })),
+      ),
+    );
     const [ours, plain, named] = [http, bare, prepared].map((all) =>
       round(all.at(-1)?.rate ?? 0, 0),
     );
