@@ -46,12 +46,12 @@ export async function withServiceDatabase<T>(
   }
 }
 
-/** Throws UsageError if entries would be recorded with a wrong time. */
+/** Throws if entries would be recorded with a wrong time. */
 async function assertClock(db: Database): Promise<void> {
   const time = await readDatabaseClock(db);
   const seconds = Math.round(Math.abs(systemClock().getTime() - time.getTime()) / 1_000);
   if (seconds > refusedSkewSeconds) {
-    throw new UsageError(
+    throw new Error(
       `the clocks of this machine and of Postgres differ by ${seconds} s: synchronise them`,
     );
   }

@@ -89,6 +89,7 @@ test('each acceptance is recorded once, whichever processes use it', async (t) =
   t.teardown(() => db.close());
   const audit = createAuditTrail({
     clock: systemClock,
+    assertClock: () => undefined,
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
