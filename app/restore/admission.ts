@@ -64,7 +64,7 @@ interface AdmissionOptions {
  * later failure resolves `Admission.refused`.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<Admission> {
-  const { acceptances, log } = options;
+  const { acceptances, record, log } = options;
   const stopping = new AbortController();
   const refusal = Promise.withResolvers<StartRefused>();
   const tried = Promise.withResolvers<void>();
@@ -79,6 +79,8 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
         const checked = await checkMarks(options);
         if (failure !== undefined) log.info('the high-water marks could be read');
         if (await isAcceptable(checked, acceptances)) admitted = admit(checked, log);
+        // A replica that was admitted wrote a mark meanwhile, which ended the acceptance.
+        else if ((await record.newest()) !== checked.newestMark) continue;
         else {
           refused = refuse(checked, await acceptances.accepted(), log);
           refusal.resolve(refused);

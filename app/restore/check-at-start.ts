@@ -12,6 +12,8 @@ import { findNewestMark, type FoundMarks } from './high-water-marks/newest-mark.
 /** The result of the check at start, with the facts that the log and the audit entry state. */
 export interface Checked extends Comparison {
   readonly found: FoundMarks;
+  /** The id of the newest high-water mark that the database knew before the check, or noMark. */
+  readonly newestMark: string;
   /** The number of sealed entries in the database. */
   readonly sealed: number;
 }
@@ -49,7 +51,7 @@ export async function checkMarks(options: CheckOptions): Promise<Checked> {
     token: { keyIds: new Set(listed.map(({ keyId }) => keyId)), expected: registered },
     objectStore: found,
   });
-  return { ...comparison, found, sealed: log.sealed };
+  return { ...comparison, found, newestMark, sealed: log.sealed };
 }
 
 async function loadKeys(db: Database): Promise<RegisteredKey[]> {

@@ -4,6 +4,11 @@ import { until } from '../../app/dev/processes/until.ts';
 import { systemClock } from '../../app/async/clock.ts';
 import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
 import { createAcceptances } from '../../app/restore/acceptances.ts';
+import { startAdmission } from '../../app/restore/admission.ts';
+import { createMarkRecord } from '../../app/restore/high-water-marks/mark-record.ts';
+import { noMark } from '../../app/restore/high-water-marks/mark.ts';
+import { createLog } from '../../app/telemetry/log.ts';
+import { createSignerClient } from '../../signer/protocol/client.ts';
 import { recordRestoration } from '../../app/restore/restoration.ts';
 import { runCli } from '../support/processes/run-cli.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
@@ -80,6 +85,41 @@ test('an acceptance does not cover a part that its first use did not lack', asyn
   await drill.accept(otherMark);
   t.true(await acceptances.use(otherMark, ['object store']), 'it was accepted anew');
   t.is(await acceptances.accepted(), otherMark);
+});
+
+test('a start whose acceptance ended by the mark of a replica is checked again', async (t) => {
+  const { older, newer } = t.context;
+  const drill = await createDrillVault(t, { ...newer, database: older.database });
+  const { DATABASE_SERVICE_URL: url = '', SIGNER_SOCKET_PATH: socketPath = '' } = drill.environment;
+  const db = await openDatabase({ url, serviceUrl: url, poolSize: 4 });
+  const signer = createSignerClient({ socketPath });
+  const record = createMarkRecord(db);
+  const before = await record.newest();
+  let checks = 0;
+  const admission = await startAdmission({
+    db,
+    signer,
+    // The replica restores nothing here, but the second check finds nothing to compare with.
+    objects: {
+      ...drill.objects,
+      async list() {
+        checks += 1;
+        return checks === 1 ? drill.objects.list() : [];
+      },
+    },
+    record: { ...record, newest: async () => (checks === 0 ? before : noMark) },
+    acceptances: createAcceptances(db),
+    clock: systemClock,
+    log: createLog('silent'),
+  });
+  t.teardown(async () => {
+    await admission.stop();
+    signer.close();
+    await db.close();
+  });
+  t.is(checks, 2);
+  t.deepEqual(admission.admitted?.restoration, undefined);
+  t.notThrows(() => admission.assertAdmitted());
 });
 
 test('each acceptance is recorded once, whichever processes use it', async (t) => {

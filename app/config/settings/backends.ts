@@ -29,8 +29,8 @@ export const databaseSettings = {
   introduction:
     'Postgres needs three logins ([README](../README.md#running-it-elsewhere)); the app uses two ' +
     'of them. The URLs hold passwords: treat them as secrets. With `?sslmode=verify-full` the ' +
-    'app connects by TLS, to a server that the URL names by its host name; `sslrootcert` names the ' +
-    'PEM file of its authority. `sslcert`, `sslkey`, `host` (of a Unix socket) and ' +
+    'app connects by TLS, to a server that the URL names by its host name; `sslrootcert` names ' +
+    'the PEM file of its authority. `sslcert`, `sslkey`, `host` (of a Unix socket) and ' +
     '`application_name` are the other parameters that a URL may have.',
   settings: {
     url: secretSetting('DATABASE_URL', PostgresUrl, {
