@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cp, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
@@ -278,11 +278,15 @@ test('a refused process logs the reason in one line and exits with 78', async (t
   const { older, newer } = t.context;
   const drill = await createDrillVault(t, { ...newer, database: older.database });
   const before = await tablesOf(drill);
-  const app = runProgram(t, ['app/main.ts'], drill.environment);
+  const terminationLog = `${drill.storeDirectory}-termination-log`;
+  await writeFile(terminationLog, '');
+  const environment = { ...drill.environment, TERMINATION_LOG: terminationLog };
+  const app = runProgram(t, ['app/main.ts'], environment);
   t.is(await app.exitCode, 78);
   t.is(app.lines.length, 1);
   const line = JSON.parse(app.lines[0] ?? '') as Record<string, unknown>;
   t.like(line, { level: 'fatal', mark: await newestMark(drill) });
   t.regex(String(line['msg']), /^refused to start.*the database lacks.*docs\/restore\.md/);
+  t.is(await readFile(terminationLog, 'utf8'), String(line['msg']));
   t.deepEqual(await tablesOf(drill), before);
 });

@@ -186,9 +186,9 @@ export const internalKeySettings = {
       whenUnset: 'no keys',
       description:
         'The SHA-256 hashes of the internal API keys. `probatio api-key create --name N --admin ' +
-        '--file F` adds a key. The app reads the file again when it changes; while the file ' +
-        'cannot be used, the keys that were read last remain valid. Without a file every ' +
-        'internal API key is refused.',
+        '--file F` adds a key. The file must exist at the start. The app reads it again when it ' +
+        'changes; while it cannot be used, the keys that were read last remain valid. Without a ' +
+        'file every internal API key is refused.',
     }),
   },
 };
