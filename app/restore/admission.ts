@@ -121,9 +121,10 @@ export async function startAdmission(options: AdmissionOptions): Promise<Admissi
 }
 
 async function isAcceptable(
-  { losses, lacking, markId }: Checked,
+  { losses, lacking, markId, wrongToken }: Checked,
   acceptances: Acceptances,
 ): Promise<boolean> {
+  if (wrongToken !== undefined) return false;
   return losses.length === 0 || acceptances.use(markId, lacking);
 }
 
@@ -142,21 +143,35 @@ function admit({ found, losses, markId, sealed, destroyedKeys }: Checked, log: L
   return { markIds: found.ids, restoration: { markId, losses, sealed } };
 }
 
-function refuse(
-  { found: { mark }, losses, markId }: Checked,
-  accepted: string | undefined,
-  log: Log,
-): StartRefused {
-  const sealedAt = mark === undefined ? '' : ` High-water mark ${mark.id} is of ${mark.writtenAt}.`;
-  const other = accepted === undefined ? '' : describeOther(accepted, markId);
+function refuse(checked: Checked, accepted: string | undefined, log: Log): StartRefused {
+  const { losses, markId, wrongToken } = checked;
   const refused = new StartRefused(
-    'refused to start, as these are backups of different moments: ' +
-      `${losses.join('; ')}.${sealedAt}${other}` +
-      ' Restore a newer backup of each incomplete part, or run ' +
-      `\`probatio restored --accept ${markId}\` to accept the losses (docs/restore.md)`,
+    wrongToken === undefined
+      ? describeLosses(checked, accepted)
+      : `refused to start: the token is another vault's, since ${wrongToken}. ` +
+          'Connect the signer to the token of this vault (docs/restore.md)',
   );
   log.fatal({ mark: markId, missing: losses }, refused.message);
   return refused;
+}
+
+function describeLosses(
+  { found: { mark, strange }, losses, markId }: Checked,
+  accepted: string | undefined,
+): string {
+  const sealedAt = mark === undefined ? '' : ` High-water mark ${mark.id} is of ${mark.writtenAt}.`;
+  const other = accepted === undefined ? '' : describeOther(accepted, markId);
+  const unread =
+    mark === undefined || strange.length === 0
+      ? ''
+      : ` ${strange.length} newer marks cannot be read, as neither the database nor the token has ` +
+        'the key that signed them: these numbers are lower bounds.';
+  return (
+    'refused to start, as these are backups of different moments: ' +
+    `${losses.join('; ')}.${sealedAt}${unread}${other}` +
+    ' Restore a newer backup of each incomplete part, or run ' +
+    `\`probatio restored --accept ${markId}\` to accept the losses (docs/restore.md)`
+  );
 }
 
 /** Says why an acceptance does not let this start through. */

@@ -16,6 +16,8 @@ export interface Checked extends Comparison {
   readonly newestMark: string;
   /** The number of sealed entries in the database. */
   readonly sealed: number;
+  /** Says which key shows that the token is another vault's; undefined if none does. */
+  readonly wrongToken: string | undefined;
 }
 
 interface CheckOptions {
@@ -51,7 +53,29 @@ export async function checkMarks(options: CheckOptions): Promise<Checked> {
     token: { keyIds: new Set(listed.map(({ keyId }) => keyId)), expected: registered },
     objectStore: found,
   });
-  return { ...comparison, found, newestMark, sealed: log.sealed };
+  const wrongToken = findWrongToken(registered, listed);
+  return { ...comparison, found, newestMark, sealed: log.sealed, wrongToken };
+}
+
+/**
+ * Finds a key in the token that has the purpose and the generation of another key of the vault. No
+ * backup of the vault's token has one, since no generation is used twice.
+ */
+function findWrongToken(
+  registered: readonly RegisteredKey[],
+  listed: readonly PublicKey[],
+): string | undefined {
+  for (const { keyId, purpose, generation } of listed) {
+    const own = registered.find(
+      (key) => key.purpose === purpose && key.generation === generation && key.keyId !== keyId,
+    );
+    if (own === undefined) continue;
+    return (
+      `it holds the key ${keyId} as generation ${generation} of the ${purpose} key, ` +
+      `which is ${own.keyId} in the database`
+    );
+  }
+  return undefined;
 }
 
 async function loadKeys(db: Database): Promise<RegisteredKey[]> {

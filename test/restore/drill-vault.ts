@@ -181,3 +181,12 @@ async function untilMarked(sql: Sql, objects: MarkObjects): Promise<void> {
   };
   await until(isMarked, { what: 'the mark', timeoutMs: 20_000, intervalMs: 100 });
 }
+
+/** Asserts that every sequence counts from 1 without a gap. */
+export async function assertGapless(t: ExecutionContext, { sql }: DrillVault): Promise<void> {
+  const gaps = await sql(
+    `select resource_id from audit_entries group by user_id, resource_type, resource_id
+     having count(*) <> max(seq)`,
+  );
+  t.deepEqual(gaps, []);
+}

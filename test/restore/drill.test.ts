@@ -8,6 +8,7 @@ import { runProgram } from '../support/processes/processes.ts';
 import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { testStack } from '../support/vault/stack.ts';
 import {
+  assertGapless,
   createDrillVault,
   newestMark,
   tablesOf,
@@ -26,15 +27,6 @@ test.before(async (t) => {
   t.context = await makeBackups();
 });
 test.after.always((t) => t.context.remove());
-
-/** Asserts that every sequence counts from 1 without a gap. */
-async function assertGapless(t: ExecutionContext, { sql }: DrillVault): Promise<void> {
-  const gaps = await sql(
-    `select resource_id from audit_entries group by user_id, resource_type, resource_id
-     having count(*) <> max(seq)`,
-  );
-  t.deepEqual(gaps, []);
-}
 
 test('backups of one moment start, and accept new entries', async (t) => {
   for (const moment of [t.context.older, t.context.newer]) {
@@ -66,7 +58,19 @@ test('an older token is refused, and the error names the missing key', async (t)
   t.is(missing, `the token lacks the ACTIVE key ${exchangedKeyId}`);
   // Without the key, the marks that it signed cannot be read; one of its predecessor names it.
   const both = await createDrillVault(t, { ...older, store: newer.store });
-  t.regex((await refused(t, both)).missing, new RegExp(`database lacks the key ${exchangedKeyId}`));
+  const { missing: lacking, message } = await refused(t, both);
+  t.regex(lacking, new RegExp(`database lacks the key ${exchangedKeyId}`));
+  t.regex(message, /\d+ newer marks cannot be read.* these numbers are lower bounds/);
+});
+
+test('the token of another vault is called so, and cannot be accepted', async (t) => {
+  const drill = await createDrillVault(t, {
+    ...t.context.newer,
+    token: testStack().signerSocketPath,
+  });
+  const { markId, message } = await refused(t, drill);
+  t.is(markId, '');
+  t.regex(message, /^refused to start: the token is another vault's, since it holds the key /);
 });
 
 test('on an accepted older token the lost key is replaced, and later starts succeed', async (t) => {
