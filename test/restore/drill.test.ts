@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
 import { StorageError } from '../../app/storage/interface/storage-error.ts';
 import { SignerUnavailable } from '../../signer/protocol/signer-error.ts';
@@ -13,7 +13,6 @@ import {
   newestMark,
   tablesOf,
   untilAllSealed,
-  type DrillVault,
   type Parts,
 } from './drill-vault.ts';
 import { makeBackups, sealedBetween, type Backups } from './drill.ts';

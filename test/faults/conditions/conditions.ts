@@ -49,7 +49,10 @@ function unsteadyClock(): Condition {
     ...clock('app', 3_600, []),
     name: 'the clock of the app steps back and forth',
     async begin({ setClock }) {
-      steps = setInterval(() => void setClock('app', (isAhead = !isAhead) ? 3_600 : 0), 100);
+      steps = setInterval(() => {
+        isAhead = !isAhead;
+        void setClock('app', isAhead ? 3_600 : 0);
+      }, 100);
     },
     async end({ setClock }) {
       clearInterval(steps);

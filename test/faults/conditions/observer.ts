@@ -34,7 +34,7 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
   const health = new Set<string>();
   const alerts = new Set<string>();
   let slowestMs = 0;
-  let isOver = false;
+  const over = new AbortController();
 
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(baseUrl + path, { ...init, signal: AbortSignal.timeout(limitMs) });
@@ -67,7 +67,7 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
   }
 
   async function repeat(work: () => Promise<void>): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await work();
       await delay(paceMs);
     }
@@ -81,7 +81,7 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
   ]);
   observing.catch(() => undefined);
   return async function stop(): Promise<Observed> {
-    isOver = true;
+    over.abort();
     await observing;
     return { answers, slowestMs, health, alerts };
   };
