@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
 import { asAdmin } from '../../app/dev/postgres/database.ts';
@@ -11,8 +13,13 @@ import {
 } from '../support/processes/processes.ts';
 import type { ServicesReport } from './services-program.ts';
 
-async function start(t: ExecutionContext, directory: string): Promise<Services> {
-  const services = await startServices({ directory, durable: true, log: () => undefined });
+async function start(
+  t: ExecutionContext,
+  directory: string,
+  options: Partial<Parameters<typeof startServices>[0]> = {},
+): Promise<Services> {
+  const log = () => undefined;
+  const services = await startServices({ directory, durable: true, log, ...options });
   t.teardown(() => services.stop());
   return services;
 }
@@ -67,10 +74,41 @@ test.serial(
   },
 );
 
-test.serial('an unexpected end of Postgres is reported', async (t) => {
-  const services = await start(t, await temporaryDirectory(t));
+test.serial('a killed Postgres and Redis are restarted where they were, with data', async (t) => {
+  const events: string[] = [];
+  const services = await start(t, await temporaryDirectory(t), {
+    log: (source, line) => events.push(`${source} ${line}`),
+  });
+  const { postgres, redis } = services;
+  await asAdmin(postgres.access, (client) =>
+    client.query("CREATE TABLE kept AS SELECT 'in Postgres' AS place"),
+  );
+  await onRedis(redis.url, (client) => client.set('kept', 'in Redis'));
 
-  services.postgres.kill('SIGINT');
+  for (const { pid } of [postgres, redis]) process.kill(pid, 'SIGKILL');
 
-  t.regex(await services.failed, /postgres ended by itself/);
+  for (const name of ['postgres', 'redis']) {
+    await until(() => events.includes(`${name} is running again`), {
+      what: `the restart of ${name}`,
+      timeoutMs: 30_000,
+    });
+    t.true(events.includes(`${name} ended by itself (SIGKILL); restarting in 250 ms`));
+  }
+  const { rows } = await asAdmin(postgres.access, (client) =>
+    client.query<{ readonly place: string }>('SELECT place FROM kept'),
+  );
+  t.is(rows[0]?.place, 'in Postgres');
+  t.is(await onRedis(redis.url, (client) => client.get('kept')), 'in Redis');
+});
+
+test.serial('a Postgres that cannot be restarted is reported after some attempts', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const services = await start(t, directory, { mostRestarts: 1 });
+
+  await rm(join(directory, 'postgres', 'PG_VERSION'));
+  process.kill(services.postgres.pid, 'SIGKILL');
+
+  const failure = await services.failed;
+  t.regex(failure, /^postgres gave up after 1 restarts in a row: postgres ended before/);
+  t.regex(failure, /PG_VERSION/, 'the message has the end of the log');
 });

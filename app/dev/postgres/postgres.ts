@@ -1,11 +1,12 @@
-import { createLogins, loadDatabasePasswords, type DatabaseAccess } from './database.ts';
+import { loadDatabasePasswords, type DatabaseAccess } from './database.ts';
 import { freePort } from '../processes/free-port.ts';
-import { spawnGuarded, type GuardedProcess } from '../processes/guarded-process.ts';
-import { lockFile, logFile, type Layout } from '../files/layout.ts';
+import type { GuardedProcess } from '../processes/guarded-process.ts';
+import { keepRunning, type RestartingProcess } from '../processes/restarting-process.ts';
+import type { Layout } from '../files/layout.ts';
 import { findPostgres } from './binaries.ts';
-import { createCluster, dataDirectory } from './cluster.ts';
+import { createCluster } from './cluster.ts';
+import { startServer } from './server.ts';
 import { postgresUser } from './user.ts';
-import { untilReady } from '../processes/ready.ts';
 
 interface PostgresOptions {
   readonly layout: Layout;
@@ -18,57 +19,50 @@ interface PostgresOptions {
    * all data.
    */
   readonly durable: boolean;
+  /** Called with each unexpected end and each restart. */
+  readonly onEvent: (message: string) => void;
+  readonly mostRestarts: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface PostgresServer extends GuardedProcess {
+export interface PostgresServer extends RestartingProcess {
   readonly access: DatabaseAccess;
 }
 
 /**
  * Starts Postgres on a free port of 127.0.0.1. Creates the data directory and the logins if they
- * are missing. Resolves once Postgres accepts connections.
+ * are missing. Resolves once Postgres accepts connections. Restarts it on the same port if it ends.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
-  const { layout, runtimeDirectory, durable, signal } = options;
+  const { onEvent, mostRestarts, signal } = options;
+  const { access, start } = await prepareServer(options);
+  const server = await keepRunning({ start, onEvent, mostRestarts, signal });
+  return Object.assign(server, { access });
+}
+
+/** A Postgres server that has its data directory, but does not run yet. */
+interface PreparedServer {
+  readonly access: DatabaseAccess;
+  /** Starts the server; resolves once it accepts connections. */
+  readonly start: (signal?: AbortSignal) => Promise<GuardedProcess>;
+}
+
+/** Chooses the port of a Postgres server, and creates its data directory if it is missing. */
+export async function prepareServer(
+  options: Pick<PostgresOptions, 'layout' | 'runtimeDirectory' | 'durable' | 'signal'> & {
+    /** Environment variables of the server. */
+    readonly environment?: Record<string, string>;
+  },
+): Promise<PreparedServer> {
+  const { layout, runtimeDirectory, durable, environment = {} } = options;
   const passwords = await loadDatabasePasswords(layout.secrets);
   const user = await postgresUser(layout.postgres);
   const binaries = await findPostgres(runtimeDirectory, user);
   await createCluster({ ...options, binaries, user }, passwords.adminPassword);
-
   const access: DatabaseAccess = { host: '127.0.0.1', port: await freePort(), ...passwords };
-  const { argument, directories } = dataDirectory(layout.postgres, user);
-  const log = logFile(layout, 'postgres');
-  const process = await spawnGuarded(
-    {
-      name: 'postgres',
-      command: binaries.postgres,
-      args: ['-D', argument, ...settings(access, durable)],
-      cwd: '/',
-      env: { TZ: 'UTC' },
-      stopSignal: 'SIGINT',
-      lockFile: lockFile(layout, 'postgres'),
-      directories,
-      ...(user === undefined ? {} : { user }),
-    },
-    { file: log },
-  );
-  await untilReady(process, () => createLogins(access), {
-    timeoutMs: 60_000,
-    signal,
-    logFile: log,
-  });
-  return { ...process, access };
-}
-
-function settings({ host, port }: DatabaseAccess, durable: boolean): string[] {
-  const values: Record<string, string> = {
-    listen_addresses: host,
-    port: String(port),
-    unix_socket_directories: '',
-    max_connections: '200',
-    timezone: 'UTC',
-    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  return {
+    access,
+    start: (signal) =>
+      startServer({ layout, binaries, user, access, durable, environment, signal }),
   };
-  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

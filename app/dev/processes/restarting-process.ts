@@ -12,8 +12,23 @@ const healthyAfterMs = 30_000;
 export interface RestartingProcess {
   /** Process id of the running process, or of the last one if none is running. */
   readonly pid: number;
+  /**
+   * Resolves with the reason once the process is not restarted any more because of `mostRestarts`.
+   */
+  readonly gaveUp: Promise<string>;
   /** Stops the process and does not restart it. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+interface KeepRunningOptions {
+  /** Starts the process; resolves once it is ready. */
+  readonly start: (signal: AbortSignal) => Promise<GuardedProcess>;
+  /** Called with each end and each restart. */
+  readonly onEvent: (message: string) => void;
+  /** Aborting this signal cancels the first start. */
+  readonly signal?: AbortSignal | undefined;
+  /** Maximum number of restarts without a healthy process in between; unlimited by default. */
+  readonly mostRestarts?: number;
 }
 
 /**
@@ -21,33 +36,52 @@ export interface RestartingProcess {
  * time up to 10 s. Resolves once the first start has succeeded and throws if it fails. Later failed
  * starts are reported to `onEvent` and retried.
  */
-export async function keepRunning(
-  start: (signal: AbortSignal) => Promise<GuardedProcess>,
-  onEvent: (message: string) => void,
-  startSignal?: AbortSignal,
-): Promise<RestartingProcess> {
+export async function keepRunning({
+  start,
+  onEvent,
+  signal,
+  mostRestarts = Infinity,
+}: KeepRunningOptions): Promise<RestartingProcess> {
   const stopping = new AbortController();
-  let current = await start(startSignal ?? stopping.signal);
+  const givingUp = Promise.withResolvers<string>();
+  let current = await start(signal ?? stopping.signal);
+  let restarts = 0;
 
-  const watch = async () => {
-    let pauseMs = firstPauseMs;
-    let startedAt = performance.now();
-    while (!stopping.signal.aborted) {
+  async function watch(): Promise<void> {
+    let isRestarted = true;
+    while (isRestarted) {
+      const since = performance.now();
       const exit = await current.exited;
       if (stopping.signal.aborted) return;
-      if (performance.now() - startedAt > healthyAfterMs) pauseMs = firstPauseMs;
-      onEvent(`ended by itself (${describeExit(exit)}); restarting in ${pauseMs} ms`);
-      await delay(pauseMs, undefined, { signal: stopping.signal });
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      startedAt = performance.now();
-      try {
-        current = await start(stopping.signal);
-        onEvent('is running again');
-      } catch (error) {
-        if (!stopping.signal.aborted) onEvent(String(error));
-      }
+      if (performance.now() - since > healthyAfterMs) restarts = 0;
+      isRestarted = await restart(`ended by itself (${describeExit(exit)})`);
     }
-  };
+  }
+
+  /** Resolves with whether the process runs again. `reason` says why it does not run. */
+  async function restart(reason: string): Promise<boolean> {
+    if (restarts >= mostRestarts) {
+      const message = `gave up after ${restarts} restarts in a row: ${reason}`;
+      onEvent(message);
+      givingUp.resolve(message);
+      return false;
+    }
+    const pauseMs = Math.min(firstPauseMs * 2 ** restarts, longestPauseMs);
+    restarts += 1;
+    // The other lines are the end of a log, which is of interest once nothing more is tried.
+    const [headline] = reason.split('\n');
+    onEvent(`${headline}; restarting in ${pauseMs} ms`);
+    await delay(pauseMs, undefined, { signal: stopping.signal });
+    try {
+      current = await start(stopping.signal);
+    } catch (error) {
+      stopping.signal.throwIfAborted();
+      return restart(error instanceof Error ? error.message : String(error));
+    }
+    onEvent('is running again');
+    return true;
+  }
+
   const watching = watch().catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error;
   });
@@ -56,6 +90,7 @@ export async function keepRunning(
     get pid() {
       return current.pid;
     },
+    gaveUp: givingUp.promise,
     stop: async (options) => {
       stopping.abort();
       await current.stop(options);

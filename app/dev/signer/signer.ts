@@ -29,11 +29,12 @@ export async function keepSigner(options: KeepSignerOptions): Promise<Restarting
   await initialiseToken(layout, signerEnvironment, signal);
   const environment = { ...signerEnvironment, SIGNER_SOCKET_PATH: signerSocketPath };
   const output = { onLine: (line: string) => log('signer', line) };
-  return keepRunning(
-    (signal) => startSigner({ environment, output, lockFile: lockFile(layout, 'signer'), signal }),
-    (event) => log('signer', event),
+  return keepRunning({
+    start: (signal) =>
+      startSigner({ environment, output, lockFile: lockFile(layout, 'signer'), signal }),
+    onEvent: (event) => log('signer', event),
     signal,
-  );
+  });
 }
 
 interface SignerOptions {

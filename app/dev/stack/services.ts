@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { describeExit, type GuardedProcess } from '../processes/guarded-process.ts';
 import { createLayout, type Layout } from '../files/layout.ts';
 import { startPostgres, type PostgresServer } from '../postgres/postgres.ts';
 import { startRedis, type RedisServer } from './redis.ts';
@@ -18,6 +17,8 @@ interface ServicesOptions {
   readonly log: (source: string, line: string) => void;
   /** Aborting this signal cancels the start. */
   readonly signal?: AbortSignal | undefined;
+  /** Maximum number of restarts of Postgres or Redis in a row; 5 by default. */
+  readonly mostRestarts?: number;
 }
 
 /** Postgres, Redis and the signer, ready for an app or for tests. */
@@ -32,8 +33,8 @@ export interface Services {
    */
   readonly signerEnvironment: Record<string, string>;
   /**
-   * Resolves with a message if Postgres or Redis ends unexpectedly. A signer that ends is restarted
-   * and does not resolve this promise.
+   * Resolves with a message if Postgres or Redis keeps ending unexpectedly and is not restarted any
+   * more. The signer is always restarted.
    */
   readonly failed: Promise<string>;
   /** Stops the signer, then Redis, then Postgres. */
@@ -45,7 +46,7 @@ export interface Services {
  * throws.
  */
 export async function startServices(options: ServicesOptions): Promise<Services> {
-  const { durable, log } = options;
+  const { durable, log, mostRestarts = 5 } = options;
   const tools = loadTools();
   const layout = await createLayout(options.directory);
   const runtimeDirectory = await createRuntimeDirectory(join(layout.locks, 'runtime-directory'));
@@ -57,8 +58,17 @@ export async function startServices(options: ServicesOptions): Promise<Services>
     failure.signal,
     ...(options.signal === undefined ? [] : [options.signal]),
   ]);
-  const postgres = startPostgres({ layout, runtimeDirectory, durable, signal });
-  const redis = startRedis({ layout, command: tools.redisServer, durable, signal });
+  const common = { layout, durable, mostRestarts, signal };
+  const postgres = startPostgres({
+    ...common,
+    runtimeDirectory,
+    onEvent: (event) => log('postgres', event),
+  });
+  const redis = startRedis({
+    ...common,
+    command: tools.redisServer,
+    onEvent: (event) => log('redis', event),
+  });
   const signer = keepSigner({ layout, signerSocketPath, signerEnvironment, log, signal });
 
   await using started = new AsyncDisposableStack();
@@ -89,12 +99,10 @@ export async function startServices(options: ServicesOptions): Promise<Services>
     signer: signerProcess,
     signerSocketPath,
     signerEnvironment,
-    failed: Promise.race([unexpectedEnd(postgresServer), unexpectedEnd(redisServer)]),
+    failed: Promise.race([
+      postgresServer.gaveUp.then((reason) => `postgres ${reason}`),
+      redisServer.gaveUp.then((reason) => `redis ${reason}`),
+    ]),
     stop: () => running.disposeAsync(),
   };
-}
-
-async function unexpectedEnd(process: GuardedProcess): Promise<string> {
-  const exit = await process.exited;
-  return `${process.name} ended by itself (${describeExit(exit)})`;
 }

@@ -33,8 +33,8 @@ interface StackOptions {
 
 /**
  * Runs the app and its services until `signal` aborts, then stops them in order: app, signer,
- * Redis, Postgres. If the app or a service fails to start, or if Postgres or Redis ends
- * unexpectedly, stops everything else too and throws.
+ * Redis, Postgres. Restarts what ends unexpectedly meanwhile. If the app or a service fails to
+ * start, or if Postgres or Redis keeps ending, stops everything else too and throws.
  */
 export async function runStack(options: StackOptions): Promise<void> {
   const { directory, listen, log, onReady, signal } = options;
@@ -48,11 +48,11 @@ export async function runStack(options: StackOptions): Promise<void> {
     await prepareDatabase(services, directory, listen, signal);
     await ensureInternalKey(internalKeyFiles(services.layout));
 
-    const app = await keepRunning(
-      (signal) => startApp(services, listen, (line) => log('app', line), signal),
-      (event) => log('app', event),
+    const app = await keepRunning({
+      start: (signal) => startApp(services, listen, (line) => log('app', line), signal),
+      onEvent: (event) => log('app', event),
       signal,
-    );
+    });
     running.defer(async () => {
       await app.stop({ graceMs: appGraceMs });
       log('app', 'stopped');

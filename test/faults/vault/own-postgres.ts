@@ -1,19 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  asAdmin,
-  createLogins,
-  loadDatabasePasswords,
-  type DatabaseAccess,
-} from '../../../app/dev/postgres/database.ts';
-import { freePort } from '../../../app/dev/processes/free-port.ts';
-import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
-import { createLayout, logFile } from '../../../app/dev/files/layout.ts';
-import { findPostgres } from '../../../app/dev/postgres/binaries.ts';
-import { createCluster, dataDirectory } from '../../../app/dev/postgres/cluster.ts';
-import { postgresUser } from '../../../app/dev/postgres/user.ts';
-import { untilReady } from '../../../app/dev/processes/ready.ts';
+import type { DatabaseAccess } from '../../../app/dev/postgres/database.ts';
+import { createLayout } from '../../../app/dev/files/layout.ts';
+import { prepareServer } from '../../../app/dev/postgres/postgres.ts';
 import {
   createRuntimeDirectory,
   removeRuntimeDirectory,
@@ -27,8 +17,9 @@ export interface OwnPostgres extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts Postgres; resolves once it has recovered. */
   start(): Promise<void>;
-  /** Stops all its processes by SIGSTOP: connections stay open, and nothing is answered. */
+  /** Stops all its processes at once with SIGSTOP, so that it accepts connections but is silent. */
   freeze(): Promise<void>;
+  /** Lets frozen processes go on where they stopped. */
   thaw(): Promise<void>;
 }
 
@@ -42,44 +33,20 @@ export async function startOwnPostgres(
   const layout = await createLayout(directory);
   const runtimeDirectory = await createRuntimeDirectory(join(layout.locks, 'runtime-directory'));
   resources.defer(() => removeRuntimeDirectory(runtimeDirectory));
-  const passwords = await loadDatabasePasswords(layout.secrets);
-  const user = await postgresUser(layout.postgres);
-  const binaries = await findPostgres(runtimeDirectory, user);
-  const cluster = { layout, runtimeDirectory, binaries, user, durable: true };
-  await createCluster(cluster, passwords.adminPassword);
-
-  const access: DatabaseAccess = { host: '127.0.0.1', port: await freePort(), ...passwords };
-  const { argument, directories } = dataDirectory(layout.postgres, user);
-  const file = logFile(layout, 'postgres');
-  const server = await createKillable(async () => {
-    const process = await spawnGuarded(
-      {
-        name: 'postgres',
-        command: binaries.postgres,
-        args: ['-D', argument, ...settings(access)],
-        cwd: '/',
-        env: { TZ: 'UTC', ...environment },
-        stopSignal: 'SIGINT',
-        directories,
-        ...(user === undefined ? {} : { user }),
-      },
-      { file },
-    );
-    const answers = () => asAdmin(access, (client) => client.query('select 1'));
-    await untilReady(process, answers, { timeoutMs: 60_000, logFile: file });
-    return process;
-  });
+  const options = { layout, runtimeDirectory, durable: true, environment };
+  const { access, start } = await prepareServer(options);
+  const server = await createKillable(() => start());
   resources.use(server);
-  await createLogins(access);
 
-  const signalAll = async (signal: NodeJS.Signals) => {
-    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, signal);
-  };
+  /** Sends a signal to the postmaster and then to its children, which it can no longer replace. */
+  async function signalAll(signal: NodeJS.Signals): Promise<void> {
+    process.kill(server.pid, signal);
+    for (const child of await childrenOf(server.pid)) signalQuietly(child, signal);
+  }
+
   const running = resources.move();
   return {
     access,
-    freeze: () => signalAll('SIGSTOP'),
-    thaw: () => signalAll('SIGCONT'),
     start: () => server.start(),
     async kill() {
       // Stops the postmaster first, so that it neither handles its children's death nor starts
@@ -88,19 +55,23 @@ export async function startOwnPostgres(
       for (const child of await childrenOf(server.pid)) process.kill(child, 'SIGKILL');
       await server.kill();
     },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+    [Symbol.asyncDispose]: async () => {
+      // A frozen server could not stop.
+      await signalAll('SIGCONT').catch(() => undefined);
+      await running.disposeAsync();
+    },
   };
 }
 
-function settings({ host, port }: DatabaseAccess): string[] {
-  const values = {
-    listen_addresses: host,
-    port: String(port),
-    unix_socket_directories: '',
-    max_connections: '200',
-    timezone: 'UTC',
-  };
-  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+/** Sends a signal to a process that may have ended. */
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Returns the children of a process with one thread. Linux only. */
