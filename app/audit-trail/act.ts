@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../db/database.ts';
+import type { Database, ServiceOptions, Tx } from '../db/database.ts';
 import type { Caller, InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { Plans } from '../plans/plans.ts';
@@ -26,6 +26,11 @@ interface ActOptions {
    * for those that checked the backlog before lengthy work (`backlogChecked`).
    */
   readonly evenWithFullBacklog?: boolean;
+}
+
+interface ServiceActOptions extends ActOptions, ServiceOptions {
+  /** Runs last in the transaction, which rolls back if it throws. */
+  readonly beforeCommit?: (tx: Tx) => Promise<void>;
 }
 
 /** States that the caller of `act` called `act.assertWritable` before its lengthy work. */
@@ -82,10 +87,15 @@ export function createAct({ db, audit, plans }: ActDependencies) {
   async function asService<Answer>(
     request: ServiceRequest<AnyCaller>,
     work: Work<Answer>,
-    { evenWithFullBacklog = false }: ActOptions = {},
+    { evenWithFullBacklog = false, beforeCommit, ...options }: ServiceActOptions = {},
   ): Promise<Answer> {
     if (!evenWithFullBacklog) assertWritable(request);
-    return db.asService(finish(request, work));
+    const perform = finish(request, work);
+    return db.asService(async (tx) => {
+      const answer = await perform(tx);
+      await beforeCommit?.(tx);
+      return answer;
+    }, options);
   }
 
   return Object.assign(act, {

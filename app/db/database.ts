@@ -1,15 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { MikroORM } from '@mikro-orm/postgresql';
 import { sql, type Kysely, type KyselyPlugin } from 'kysely';
-import { escapeLiteral, TypeOverrides, types as pgTypes } from 'pg';
+import { escapeLiteral } from 'pg';
 import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
-import { valueOf, type Secret } from '../secrets/secret.ts';
-import { startIdleLimit, type IdleLimit } from './idle-limit.ts';
-import { createPoolClient } from './pool-client.ts';
+import type { Secret } from '../secrets/secret.ts';
 import { watchLocks } from './lock-order.ts';
+import { startIdleLimit, type IdleLimit } from './pool/idle-limit.ts';
+import { beginWithin, type TransactionLimits } from './pool/limits.ts';
+import { untilBegun, type Begun } from './pool/patience.ts';
+import { responseMarginMs } from './pool/pool-client.ts';
+import { createSilence } from './pool/silence.ts';
 import { findQuotaError, formatLimits, type Counts } from './usage/quota.ts';
-import { entities, type Schema } from './schema.ts';
+import { openLogin, type Login } from './login.ts';
+import type { Schema } from './schema.ts';
 import { isUnavailable } from './unavailable.ts';
 
 /** A transaction, scoped to a user or to the service login, and typed by the entities. */
@@ -35,10 +38,21 @@ export interface Database {
    */
   asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>, limits?: Counts): Promise<T>;
   /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
-  asService<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  asService<T>(work: (tx: Tx) => Promise<T>, options?: ServiceOptions): Promise<T>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+export interface ServiceOptions {
+  /**
+   * Allows each statement 30 s instead of 7 s: for statements over all rows of a user or of a
+   * table. If Postgres gives no response to anything else either, they fail after 8 s too.
+   */
+  readonly isLengthy?: boolean;
+}
+
+/** Allows the statements of a transaction of the service login more time. */
+export const lengthy: ServiceOptions = { isLengthy: true };
 
 interface DatabaseOptions {
   /** URL of the app login, which owns no table and is subject to row-level security. */
@@ -50,10 +64,13 @@ interface DatabaseOptions {
   /** Milliseconds for which a transaction may be idle; 30,000 by default. */
   readonly idleMs?: number;
   /**
-   * Milliseconds to wait for the response to a statement, after which the connection is closed;
-   * 35,000 by default.
+   * Milliseconds that a statement may take unless its transaction is lengthy; 7,000 by default.
+   * Postgres then ends the statement. If there is no response a second later, the connection is
+   * closed.
    */
-  readonly answerMs?: number;
+  readonly statementMs?: number;
+  /** Called, once for each login, if a pooler does not support prepared statements. */
+  readonly onUnprepared?: () => void;
   /**
    * Checks the order in which transactions take their locks, and that none begins within another;
    * for development.
@@ -61,20 +78,24 @@ interface DatabaseOptions {
   readonly checksLocks?: boolean;
 }
 
-const statementMs = 30_000;
+const lengthyMs = 30_000;
 /** One user's part of the connections of the app login, so that others always find one free. */
 export const partOfUser = 1 / 5;
 const waitingPerUser = 200;
-const waitMs = 10_000;
+const waitMs = 7_000;
 
 /**
  * Opens a connection pool for each login. Every call throws database_unavailable while Postgres
- * cannot be reached.
+ * cannot be reached or does not respond.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, serviceUrl, poolSize, idleMs = 30_000, answerMs = statementMs + 5_000 } = options;
-  const limits = { poolSize, idleMs, answerMs, checksLocks: options.checksLocks === true };
-  const [app, service] = await Promise.all([connect(url, limits), connect(serviceUrl, limits)]);
+  const { url, serviceUrl, poolSize, idleMs = 30_000, statementMs = 7_000 } = options;
+  const silence = createSilence();
+  const login = { ...options, statementMs, silence };
+  const [app, service] = await Promise.all([openLogin(url, login), openLogin(serviceUrl, login)]);
+  const usual = within({ statementMs, idleMs });
+  const patient = within({ statementMs: lengthyMs, idleMs });
+  const patience = { usualMs: statementMs + responseMarginMs, silence };
   const connections = createFairSlots({
     perKey: Math.max(1, Math.floor(poolSize * partOfUser)),
     inAll: poolSize,
@@ -84,15 +105,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   return {
     asUser: (owner, work, counts) =>
-      connections.take(owner.userId, () =>
-        transaction(app, `begin; ${assume(owner, counts)}`, work),
+      untilBegun(patience, (begun) =>
+        connections.take(owner.userId, () => {
+          const begin = `${usual.begin}; ${assume(owner, counts)}`;
+          return transaction(app, { ...usual, begin, begun }, work);
+        }),
       ),
-    asService: (work) => transaction(service, 'begin', work),
-    ping: () => transaction(app, 'begin', async () => undefined),
+    asService: (work, { isLengthy = false } = {}) =>
+      untilBegun(patience, (begun) =>
+        transaction(service, { ...(isLengthy ? patient : usual), begun }, work),
+      ),
+    ping: () =>
+      untilBegun(patience, (begun) => transaction(app, { ...usual, begun }, async () => undefined)),
     async close() {
       await Promise.all([app.orm.close(), service.orm.close()]);
     },
   };
+}
+
+function within(limits: TransactionLimits) {
+  return { begin: beginWithin(limits), limits };
 }
 
 const followUpsOf = new WeakMap<Tx, (() => void)[]>();
@@ -103,50 +135,6 @@ const followUpsOf = new WeakMap<Tx, (() => void)[]>();
  */
 export function afterCommit(tx: Tx, followUp: () => void): void {
   followUpsOf.get(tx)?.push(followUp);
-}
-
-interface Login {
-  readonly orm: MikroORM;
-  readonly pool: Kysely<Schema>;
-  readonly idleMs: number;
-  readonly checksLocks: boolean;
-}
-
-async function connect(
-  url: Secret,
-  {
-    poolSize,
-    idleMs,
-    answerMs,
-    checksLocks,
-  }: Required<Omit<DatabaseOptions, 'url' | 'serviceUrl'>>,
-): Promise<Login> {
-  const orm = await MikroORM.init({
-    entities: [...entities],
-    clientUrl: valueOf(url),
-    pool: { min: 0, max: poolSize },
-    driverOptions: {
-      Client: createPoolClient({ url, answerMs }),
-      types: valueParsers(),
-      connectionTimeoutMillis: 5_000,
-      statement_timeout: statementMs,
-      idle_in_transaction_session_timeout: idleMs,
-      keepAlive: true,
-    },
-    ensureDatabase: false,
-    logger: () => undefined,
-  });
-  return { orm, pool: orm.em.fork().getKysely<Schema>(), idleMs, checksLocks };
-}
-
-/**
- * Returns parsers that convert bigint to a number, since all values stay below 2^53, and
- * timestamptz to a Date.
- */
-function valueParsers(): TypeOverrides {
-  const types = new TypeOverrides();
-  types.setTypeParser(pgTypes.builtins.INT8, Number);
-  return types;
 }
 
 /**
@@ -181,25 +169,33 @@ function alone<T>(work: () => Promise<T>): Promise<T> {
   return withinTransaction.run(true, work);
 }
 
+interface Beginning {
+  /** The statements that begin the transaction and set `limits`. */
+  readonly begin: string;
+  readonly limits: TransactionLimits;
+  readonly begun: Begun;
+}
+
 /**
  * Runs a transaction on a connection that always returns to the pool. MikroORM's own transactions
  * do not return broken connections, and Kysely's need an extra round trip for `begin`.
  */
 async function transaction<T>(
-  { pool, idleMs, checksLocks }: Login,
-  begin: string,
+  { pool, checksLocks }: Login,
+  { begin, limits, begun }: Beginning,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const followUps: (() => void)[] = [];
   try {
     const result = await pool.connection().execute(async (connection) => {
       const state = { isOver: false };
-      const idle = startIdleLimit({ idleMs, statementMs });
+      const idle = startIdleLimit(limits);
       const tx = connection.withPlugin(observeStatements(state, idle));
       followUpsOf.set(tx, followUps);
       if (checksLocks) watchLocks(tx);
       try {
         await sql.raw(begin).execute(connection);
+        begun();
         const working = checksLocks ? alone(() => work(tx)) : work(tx);
         const done = await Promise.race([working, idle.exceeded]);
         state.isOver = true;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Clock } from '../async/clock.ts';
-import type { Database, Tx } from '../db/database.ts';
+import { lengthy, type Database, type Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import { ownerOf, type VersionRow } from './records/document-rows.ts';
 
@@ -44,12 +44,12 @@ export function createDocumentExpiry(options: ExpiryOptions) {
      */
     async expire({ dryRun }: { readonly dryRun: boolean }): Promise<{ readonly expired: number }> {
       const before = new Date(clock().getTime() - pendingDays * dayMs);
-      if (dryRun) return { expired: await db.asService((tx) => countOverdue(tx, before)) };
+      if (dryRun) return { expired: await db.asService((tx) => countOverdue(tx, before), lengthy) };
       let total = 0;
       for (;;) {
         if (isDraining()) throw new AppError('shutting_down');
         audit.assertWritable();
-        const { found, expired } = await db.asService((tx) => expireBatch(tx, before));
+        const { found, expired } = await db.asService((tx) => expireBatch(tx, before), lengthy);
         total += expired;
         if (found === 0) return { expired: total };
       }

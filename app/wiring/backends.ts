@@ -64,7 +64,12 @@ async function openIsolated(config: Config, urls: FollowedUrls, clock: Clock, lo
   const { appRole: app, serviceRole: service, poolSize } = config.database;
   const { appUrl: url, serviceUrl } = urls;
   const checksLocks = config.environment !== 'production';
-  const database = await openDatabase({ url, serviceUrl, poolSize, checksLocks });
+  const onUnprepared = () =>
+    log.warn(
+      'the pooler before Postgres does not support prepared statements, which costs time: ' +
+        'use PgBouncer 1.21 or later, with max_prepared_statements above 0',
+    );
+  const database = await openDatabase({ url, serviceUrl, poolSize, checksLocks, onUnprepared });
   try {
     const roles = { app, service };
     return { database, isolation: await startIsolation({ db: database, roles, clock, log }) };

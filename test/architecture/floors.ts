@@ -119,6 +119,7 @@ export const floors: readonly Floor[] = [
       'app/db/isolation',
       'app/plans',
       'app/db',
+      'app/db/pool',
       'app/db/migrations',
       'app/db/canary',
       'app/db/tables',

@@ -57,7 +57,7 @@ test('a connection whose peer vanishes silently is closed and replaced in the po
   const { proxy, settings, ...database } = await startProxiedDatabase();
   t.teardown(() => database[Symbol.asyncDispose]());
   const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
-  const db = await openDatabase({ url, serviceUrl, poolSize: 1, answerMs: 1_000 });
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1, statementMs: 500 });
   t.teardown(() => db.close());
   for (let round = 0; round < 3; round += 1) {
     const transaction = db.asUser(owner, async (tx) => {

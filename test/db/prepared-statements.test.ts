@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
-import { createStatementNames } from '../../app/db/statement-names.ts';
+import { createStatementNames } from '../../app/db/pool/statement-names.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 
 /** Opens a database with a pool of one connection. */
@@ -69,18 +69,63 @@ test('a migration may change a table that a running app has read', async (t) => 
 });
 
 test('a statement gets a name at its third use and keeps it', (t) => {
-  const nameOf = createStatementNames();
-  t.deepEqual(
-    [1, 2, 3, 4].map(() => nameOf('select $1', 1)),
-    [undefined, undefined, 's1', 's1'],
+  const statements = createStatementNames();
+  const [first, second, third, fourth] = [1, 2, 3, 4].map(() => statements.find('select $1', 1));
+  t.deepEqual([first, second], [undefined, undefined]);
+  t.is(typeof third, 'string');
+  t.is(fourth, third);
+});
+
+test('two pools give a statement the same name, and other statements another one', (t) => {
+  const nameIn = (before: number) => {
+    const statements = createStatementNames();
+    for (let n = 0; n < before; n += 1) {
+      for (let use = 0; use < 3; use += 1) statements.find(`select $1 + ${n}`, 1);
+    }
+    return [1, 2, 3].map(() => statements.find('select $1', 1)).at(-1);
+  };
+  t.is(nameIn(0), nameIn(7));
+  const statements = createStatementNames();
+  const names = ['select $1', 'select $1 + 1'].map((text) =>
+    [1, 2, 3].map(() => statements.find(text, 1)).at(-1),
   );
+  t.is(new Set(names).size, 2);
+});
+
+test('no more names are given after a pooler lost a statement', (t) => {
+  const statements = createStatementNames();
+  const find = () => statements.find('select $1', 1);
+  t.is(typeof [find(), find(), find()].at(-1), 'string');
+  t.true(statements.stop());
+  t.false(statements.stop());
+  t.is(find(), undefined);
+});
+
+test('a statement that a pooler lost is tried once, and then without a name', async (t) => {
+  const unprepared: string[] = [];
+  const { settings, ...database } = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const db = await openDatabase({
+    url: settings.DATABASE_URL,
+    serviceUrl: settings.DATABASE_SERVICE_URL,
+    poolSize: 1,
+    onUnprepared: () => unprepared.push('once'),
+  });
+  t.teardown(() => db.close());
+  for (let n = 0; n < 4; n += 1) await db.asService(readSlots);
+  // A pooler would do so by giving the transaction another connection.
+  await db.asService((tx) => sql`deallocate all`.execute(tx));
+  await t.throwsAsync(db.asService(readSlots), { code: 'database_unavailable' });
+  for (let n = 0; n < 4; n += 1) t.true((await db.asService(readSlots)).length > 0);
+  t.deepEqual(await preparedTexts(db), []);
+  t.deepEqual(unprepared, ['once']);
 });
 
 test('the number of named statements is limited', (t) => {
-  const nameOf = createStatementNames();
+  const statements = createStatementNames();
   const names = new Set<string | undefined>();
   for (let n = 0; n < 2_000; n += 1) {
-    for (let use = 0; use < 3; use += 1) names.add(nameOf(`select $1 + ${n}`, 1));
+    for (let use = 0; use < 3; use += 1) names.add(statements.find(`select $1 + ${n}`, 1));
   }
   names.delete(undefined);
   t.is(names.size, 200);

@@ -1,3 +1,4 @@
+import { lengthy } from '../../db/database.ts';
 import { findDrift, repairUsage, type Drift } from '../../usage/drift.ts';
 import { parseOptions, type Command } from '../command.ts';
 import { withServiceDatabase } from '../service-database.ts';
@@ -19,12 +20,14 @@ that somebody changed rows without them. Reads every counted row. The app may ru
   async run(args) {
     const { repair = false } = parseOptions(args, { repair: { type: 'boolean' } });
     return withServiceDatabase(async ({ db }) => {
-      const drifts = await db.asService(findDrift);
+      const drifts = await db.asService(findDrift, lengthy);
       const lines = drifts.map(describe).join('');
       if (drifts.length === 0) return 'every counter is right\n';
       if (!repair) return lines;
       const owners = new Map(drifts.map(({ owner }) => [Object.values(owner).join(' '), owner]));
-      for (const owner of owners.values()) await db.asService((tx) => repairUsage(tx, owner));
+      for (const owner of owners.values()) {
+        await db.asService((tx) => repairUsage(tx, owner), lengthy);
+      }
       return `${lines}repaired the counters of ${owners.size} users\n`;
     });
   },

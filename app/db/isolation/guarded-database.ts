@@ -11,9 +11,9 @@ export function guardDatabase(db: Database, isolation: Pick<Isolation, 'assertKe
       isolation.assertKept();
       return db.asUser(owner, work, limits);
     },
-    async asService(work) {
+    async asService(work, options) {
       isolation.assertKept();
-      return db.asService(work);
+      return db.asService(work, options);
     },
     ping: () => db.ping(),
     close: () => db.close(),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../async/clock.ts';
 import { forgetAddressesOf } from '../../auth/login/known-client-addresses.ts';
-import type { Database, Owner, Tx } from '../../db/database.ts';
+import { lengthy, type Database, type Owner, type Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import { removeUnsealed } from '../../documents/remove-unsealed.ts';
 import { lockEnvelope } from '../../envelopes/rows.ts';
@@ -78,7 +78,7 @@ export function createClosure(options: ClosureOptions) {
      */
     async close(request: ServiceRequest): Promise<void> {
       if (request.caller.issuer !== issuer) throw new AppError('access_denied');
-      await act.asService(request, (tx) => closeAccount(tx, request, clock()));
+      await act.asService(request, (tx) => closeAccount(tx, request, clock()), lengthy);
     },
 
     /**
@@ -101,7 +101,7 @@ export function createClosure(options: ClosureOptions) {
           requestId: null,
           data: removed,
         });
-      }),
+      }, lengthy),
   };
 }
 

@@ -2,7 +2,7 @@ import { nobody } from '../../audit-trail/event.ts';
 import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
 import { removeExpired } from '../../sessions/kept-sessions.ts';
 import type { Clock } from '../../async/clock.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import { lengthy, type Database, type Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
@@ -70,13 +70,13 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
       while (place !== undefined) {
         if (isDraining()) throw new AppError('shutting_down');
         const after: Place = place;
-        place = await db.asService((tx) => runBatch(tx, { id, ...cause }, after));
+        place = await db.asService((tx) => runBatch(tx, { id, ...cause }, after), lengthy);
       }
       return db.asService(async (tx) => {
         const now = clock();
         if (!dryRun) await removeExpired(tx, now);
         return completeRun(tx, id, now);
-      });
+      }, lengthy);
     },
 
     /** Returns the counts that a purge would find now, and the record of the last run. */
@@ -89,7 +89,7 @@ export function createPurge({ db, audit, clock, isDraining }: PurgeOptions) {
           oldestExpiredAt: oldest,
           lastRun: (await findLastRun(tx)) ?? null,
         };
-      }),
+      }, lengthy),
   };
 }
 

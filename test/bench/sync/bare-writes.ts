@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Client } from 'pg';
+import { beginWithin } from '../../../app/db/pool/limits.ts';
 import { inventEntry } from '../harness/audit-entry.ts';
 import type { Person } from './people.ts';
 
+const begin = beginWithin({ statementMs: 7_000, idleMs: 30_000 });
 const data = '{"a":1,"b":2}';
 
 /** Sends the statements of one write as the service does, including its check of the device. */
@@ -11,7 +13,7 @@ export async function writeBare(client: Client, person: Person, objectId: string
   const { userId, deviceId, sessionId } = person;
   const query = (text: string, values: unknown[] = []) => client.query(text, values);
   await client.query(
-    `begin; select set_config('app.user_id', '${userId}', true), ` +
+    `${begin}; select set_config('app.user_id', '${userId}', true), ` +
       `set_config('app.tenant_id', 'default', true)`,
   );
   await query(

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
-import { createPoolClient } from '../../../app/db/pool-client.ts';
+import { createPoolClient } from '../../../app/db/pool/pool-client.ts';
+import { createSilence } from '../../../app/db/pool/silence.ts';
 import { trustKey, type TrustedKey } from '../../support/accounts/trusted-key.ts';
 import {
   startVaultProcesses,
@@ -27,6 +28,13 @@ const few = 10_000;
 const many = process.env['BIG'] === 'true' ? 1_000_000 : 100_000;
 const agent = new Agent({ keepAlive: true });
 const auth = { issuer: 'https://vault.test', audience: 'probatio' };
+
+/** Returns the class of clients that prepare statements, as the app does. */
+function preparingClient(url: string): typeof Client {
+  const silence = createSilence();
+  const [loginMs, statementMs] = [60_000, 60_000];
+  return createPoolClient({ url, loginMs, statementMs, silence, onUnprepared: () => undefined });
+}
 
 /**
  * Measures writes over HTTP against the same statements through bare pg, in turns, and through pg
@@ -55,11 +63,7 @@ export const benchSync: Bench = async (progress) => {
   for (let turn = 0; turn < rounds; turn += 1) {
     http.push(await measure(await Promise.all(people.map((p) => httpWriter(vault, key, p)))));
     bare.push(await measure(await bareWriters(Client)));
-    prepared.push(
-      await measure(
-        await bareWriters(createPoolClient({ url: vault.databases.app, answerMs: 60_000 })),
-      ),
-    );
+    prepared.push(await measure(await bareWriters(preparingClient(vault.databases.app))));
     const [ours, plain, named] = [http, bare, prepared].map((all) =>
       round(all.at(-1)?.rate ?? 0, 0),
     );

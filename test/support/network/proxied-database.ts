@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { createDatabase, databaseUrls, dropDatabase } from '../../../app/dev/postgres/database.ts';
+import {
+  createDatabase,
+  databaseUrls,
+  dropDatabase,
+  type DatabaseUrls,
+} from '../../../app/dev/postgres/database.ts';
 import { testStack } from '../vault/stack.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** A test's own database behind a proxy, and the settings of a vault that uses it. */
 export interface ProxiedDatabase extends AsyncDisposable {
   readonly proxy: TcpProxy;
-  /** URL of the database without the proxy. */
+  /** URLs of the database without the proxy. */
+  readonly databases: DatabaseUrls;
   readonly ownerUrl: string;
   readonly settings: { readonly DATABASE_URL: string; readonly DATABASE_SERVICE_URL: string };
 }
@@ -20,6 +26,7 @@ export async function startProxiedDatabase(): Promise<ProxiedDatabase> {
   const urls = databaseUrls({ ...postgres, host: '127.0.0.1', port }, name);
   return {
     proxy,
+    databases: databaseUrls(postgres, name),
     ownerUrl: databaseUrls(postgres, name).owner,
     settings: { DATABASE_URL: urls.app, DATABASE_SERVICE_URL: urls.service },
     async [Symbol.asyncDispose]() {

@@ -14,27 +14,36 @@ export interface TcpProxy extends AsyncDisposable {
   open(): Promise<void>;
   /** Stops all traffic on existing connections without closing them; new connections work. */
   stall(): void;
+  /**
+   * Stops all traffic on existing and new connections, which are still accepted: the service seems
+   * to hang.
+   */
+  freeze(): void;
+  /** Passes on what was sent since `stall` or `freeze`, and everything from now on. */
+  thaw(): void;
 }
+
+/** The two sockets of one connection through a proxy. */
+type Pair = readonly [client: Socket, upstream: Socket];
 
 export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
   const service = new URL(serviceUrl);
-  const sockets = new Set<Socket>();
+  const pairs = new Set<Pair>();
+  let isFrozen = false;
   const server = createServer((client) => {
     const upstream = createConnection(Number(service.port), service.hostname);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
+    const pair: Pair = [client, upstream];
+    pairs.add(pair);
+    for (const socket of pair) {
       // The event close always follows an error.
       socket
         .on('error', () => undefined)
         .on('close', () => {
-          sockets.delete(socket);
-          other.destroy();
+          pairs.delete(pair);
+          for (const each of pair) each.destroy();
         });
-      socket.pipe(other);
     }
+    if (!isFrozen) connect(pair);
   });
   const port = await freePort();
   const open = () => listenOn(server, port);
@@ -44,16 +53,37 @@ export async function startTcpProxy(serviceUrl: string): Promise<TcpProxy> {
     if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
-    for (const socket of sockets) socket.destroy();
+    for (const socket of [...pairs].flat()) socket.destroy();
     await closed;
+  }
+
+  function stall(): void {
+    for (const pair of pairs) disconnect(pair);
   }
   return {
     url: Object.assign(new URL(serviceUrl), { host: `127.0.0.1:${port}` }).href,
     close,
     open,
-    stall() {
-      for (const socket of sockets) socket.unpipe().pause();
+    stall,
+    freeze() {
+      isFrozen = true;
+      stall();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const pair of pairs) connect(pair);
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Passes on what either side sends. */
+function connect([client, upstream]: Pair): void {
+  disconnect([client, upstream]);
+  client.pipe(upstream);
+  upstream.pipe(client);
+}
+
+function disconnect(pair: Pair): void {
+  for (const socket of pair) socket.unpipe().pause();
 }

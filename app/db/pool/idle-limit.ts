@@ -1,11 +1,6 @@
-export type IdleLimit = ReturnType<typeof startIdleLimit>;
+import type { TransactionLimits } from './limits.ts';
 
-interface IdleLimitOptions {
-  /** Time after which Postgres closes the connection of an idle transaction. */
-  readonly idleMs: number;
-  /** Statement timeout of Postgres. */
-  readonly statementMs: number;
-}
+export type IdleLimit = ReturnType<typeof startIdleLimit>;
 
 /** Extra time in which the pool learns that Postgres closed a connection, and discards it. */
 const marginMs = 1_000;
@@ -14,7 +9,7 @@ const marginMs = 1_000;
  * Limits how long a transaction may be idle. Work that waits for something other than Postgres
  * would not notice that Postgres has closed its connection.
  */
-export function startIdleLimit({ idleMs, statementMs }: IdleLimitOptions) {
+export function startIdleLimit({ idleMs, statementMs }: TransactionLimits) {
   const { promise: exceeded, reject } = Promise.withResolvers<never>();
   // The transaction may be over before anything awaits this promise.
   exceeded.catch(() => undefined);

@@ -1,0 +1,92 @@
+import { Client, DatabaseError, type ClientConfig } from 'pg';
+import { valueOf, type Secret } from '../../secrets/secret.ts';
+import { findStatementMs } from './limits.ts';
+import type { Silence } from './silence.ts';
+import { createStatementNames } from './statement-names.ts';
+
+interface PoolClientOptions {
+  /** The URL of the database, which each connection asks for anew. */
+  readonly url: Secret;
+  /** Milliseconds after which a login without a response makes Postgres silent. */
+  readonly loginMs: number;
+  /**
+   * Milliseconds that a statement of most transactions may take. A statement of a transaction with
+   * a higher limit is given up as soon if Postgres is silent.
+   */
+  readonly statementMs: number;
+  readonly silence: Silence;
+  /** Called once if a pooler turns out not to support prepared statements. */
+  readonly onUnprepared: () => void;
+}
+
+/**
+ * Milliseconds between the limit that Postgres enforces on a statement and that on its response.
+ */
+export const responseMarginMs = 1_000;
+const checkEveryMs = 1_000;
+
+/**
+ * SQLSTATEs of a pooler that gives each transaction any connection and does not keep track of
+ * prepared statements: the statement is unknown there, or known already.
+ */
+const lostStatement: ReadonlySet<string | undefined> = new Set(['26000', '42P05']);
+
+/**
+ * Creates the `pg.Client` class of one pool. It lets Postgres prepare frequent statements, which
+ * are then parsed, rewritten for row-level security and planned once per connection instead of at
+ * each use. It also closes a connection on which a response takes longer than Postgres lets the
+ * statement take: Postgres or the network hangs, which TCP alone would notice only after about 15
+ * minutes. Pending queries fail then, and the pool discards the connection.
+ */
+export function createPoolClient(options: PoolClientOptions): typeof Client {
+  const { url, loginMs, statementMs: usualMs, silence, onUnprepared } = options;
+  const names = createStatementNames();
+
+  function observeError(error: unknown): void {
+    if (!(error instanceof DatabaseError)) return;
+    silence.end();
+    if (lostStatement.has(error.code) && names.stop()) onUnprepared();
+  }
+
+  return class PoolClient extends Client {
+    /** The limit of the transaction under way. */
+    #statementMs = usualMs;
+
+    constructor(config: ClientConfig) {
+      // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
+      super({ ...config, connectionString: valueOf(url) });
+      const timer = setTimeout(silence.begin, loginMs);
+      const stop = () => clearTimeout(timer);
+      this.once('connect', () => (stop(), silence.end())).once('end', stop);
+    }
+
+    override query(...[statement, values, ...rest]: unknown[]): never {
+      const isPlain = typeof statement === 'string' && Array.isArray(values);
+      if (isPlain) this.#statementMs = findStatementMs(statement) ?? this.#statementMs;
+      const named = isPlain
+        ? { name: names.find(statement, values.length), text: statement }
+        : statement;
+      const response: unknown = Reflect.apply(super.query, this, [named, values, ...rest]);
+      if (response instanceof Promise) this.#limit(response);
+      return response as never;
+    }
+
+    /** Closes the connection if `response` is late. */
+    #limit(response: Promise<unknown>): void {
+      const limitMs = this.#statementMs + responseMarginMs;
+      const sentAt = performance.now();
+      const check = () => {
+        const isLate = performance.now() - sentAt >= limitMs;
+        if (isLate) silence.begin();
+        if (isLate || silence.isSilent) void this.end();
+        else timer = setTimeout(check, checkEveryMs);
+      };
+      let timer = setTimeout(check, Math.min(limitMs, usualMs + responseMarginMs));
+      const stop = () => clearTimeout(timer);
+      response.then(
+        () => (stop(), silence.end()),
+        (error: unknown) => (stop(), observeError(error)),
+      );
+    }
+  };
+}
