@@ -28,6 +28,7 @@ const lockOrder = [
   'restoration',
   'dead letter',
   'audit sequence',
+  'maintenance task',
 ] as const;
 
 export type LockKind = (typeof lockOrder)[number];

@@ -21,6 +21,7 @@ import { Migration0018Usage } from './migrations/0018-usage.ts';
 import { Migration0020RefreshSuccessors } from './migrations/0020-refresh-successors.ts';
 import { Migration0021SealingTurns } from './migrations/0021-sealing-turns.ts';
 import { Migration0022SenderBlocks } from './migrations/0022-sender-blocks.ts';
+import { Migration0023MaintenanceLocks } from './migrations/0023-maintenance-locks.ts';
 import { Migration0025RestoreAcceptances } from './migrations/0025-restore-acceptances.ts';
 import { entities } from './schema.ts';
 
@@ -47,6 +48,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0020RefreshSuccessors,
   Migration0021SealingTurns,
   Migration0022SenderBlocks,
+  Migration0023MaintenanceLocks,
   Migration0025RestoreAcceptances,
 ];
 

@@ -16,10 +16,10 @@ import { Document, DocumentKeyword, DocumentVersion } from './tables/documents.t
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { SigningKey } from './tables/keys.ts';
-import { OutboxMessage } from './tables/outbox.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
+import { MaintenanceLock, OutboxMessage } from './tables/workers.ts';
 
 /** The entities of all tables, of every feature. */
 export const entities = [
@@ -42,6 +42,7 @@ export const entities = [
   KeyEnvelope,
   KnownAddress,
   LoginSession,
+  MaintenanceLock,
   OutboxMessage,
   PurgeRun,
   RefreshToken,

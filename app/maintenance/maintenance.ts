@@ -4,7 +4,6 @@ import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Admission } from '../restore/admission.ts';
-import type { Secret } from '../secrets/secret.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
 import type { Act } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
@@ -22,8 +21,6 @@ export type Maintenance = ReturnType<typeof createMaintenance>;
 
 interface MaintenanceOptions {
   readonly db: Database;
-  /** The connection URL of the service login. */
-  readonly serviceUrl: Secret;
   readonly act: Act;
   readonly audit: AuditTrail;
   readonly dlq: Dlq;

@@ -1,9 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../async/clock.ts';
+import { lengthy } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Act } from '../audit-trail/act.ts';
 import { nobody, type RequestEvent } from '../audit-trail/event.ts';
-import type { TaskLock } from './task-lock.ts';
+import type { TaskLease, TaskLock } from './task-lock.ts';
 import {
   sumOf,
   type Counts,
@@ -30,6 +31,7 @@ interface RunsOptions {
 export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
   async function runBatches<C extends Counts>(
     task: MaintenanceTask<string, C>,
+    lease: TaskLease,
     request: RunRequest,
     options: RunOptions,
   ): Promise<C> {
@@ -48,7 +50,11 @@ export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
             events: isChange ? [ran(task.name, runId, request, counts)] : [],
           };
         },
-        { evenWithFullBacklog: dryRun },
+        {
+          ...lengthy,
+          evenWithFullBacklog: dryRun,
+          beforeCommit: (tx) => lease.confirm(tx),
+        },
       );
       total = add(total, counts);
     }
@@ -59,17 +65,18 @@ export function createRuns({ act, lock, clock, isDraining }: RunsOptions) {
     /**
      * Runs a task in batches. Each batch is one transaction, and appends an audit entry if the
      * batch changed something. The next run completes the work of an interrupted run. Throws
-     * maintenance_running while another run of the task is in progress, shutting_down between
-     * batches, and audit_backlog_full unless the run is a dry run.
+     * maintenance_running while another run of the task is in progress, or if another run began
+     * because this one could not renew its lock, shutting_down between batches, and
+     * audit_backlog_full unless the run is a dry run.
      */
     run: <Name extends string, C extends Counts>(
       task: MaintenanceTask<Name, C>,
       request: RunRequest,
       options: RunOptions,
     ): Promise<Report<Name, C>> =>
-      lock.hold(task.name, async () => {
+      lock.hold(task.name, async (lease) => {
         const startedAt = clock();
-        const counts = await runBatches(task, request, options);
+        const counts = await runBatches(task, lease, request, options);
         const { dryRun } = options;
         return { ...counts, task: task.name, dryRun, startedAt, completedAt: clock() };
       }),

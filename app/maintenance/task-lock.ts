@@ -1,66 +1,100 @@
-import { Client } from 'pg';
+import { sql } from 'kysely';
+import type { Database, Tx } from '../db/database.ts';
+import { keepLease } from '../db/leases/keep-lease.ts';
+import { leaseEnd } from '../db/leases/lease.ts';
+import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
-import { valueOf, type Secret } from '../secrets/secret.ts';
 
 export type TaskLock = ReturnType<typeof createTaskLock>;
 
-const limitMs = 5_000;
+/** The right of one run to perform its task. */
+export interface TaskLease {
+  /**
+   * Makes sure that `tx` commits only if no other run has begun, and otherwise throws
+   * maintenance_running. Call it last, since other runs wait from here on.
+   */
+  confirm(tx: Tx): Promise<void>;
+}
+
+interface Holder {
+  readonly task: string;
+  /** Fencing token: it changes whenever a run takes the lock. */
+  readonly token: number;
+}
 
 /**
- * Creates locks for maintenance tasks. Each lock is an advisory lock of Postgres on a connection of
- * its own, so that it can be held for a long time without an open transaction, and is released at
- * once when the process dies.
+ * Creates the locks of maintenance tasks. Each is a row with a lease that its holder renews. It
+ * needs neither a connection nor an open transaction, and ends at most 15 s after its holder died.
  */
-export function createTaskLock({ serviceUrl }: { readonly serviceUrl: Secret }) {
+export function createTaskLock({ db }: { readonly db: Database }) {
   return {
     /**
-     * Performs `work` while holding the lock `name`. Throws maintenance_running if another call or
-     * process holds the lock, and database_unavailable. If the lock's connection breaks, Postgres
-     * releases the lock and `work` continues without it.
+     * Performs `work` while holding the lock of a task. Throws maintenance_running if another run
+     * holds the lock, and database_unavailable.
      */
-    async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
-      const client = new Client({
-        connectionString: valueOf(serviceUrl),
-        connectionTimeoutMillis: limitMs,
-        query_timeout: limitMs,
-        keepAlive: true,
+    async hold<T>(task: string, work: (lease: TaskLease) => Promise<T>): Promise<T> {
+      const token = await db.asService((tx) => takeLock(tx, task));
+      if (token === undefined) throw running();
+      const holder = { task, token };
+      const kept = keepLease({
+        renew: () => db.asService((tx) => setEnd(tx, holder, leaseEnd())),
+        release: () => db.asService((tx) => setEnd(tx, holder, null)),
       });
-      client.on('error', () => undefined);
       try {
-        if (!(await tryLock(client, name))) {
-          throw new AppError('maintenance_running', { retryAfterSeconds: 60 });
-        }
-        return await work();
+        return await work({ confirm: (tx) => confirm(tx, holder) });
       } finally {
-        await unlock(client);
+        await kept.release();
       }
     },
   };
 }
 
-/**
- * Tries to acquire the lock, which is held until the connection closes. Resolves with false if the
- * lock is already held. Throws database_unavailable.
- */
-async function tryLock(client: Client, name: string): Promise<boolean> {
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ readonly locked: boolean }>(
-      'select pg_try_advisory_lock(hashtextextended($1, 0)) as locked',
-      [`maintenance:${name}`],
-    );
-    return rows[0]?.locked === true;
-  } catch (cause) {
-    throw new AppError('database_unavailable', { cause });
-  }
+/** Takes a lock and resolves with its token, or with undefined if a run holds the lock. */
+async function takeLock(tx: Tx, task: string): Promise<number | undefined> {
+  takesLock(tx, 'maintenance task');
+  const taken = await tx
+    .insertInto('maintenance_locks')
+    .values({ task, token: 1, held_until: leaseEnd() })
+    .onConflict((conflict) =>
+      conflict
+        .column('task')
+        .doUpdateSet({ token: sql`maintenance_locks.token + 1`, held_until: leaseEnd() })
+        .where(sql<boolean>`coalesce(maintenance_locks.held_until <= now(), true)`),
+    )
+    .returning('token')
+    .executeTakeFirst();
+  return taken?.token;
 }
 
-/**
- * Releases the lock and closes its connection. Never rejects. If Postgres hangs, it releases the
- * lock later, when it notices that the connection is closed.
- */
-async function unlock(client: Client): Promise<void> {
-  await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
-  // Closes the connection, also while a query still waits for its result.
-  await client.end().catch(() => undefined);
+/** Sets the end of a lease. Resolves with false if another run has taken the lock. */
+async function setEnd(
+  tx: Tx,
+  { task, token }: Holder,
+  heldUntil: ReturnType<typeof leaseEnd> | null,
+): Promise<boolean> {
+  takesLock(tx, 'maintenance task');
+  const { numUpdatedRows } = await tx
+    .updateTable('maintenance_locks')
+    .set({ held_until: heldUntil })
+    .where('task', '=', task)
+    .where('token', '=', token)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Locks the row of the holder's lock. Throws maintenance_running if another run has taken it. */
+async function confirm(tx: Tx, { task, token }: Holder): Promise<void> {
+  takesLock(tx, 'maintenance task');
+  const held = await tx
+    .selectFrom('maintenance_locks')
+    .select('token')
+    .where('task', '=', task)
+    .where('token', '=', token)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (held === undefined) throw running();
+}
+
+function running(): AppError {
+  return new AppError('maintenance_running', { retryAfterSeconds: 60 });
 }

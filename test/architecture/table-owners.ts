@@ -28,6 +28,7 @@ export const tableOwners: TableOwners = {
   key_envelopes: ['app/envelopes'],
   known_addresses: ['app/auth'],
   login_sessions: ['app/sessions'],
+  maintenance_locks: ['app/maintenance'],
   outbox: ['app/outbox'],
   purge_runs: ['app/lifecycle'],
   refresh_tokens: ['app/sessions'],

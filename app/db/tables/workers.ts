@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, timestamp } from '../columns/columns.ts';
-import { servicePolicy } from '../columns/policies.ts';
+import { ownedByService, servicePolicy } from '../columns/policies.ts';
 
 /**
  * A side effect of a transaction (transactional outbox). The message is stored in the transaction,
@@ -41,5 +41,23 @@ export const OutboxMessage = defineEntity({
     /** Earliest next attempt: the end of a retry's backoff, or of a worker's lease. */
     availableAt: timestamp().defaultRaw('now()'),
     createdAt: createdAt(),
+  },
+});
+
+/**
+ * The lock of a maintenance task, which one run holds at a time. The times are those of Postgres's
+ * clock.
+ */
+export const MaintenanceLock = defineEntity({
+  name: 'MaintenanceLock',
+  tableName: 'maintenance_locks',
+  rowLevelSecurity: 'force',
+  policies: ownedByService('maintenance_locks'),
+  properties: {
+    task: p.text().primary(),
+    /** Fencing token of the last run to take the lock, which was given to no other run. */
+    token: p.bigint('number'),
+    /** End of the run's lease; null once the run has ended. */
+    heldUntil: timestamp().nullable(),
   },
 });
