@@ -2,7 +2,7 @@
  * Installs the system tools and the npm packages that `npm start` and `npm test` need. Runs before
  * both commands, on Node 20 or later and without any package installed. Prints nothing and takes
  * almost no time if everything is already installed. `setup.mjs soak` also installs the tools of
- * the longer fault tests, and `setup.mjs browser` installs a browser.
+ * the longer fault tests, `setup.mjs pooler` PgBouncer too, and `setup.mjs browser` a browser.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -75,8 +75,16 @@ const chromiumTool = {
   brew: 'chromium',
 };
 
+const pgbouncerTool = {
+  name: 'PgBouncer',
+  find: () => process.env.PGBOUNCER ?? findCommand('pgbouncer'),
+  apt: 'pgbouncer',
+  brew: 'pgbouncer',
+};
+
 setUp();
 if (process.argv[2] === 'soak') requireTools([...p11Kit, faketimeTool]);
+if (process.argv[2] === 'pooler') requireTools([...p11Kit, pgbouncerTool]);
 if (process.argv[2] === 'browser') requireTools([chromiumTool]);
 
 function setUp() {

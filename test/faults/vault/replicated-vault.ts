@@ -1,7 +1,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase, databaseUrls } from '../../../app/dev/postgres/database.ts';
+import {
+  createDatabase,
+  databaseUrls,
+  type DatabaseAccess,
+} from '../../../app/dev/postgres/database.ts';
 import { freePort } from '../../../app/dev/processes/free-port.ts';
 import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
 import { migrate } from '../../../app/dev/postgres/migrate.ts';
@@ -15,7 +19,7 @@ import { createTokenServer } from '../../support/processes/p11-kit.ts';
 import { createTokenFixture } from '../../support/audit/token-fixture.ts';
 import type { TestStack } from '../../support/vault/stack.ts';
 import { createKillable, type KillableProcess } from '../../support/processes/killable-process.ts';
-import { startOwnPostgres } from './own-postgres.ts';
+import { startOwnPostgres, type OwnPostgres } from './own-postgres.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 
 /** A component of a vault that a test may kill and restart. */
@@ -32,13 +36,20 @@ export interface ReplicatedVault extends VaultProcesses {
   readonly baseUrls: readonly string[];
   /** The internal API key, which both apps accept. */
   readonly internalKey: string;
+  readonly postgres: OwnPostgres;
   /** The components; each depends only on those before it. */
   readonly parts: readonly Part[];
 }
 
-export async function startReplicatedVault({
-  redisUrl,
-}: Pick<TestStack, 'redisUrl'>): Promise<ReplicatedVault> {
+interface ReplicatedVaultOptions {
+  /** Starts a pooler before Postgres; resolves with the logins by way of it. */
+  readonly startPooler?: (postgres: DatabaseAccess) => Promise<DatabaseAccess>;
+}
+
+export async function startReplicatedVault(
+  { redisUrl }: Pick<TestStack, 'redisUrl'>,
+  { startPooler = async (postgres) => postgres }: ReplicatedVaultOptions = {},
+): Promise<ReplicatedVault> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-replicas-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
@@ -53,6 +64,7 @@ export async function startReplicatedVault({
   await createDatabase(postgres.access, database);
   await migrate(postgres.access, database);
   const databases = databaseUrls(postgres.access, database);
+  const pooled = databaseUrls(await startPooler(postgres.access), database);
 
   const fixture = await createTokenFixture();
   resources.defer(() => fixture.remove());
@@ -78,8 +90,8 @@ export async function startReplicatedVault({
       HTTP_INTERNAL_ROUTES: 'both',
       INTERNAL_API_KEYS_FILE: keyFile.path,
       KEYS_PUBLISH_SECONDS: '0',
-      DATABASE_URL: databases.app,
-      DATABASE_SERVICE_URL: databases.service,
+      DATABASE_URL: pooled.app,
+      DATABASE_SERVICE_URL: pooled.service,
       REDIS_URL: redisUrl,
       STORAGE_DRIVER: 'filesystem',
       STORAGE_DIRECTORY: inside('objects'),
@@ -109,6 +121,7 @@ export async function startReplicatedVault({
     objectDirectory: inside('objects'),
     logFile,
     internalKey: keyFile.admin,
+    postgres,
     parts: [
       toPart('Postgres', postgres),
       toPart('token', token),
