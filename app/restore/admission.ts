@@ -164,8 +164,8 @@ function describeLosses(
   const unread =
     mark === undefined || strange.length === 0
       ? ''
-      : ` ${strange.length} newer marks cannot be read, as neither the database nor the token has ` +
-        'the key that signed them: these numbers are lower bounds.';
+      : ` ${strange.length} newer marks cannot be read, as neither the database nor the token ` +
+        'has the key that signed them: these numbers are lower bounds.';
   return (
     'refused to start, as these are backups of different moments: ' +
     `${losses.join('; ')}.${sealedAt}${unread}${other}` +

@@ -53,6 +53,7 @@ const passing = [
   'sql`declare rows cursor for select 1`;',
   "const text = 'names a role: alter role app set search_path = public';",
   "log.info('listening');",
+  "const remedy = 'must not be 0; set it to 1';",
 ] as const;
 
 for (const text of passing) {

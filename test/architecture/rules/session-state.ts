@@ -14,7 +14,7 @@ const lasting: Readonly<Record<string, RegExp>> = {
   'a lock of the session': /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*/i,
   'a setting of the session': new RegExp(
     String.raw`\bset_config\s*\([^)]*,\s*false\s*\)|` +
-      String.raw`${begins}set\s+(?!local\b)(?:session\s+)?[\w.]+\s*(?:=|\bto\b)`,
+      String.raw`${begins}set\s+(?!local\b|it to\b)(?:session\s+)?[\w.]+\s*(?:=|\bto\b)`,
     'i',
   ),
   'the role of the session': new RegExp(
