@@ -78,7 +78,10 @@ function isInternal(access: Access): boolean {
 
 /** Translates the errors of the object store and the signer into error codes of the API. */
 function toAppError(error: unknown): AppError | undefined {
-  if (error instanceof StorageError) return new AppError('storage_unavailable', { cause: error });
+  if (error instanceof StorageError) {
+    const code = error.code === 'storage_full' ? error.code : 'storage_unavailable';
+    return new AppError(code, { cause: error });
+  }
   if (error instanceof SignerUnavailable) {
     const code = error.code === 'clock_skew' ? 'clock_skew' : 'signer_unavailable';
     return new AppError(code, { cause: error });

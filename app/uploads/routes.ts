@@ -69,6 +69,7 @@ export const uploadRoutes = [
       'invalid_total_parts',
       'quota_exceeded',
       'storage_unavailable',
+      'storage_full',
       'audit_backlog_full',
     ],
     audit: {
@@ -102,6 +103,7 @@ export const uploadRoutes = [
       'completion_in_progress',
       'session_expired',
       'storage_unavailable',
+      'storage_full',
     ],
     audit: { actions: [], note: 'the entry of the completion covers all parts' },
     handler: ({ parts }, { request, params, http }) => parts.receive(request, params, http.stream),
@@ -123,6 +125,7 @@ export const uploadRoutes = [
       'completion_in_progress',
       'session_expired',
       'storage_unavailable',
+      'storage_full',
       'audit_backlog_full',
     ],
     audit: { actions: ['upload.completed'] },

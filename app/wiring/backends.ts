@@ -11,6 +11,7 @@ import { createObjectStore } from '../storage/create-store.ts';
 import { hasFiles } from '../uploads/cleanup/references.ts';
 import { followUrls, type FollowedUrls } from './followed-urls.ts';
 import { createObjectHasher } from '../storage/object-hash.ts';
+import { watchStore } from '../storage/store-watch.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Clock } from '../async/clock.ts';
 
@@ -28,9 +29,10 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const { database, isolation } = await openIsolated(config, urls, clock, log);
   const db = guardDatabase(database, isolation);
   const redis = connectRedis(urls.redisUrl, log);
-  const store = await createObjectStore(config.storage, {
+  const unwatched = await createObjectStore(config.storage, {
     mayCreate: async () => !(await db.asService(hasFiles)),
   });
+  const { store, watch: storeWatch } = watchStore(unwatched, clock);
   const hasher = createObjectHasher(config.storage, { concurrency: hashesAtOnce });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const clocks = startClockWatch({ readings: readClocks(db, signer), clock, log });
@@ -43,6 +45,7 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
     isolation,
     redis,
     store,
+    storeWatch,
     hasher,
     signer,
     clocks,

@@ -20,6 +20,8 @@ test('an upload opened less than a day ago is no garbage', async (t) => {
     await storeUnknown(store, {}),
     await storeUnknown(store, { key: mark }),
     await storeUnknown(store, { completed: true }),
+    await storeUnknown(store, { key: `probes/${randomUUID()}` }),
+    await storeUnknown(store, { key: `probes/${randomUUID()}`, completed: true }),
   ];
   const kept = await storeUnknown(store, {
     key: mark.replace('marks/', 'marks/0'),
@@ -34,8 +36,8 @@ test('an upload opened less than a day ago is no garbage', async (t) => {
   await age(24);
   t.deepEqual(await careful.counts('collect-garbage'), {
     ...nothing,
-    abortedUploads: 2,
-    deletedObjects: 1,
+    abortedUploads: 3,
+    deletedObjects: 2,
   });
   t.truthy(await store.stat(kept.key), 'an object with a foreign name stays');
 });

@@ -34,6 +34,7 @@ export const formUploadRoutes = [
       'session_expired',
       'quota_exceeded',
       'storage_unavailable',
+      'storage_full',
       'audit_backlog_full',
     ],
     audit: {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoredPart } from '../interface/object-store.ts';
 import { StorageError } from '../interface/storage-error.ts';
@@ -16,8 +16,13 @@ import {
 
 async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   const partial = join(directory, `${randomUUID()}.partial`);
-  await writeDurably(partial, JSON.stringify(manifest));
-  await rename(partial, join(directory, manifestName));
+  try {
+    await writeDurably(partial, JSON.stringify(manifest));
+    await rename(partial, join(directory, manifestName));
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => undefined);
+    throw error;
+  }
   await syncDirectory(directory);
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertObjectKey } from '../interface/object-key.ts';
-import type { GetOptions, ObjectStore, OpenObject } from '../interface/object-store.ts';
+import type { FreeSpace, GetOptions, ObjectStore, OpenObject } from '../interface/object-store.ts';
 import { StorageError, type StorageErrorCode } from '../interface/storage-error.ts';
 import { completeUpload } from './complete-upload.ts';
 import { writeDurably } from './durable.ts';
@@ -199,6 +199,18 @@ export async function createFilesystemStore(
       await inStore(access(layout.scratch, constants.R_OK | constants.W_OK), 'storage_unavailable');
     },
 
+    freeSpace: () => inStore(readFreeSpace(layout.root), 'storage_unavailable'),
+
     async close() {},
+  };
+}
+
+/** Reads the unused shares, as df(1) computes them. */
+async function readFreeSpace(directory: string): Promise<FreeSpace> {
+  const { blocks, bfree, bavail, files, ffree } = await statfs(directory);
+  const usable = blocks - bfree + bavail;
+  return {
+    bytes: usable === 0 ? 0 : bavail / usable,
+    inodes: files === 0 ? 1 : ffree / files,
   };
 }

@@ -9,17 +9,25 @@ import { moveDurably, syncDirectory } from './durable.ts';
  */
 const leftoverMs = 60 * 60 * 1000;
 
-/** Creates `directory` atomically, with the content that `fill` writes. */
+/**
+ * Creates `directory` atomically, with the content that `fill` writes. A failure leaves nothing in
+ * scratch, since a full file system would otherwise lose an inode at each attempt.
+ */
 export async function publishDirectory(
   scratch: string,
   directory: string,
   fill: (path: string) => Promise<void>,
 ): Promise<void> {
   const path = join(scratch, randomUUID());
-  await mkdir(path, { mode: 0o700 });
-  await fill(path);
-  await syncDirectory(path);
-  await moveDurably(path, directory);
+  try {
+    await mkdir(path, { mode: 0o700 });
+    await fill(path);
+    await syncDirectory(path);
+    await moveDurably(path, directory);
+  } catch (error) {
+    await rm(path, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StorageError } from '../interface/storage-error.ts';
 import { syncDirectory, writeDurably } from './durable.ts';
-import { hasErrno } from './file-error.ts';
+import { hasErrno, toStorageError } from './file-error.ts';
 import { identityName, type Layout } from './layout.ts';
 import { findJson } from './manifest.ts';
 import { publishDirectory } from './scratch.ts';
@@ -24,9 +24,9 @@ export function createStoreIdentity(layout: Layout, mayCreate: () => Promise<boo
   async function assertPresent(): Promise<void> {
     const record = await findJson<StoreRecord>(join(layout.identity, identityName));
     seen ??= record?.id;
-    if (record === undefined || record.id !== seen) throw new StorageError('storage_unavailable');
+    if (record === undefined || record.id !== seen) throw storeMissing();
     const found = await Promise.all(directories.map((path) => stat(path)));
-    if (!found.every((entry) => entry.isDirectory())) throw new StorageError('storage_unavailable');
+    if (!found.every((entry) => entry.isDirectory())) throw storeMissing();
   }
 
   async function create(): Promise<void> {
@@ -57,13 +57,13 @@ export function createStoreIdentity(layout: Layout, mayCreate: () => Promise<boo
      * Throws storage_unavailable unless the store is present and has the id that this process saw
      * first.
      */
-    assertPresent: () => assertPresent().catch(throwUnavailable),
+    assertPresent: () => assertPresent().catch(throwStorageError),
     /**
      * Does nothing if the store is present. Creates a store if this process has never seen one and
      * `mayCreate` allows it; concurrent callers create a single store. Otherwise throws
-     * storage_unavailable.
+     * storage_unavailable, or storage_full if there is no room for a new store.
      */
-    ensurePresent: () => ensurePresent().catch(throwUnavailable),
+    ensurePresent: () => ensurePresent().catch(throwStorageError),
   };
 }
 
@@ -86,6 +86,12 @@ function unlessThere(error: unknown): void {
   if (!hasErrno(error, 'EEXIST')) throw error;
 }
 
-function throwUnavailable(cause: unknown): never {
-  throw cause instanceof StorageError ? cause : new StorageError('storage_unavailable', { cause });
+/** Returns the error for a directory without the store, with the cause that says so. */
+function storeMissing(): StorageError {
+  const cause = Object.assign(new Error('the store is not in its directory'), { code: 'ENOENT' });
+  return new StorageError('storage_unavailable', { cause });
+}
+
+function throwStorageError(error: unknown): never {
+  throw toStorageError(error, 'storage_unavailable');
 }

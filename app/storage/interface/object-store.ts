@@ -74,11 +74,20 @@ export interface ListedObject {
   readonly createdAt: Date;
 }
 
+/** The unused shares of a file system, from 0 to 1. */
+export interface FreeSpace {
+  /** The share of the bytes that a process without special rights can use. */
+  readonly bytes: number;
+  /** The share of the inodes; 1 on a file system without a fixed number of them. */
+  readonly inodes: number;
+}
+
 /**
  * Stores objects that are uploaded in parts. A key is used for one object, once: callers MUST put a
  * fresh UUID into it. Every method throws StorageError; a retry can help only after
- * `storage_unavailable`. Implementations MUST NOT report something as not found because the store
- * itself (its directory or bucket) is missing: that is storage_unavailable.
+ * `storage_unavailable`, and after `storage_full`, which every method that writes may throw.
+ * Implementations MUST NOT report something as not found because the store itself (its directory or
+ * bucket) is missing: that is storage_unavailable.
  */
 export interface ObjectStore {
   /** Opens an upload and returns its id. Throws invalid_key. */
@@ -142,8 +151,11 @@ export interface ObjectStore {
    */
   listObjects(prefix?: string): AsyncIterable<ListedObject>;
 
-  /** Resolves if the store can be used. Throws storage_unavailable otherwise. */
+  /** Resolves if the store can be read. Throws storage_unavailable otherwise. */
   ping(): Promise<void>;
+
+  /** Resolves with what is left of the store's file system; undefined if the store cannot tell. */
+  freeSpace(): Promise<FreeSpace | undefined>;
 
   close(): Promise<void>;
 }

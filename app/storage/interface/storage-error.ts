@@ -8,6 +8,8 @@
  * - `key_in_use`: an object is already stored under the key
  * - `invalid_range`: no byte of the object is in the range
  * - `body_incomplete`, `body_too_long`: the length of the body was not the announced one
+ * - `storage_full`: the store takes no more data, as it has no space or inodes left, a quota is
+ *   used up, or its file system is read-only; reads go on, and writes once there is room
  * - `storage_unavailable`: any other failure; retry later
  */
 export type StorageErrorCode =
@@ -20,6 +22,7 @@ export type StorageErrorCode =
   | 'invalid_range'
   | 'body_incomplete'
   | 'body_too_long'
+  | 'storage_full'
   | 'storage_unavailable';
 
 /** The error that every store throws. The error of the server or the system is its `cause`. */

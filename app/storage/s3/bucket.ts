@@ -1,4 +1,9 @@
-import { HeadBucketCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  HeadBucketCommand,
+  ListObjectsV2Command,
+  S3ServiceException,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { StorageError } from '../interface/storage-error.ts';
 
 const limitMs = 3_000;
@@ -8,7 +13,26 @@ export async function assertBucket(client: S3Client, Bucket: string): Promise<vo
   const abortSignal = AbortSignal.timeout(limitMs);
   try {
     await client.send(new HeadBucketCommand({ Bucket }), { abortSignal });
-  } catch (cause) {
+  } catch (error) {
+    const cause = await explain(client, Bucket, error, abortSignal);
     throw new StorageError('storage_unavailable', { cause });
   }
+}
+
+/**
+ * Returns the error that says why the server refused a bucket. A response to HEAD has no body, so
+ * only its status tells, and servers use 404 for unknown credentials too.
+ */
+async function explain(
+  client: S3Client,
+  Bucket: string,
+  error: unknown,
+  abortSignal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof S3ServiceException)) return error;
+  const list = client.send(new ListObjectsV2Command({ Bucket, MaxKeys: 1 }), { abortSignal });
+  return list.then(
+    () => error,
+    (told: unknown) => (told instanceof S3ServiceException ? told : error),
+  );
 }

@@ -19,7 +19,18 @@ const meanings: ErrorMeanings = {
   EntityTooSmall: 'part_mismatch',
   InvalidRange: 'invalid_range',
   416: 'invalid_range',
+  // versitygw and Ceph over a quota, versitygw and MinIO without space, MinIO and Huawei OBS over a
+  // quota.
+  QuotaExceeded: 'storage_full',
+  InsufficientStorage: 'storage_full',
+  XMinioStorageFull: 'storage_full',
+  XMinioAdminBucketQuotaExceeded: 'storage_full',
+  InsufficientStorageSpace: 'storage_full',
+  507: 'storage_full',
 };
+
+/** The words with which a server that reports InternalError passes on an error of its disk. */
+const fullWords = /no space left on device|disk quota exceeded/i;
 
 /**
  * Converts an error of the SDK to a StorageError. Refused credentials and a missing bucket also
@@ -33,9 +44,10 @@ export function toStorageError(error: unknown, special: ErrorMeanings = {}): Sto
 }
 
 function codeOf(
-  { name, $metadata }: S3ServiceException,
+  { name, message, $metadata }: S3ServiceException,
   special: ErrorMeanings,
 ): StorageErrorCode | undefined {
   const all = { ...meanings, ...special };
-  return all[name] ?? all[$metadata.httpStatusCode ?? ''];
+  const code = all[name] ?? all[$metadata.httpStatusCode ?? ''];
+  return code ?? (fullWords.test(message) ? 'storage_full' : undefined);
 }

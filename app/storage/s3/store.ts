@@ -80,6 +80,8 @@ export function createS3Store(config: S3Config, limits?: S3Limits): ObjectStore 
 
     ping: () => assertBucket(client, Bucket),
 
+    freeSpace: async () => undefined,
+
     async close() {
       client.destroy();
     },

@@ -5,6 +5,7 @@ import { markPrefix } from '../../restore/high-water-marks/mark-key.ts';
 import { wasRestored } from '../../restore/restoration.ts';
 import type { Outbox, OutboxPayloads } from '../../outbox/outbox.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
+import { probePrefix } from '../../storage/store-watch.ts';
 import { findFiles, findOpenUploads, lockSessionsOf } from './references.ts';
 import { findWaitingRemovals } from '../../outbox/waiting.ts';
 
@@ -15,14 +16,14 @@ const pageSize = 100;
 const keptAfterRestoreDays = 30;
 /**
  * Matches the storage keys of upload sessions. Objects with other keys, such as high-water marks,
- * are never garbage.
+ * are never garbage, except probes.
  */
 const ofSession = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]+$/;
 /**
- * Hours after which the unfinished upload of a high-water mark is garbage: such an upload is short,
- * and is never resumed after an interruption.
+ * Hours after which a probe of the store, or the unfinished upload of a high-water mark, is
+ * garbage: both are short, and are never resumed after an interruption.
  */
-const markGraceHours = 24;
+const shortGraceHours = 24;
 
 interface GarbageOptions {
   readonly db: Database;
@@ -52,9 +53,12 @@ export type Garbage = ReturnType<typeof createGarbage>;
 export function createGarbage(options: GarbageOptions) {
   const { db, outbox, store, admission, clock, graceHours } = options;
 
-  const graceOfObject = (key: string) => (ofSession.test(key) ? graceHours : Infinity);
+  const graceOfObject = (key: string) => {
+    if (key.startsWith(probePrefix)) return shortGraceHours;
+    return ofSession.test(key) ? graceHours : Infinity;
+  };
   const graceOfUpload = (key: string) =>
-    key.startsWith(markPrefix) ? markGraceHours : graceOfObject(key);
+    key.startsWith(markPrefix) ? shortGraceHours : graceOfObject(key);
 
   /**
    * Yields pages of the listed items that are older than the grace period for their storage key.

@@ -1,5 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
 
 const run = promisify(execFile);
 
@@ -16,4 +20,59 @@ export async function mountTmpfs(directory: string, size: string): Promise<void>
 
 export async function unmount(directory: string): Promise<void> {
   await run('umount', ['--lazy', directory]);
+}
+
+/** A small file system of its own, which a test fills. */
+export interface SmallVolume {
+  readonly directory: string;
+  /** Uses up the space, the inodes or the right to write. Resolves with the way back. */
+  exhaust(what: Exhaustion): Promise<() => Promise<void>>;
+}
+
+export type Exhaustion = 'space' | 'inodes' | 'writing';
+
+/** Mounts a file system of 24 MiB and 400 inodes until the test ends. */
+export async function mountSmallVolume(
+  t: Pick<ExecutionContext, 'teardown'>,
+): Promise<SmallVolume> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'probatio-volume-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+  await mountTmpfs(directory, '24m,nr_inodes=400');
+  t.teardown(() => unmount(directory));
+  const filler = path.join(directory, 'filler');
+  const remount = (mode: 'ro' | 'rw') => run('mount', ['-o', `remount,${mode}`, directory]);
+  const fillers = {
+    space: async () => {
+      const file = await open(filler, 'w');
+      await untilFull(() => file.write(Buffer.alloc(4_096)));
+      await file.close();
+    },
+    inodes: async () => {
+      await mkdir(filler);
+      let number = 0;
+      await untilFull(() => writeFile(path.join(filler, String((number += 1))), ''));
+    },
+    writing: () => remount('ro'),
+  };
+  return {
+    directory,
+    async exhaust(what) {
+      await fillers[what]();
+      return async () => {
+        if (what === 'writing') await remount('rw');
+        else await rm(filler, { recursive: true });
+      };
+    },
+  };
+}
+
+async function untilFull(write: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await write();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return;
+      throw error;
+    }
+  }
 }

@@ -10,6 +10,7 @@ import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
 import { inheritedEnvironment } from '../../../app/dev/processes/node-process.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
 import { untilReady } from '../../../app/dev/processes/ready.ts';
+import { mountTmpfs } from '../documents/tmpfs.ts';
 import { createS3Client, type S3Config } from '../../../app/storage/s3/client.ts';
 
 const run = promisify(execFile);
@@ -29,14 +30,19 @@ export interface S3Lab extends AsyncDisposable {
   };
   /** The STORAGE_… variables of an app that uses the bucket. */
   readonly settings: Record<string, string>;
+  /** The directory with the server's files. */
+  readonly directory: string;
   /** Sends SIGKILL to the server. Its stored objects remain. */
   kill(): Promise<void>;
   /** Starts the server again with the same objects. */
   start(): Promise<void>;
 }
 
-/** Starts VersityGW through test/labs/s3-lab, on its own port and directory. */
-export async function startS3Lab(): Promise<S3Lab> {
+/**
+ * Starts VersityGW through test/labs/s3-lab, on its own port and directory, which is a file system
+ * of its own if `size` is given, such as 64m.
+ */
+export async function startS3Lab({ size }: { readonly size?: string } = {}): Promise<S3Lab> {
   await using resources = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'probatio-s3-'));
   resources.defer(() => rm(home, { recursive: true, force: true }));
@@ -45,6 +51,14 @@ export async function startS3Lab(): Promise<S3Lab> {
   await mkdir(binaries, { recursive: true });
   await symlink(binaries, join(home, 'bin'));
 
+  const directory = join(home, 'versitygw');
+  if (size !== undefined) {
+    await mkdir(directory);
+    await mountTmpfs(directory, size);
+    resources.defer(async () => {
+      await run('umount', ['-l', directory]);
+    });
+  }
   const labEnvironment = {
     ...inheritedEnvironment(),
     S3_LAB_HOME: home,
@@ -89,6 +103,7 @@ export async function startS3Lab(): Promise<S3Lab> {
   const running = resources.move();
   return {
     config,
+    directory,
     settings: {
       STORAGE_DRIVER: 's3',
       STORAGE_ENDPOINT: config.endpoint,
@@ -99,7 +114,7 @@ export async function startS3Lab(): Promise<S3Lab> {
       STORAGE_FORCE_PATH_STYLE: 'true',
     },
     async kill() {
-      const pidFile = join(home, 'versitygw', 'pid');
+      const pidFile = join(directory, 'pid');
       process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL');
       // Without this the lab would take a zombie for a running server.
       await rm(pidFile);

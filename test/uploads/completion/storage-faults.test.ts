@@ -40,8 +40,9 @@ async function breakDirectory(directory: string): Promise<() => Promise<void>> {
   };
 }
 
-const isAway = ({ status, headers, body }: Answer) =>
-  status === 503 && body.code === 'storage_unavailable' && headers.get('retry-after') !== null;
+const isRefused = (code: string, { status, headers, body }: Answer) =>
+  status === 503 && body.code === code && headers.get('retry-after') !== null;
+const isAway = (answer: Answer) => isRefused('storage_unavailable', answer);
 
 test('without the store every step of an upload gets 503 and can be retried', async (t) => {
   const { vault } = t.context;
@@ -131,7 +132,7 @@ test('a store that fails during a part gives 503 while the client still sends', 
   t.teardown(() => run('umount', ['-l', directory]));
   await cp(aside, directory, { recursive: true });
   const [big, small] = [await openSession(t, api, 20 * MiB), await openSession(t, api, 4 * MiB)];
-  t.true(isAway(await putPart(api, big, 1, bytesOf(20 * MiB))));
+  t.true(isRefused('storage_full', await putPart(api, big, 1, bytesOf(20 * MiB))));
   t.like((await progress(api, big)).body, { status: 'IN_PROGRESS', uploadedParts: 0 });
   t.deepEqual(await readdir(await sessionDirectory(vault, big)), ['upload.json']);
   t.is((await putPart(api, small, 1, bytesOf(4 * MiB))).status, 200);
