@@ -37,7 +37,8 @@ interface AuditOptions extends Backends {
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, isolation, signer, admission, plans, sharedAddress, clocks, clock, log } = options;
+  const { db, isolation, storeWatch, signer, admission, plans, sharedAddress, clocks, clock, log } =
+    options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -79,6 +80,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
       db,
       isolation,
       clocks,
+      storeWatch,
       act,
       audit,
       clock,

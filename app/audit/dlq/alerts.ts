@@ -5,29 +5,10 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { sharedByUsers, type SharedAddress } from '../../http/requests/shared-address.ts';
 import type { Breach, Isolation } from '../../db/isolation/isolation.ts';
-
-/** A condition that an operator should examine. */
-interface DlqAlert {
-  readonly code:
-    | 'dead_letters'
-    | 'dead_letter_old'
-    | 'backlog_large'
-    | 'backlog_old'
-    | 'sealing_paused'
-    | 'shared_client_address'
-    | 'isolation_broken'
-    | 'clock_skew';
-  readonly severity: 'warning' | 'critical';
-  readonly message: string;
-  /**
-   * A number of entries for `dead_letters` and `backlog_large`, of users for
-   * `shared_client_address`; seconds for the other codes, since when or by which.
-   */
-  readonly value: number;
-  readonly threshold: number;
-  /** When the condition began. */
-  readonly since: Date;
-}
+import type { StoreWatch } from '../../storage/store-watch.ts';
+import type { Pause } from '../sealing/signer-breaker.ts';
+import { ageAt, tooLong, type Age, type Alert, type Wording } from './alert.ts';
+import { createStorageAlerts } from './storage-alerts.ts';
 
 /** The thresholds of the alerts: a value that reaches its threshold raises an alert. */
 export interface AlertThresholds {
@@ -36,14 +17,17 @@ export interface AlertThresholds {
   readonly backlog: number;
   readonly backlogAgeSeconds: number;
   readonly pauseSeconds: number;
+  /** The percentage of free space or inodes of the object store; lower values raise an alert. */
+  readonly storageFreePercent: number;
 }
 
 interface AlertsOptions {
   readonly db: Database;
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
-  /** Returns when this process became unable to seal; undefined while it can seal. */
-  readonly pausedSince: () => Date | undefined;
+  /** Returns since when and why this process cannot seal; undefined while it can. */
+  readonly pause: () => Pause | undefined;
+  readonly storage: StoreWatch;
   /** Returns the client address that many users share, as this process has found it. */
   readonly sharedAddress: () => SharedAddress | undefined;
   readonly thresholds: AlertThresholds;
@@ -52,19 +36,27 @@ interface AlertsOptions {
 
 /** Creates the function that returns the alerts whose conditions hold now. */
 export function createAlerts(options: AlertsOptions) {
-  const { db, isolation, clocks, pausedSince, sharedAddress, thresholds, clock } = options;
+  const { db, isolation, clocks, pause, storage, sharedAddress, thresholds, clock } = options;
+  const listStorageAlerts = createStorageAlerts({
+    storage,
+    freePercent: thresholds.storageFreePercent,
+    clock,
+  });
   /**
-   * Returns the alerts about letters and entries in reach; `sealing_paused`, `clock_skew`,
-   * `shared_client_address` and `isolation_broken` describe this process alone. While the isolation
-   * is broken, the database is not asked for the others.
+   * Returns the alerts about letters and entries in reach; `sealing_paused`, `storage_full`,
+   * `storage_low`, `clock_skew`, `shared_client_address` and `isolation_broken` describe this
+   * process alone. While the isolation is broken, nothing is asked for the others.
    */
-  return async (reach: Reach): Promise<DlqAlert[]> => {
+  return async (reach: Reach): Promise<Alert[]> => {
     if (isolation.breach !== undefined) return [isolationAlert(isolation.breach, clock())];
-    const { letters, entries } = await db.asService(async (tx) => ({
-      letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
-      entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
-    }));
-    const alerts: (DlqAlert | undefined)[] = [
+    const [{ letters, entries }, storageAlerts] = await Promise.all([
+      db.asService(async (tx) => ({
+        letters: await findWaiting(tx, lettersInOrder(reach), thresholds.deadLetters),
+        entries: await findWaiting(tx, unsealedInOrder(reach), thresholds.backlog),
+      })),
+      listStorageAlerts(),
+    ]);
+    const alerts: (Alert | undefined)[] = [
       tooMany(letters, thresholds.deadLetters, {
         code: 'dead_letters',
         severity: 'warning',
@@ -85,11 +77,8 @@ export function createAlerts(options: AlertsOptions) {
         severity: 'critical',
         message: 'An entry has waited too long for its signature.',
       }),
-      tooLong(ageAt(clock(), pausedSince()), thresholds.pauseSeconds, {
-        code: 'sealing_paused',
-        severity: 'critical',
-        message: 'This process cannot seal entries; its log states the reason.',
-      }),
+      paused(pause(), thresholds.pauseSeconds, clock()),
+      ...storageAlerts,
       shared(sharedAddress()),
       skewed(clocks.skewTo('database'), 'Postgres'),
       skewed(clocks.skewTo('signer'), 'the signer'),
@@ -98,17 +87,10 @@ export function createAlerts(options: AlertsOptions) {
   };
 }
 
-function isolationAlert({ problem, since }: Breach, now: Date): DlqAlert {
+function isolationAlert({ problem, since }: Breach, now: Date): Alert {
   const value = Math.floor((now.getTime() - since.getTime()) / 1_000);
   const message = `Users are not isolated in the database, so nothing is served: ${problem}.`;
   return { code: 'isolation_broken', severity: 'critical', message, value, threshold: 0, since };
-}
-
-type Wording = Pick<DlqAlert, 'code' | 'severity' | 'message'>;
-
-interface Age {
-  readonly since: Date;
-  readonly seconds: number;
 }
 
 interface Waiting {
@@ -154,21 +136,25 @@ async function findWaiting(
   };
 }
 
-function ageAt(now: Date, since: Date | undefined): Age | undefined {
-  if (since === undefined) return undefined;
-  return { since, seconds: Math.floor((now.getTime() - since.getTime()) / 1_000) };
-}
-
 function tooMany(
   { count, reachedAt }: Waiting,
   threshold: number,
   wording: Wording,
-): DlqAlert | undefined {
+): Alert | undefined {
   if (reachedAt === undefined) return undefined;
   return { ...wording, value: count, threshold, since: reachedAt };
 }
 
-function shared(address: SharedAddress | undefined): DlqAlert | undefined {
+function paused(pause: Pause | undefined, threshold: number, now: Date): Alert | undefined {
+  const reason = pause?.reason ?? '';
+  return tooLong(ageAt(now, pause?.since), threshold, {
+    code: 'sealing_paused',
+    severity: 'critical',
+    message: `This process cannot seal entries, now for the reason ${reason}; its log has more.`,
+  });
+}
+
+function shared(address: SharedAddress | undefined): Alert | undefined {
   if (address === undefined) return undefined;
   return {
     code: 'shared_client_address',
@@ -180,7 +166,7 @@ function shared(address: SharedAddress | undefined): DlqAlert | undefined {
   };
 }
 
-function skewed(skew: Skew | undefined, name: string): DlqAlert | undefined {
+function skewed(skew: Skew | undefined, name: string): Alert | undefined {
   if (skew === undefined) return undefined;
   const direction = skew.seconds > 0 ? 'ahead of' : 'behind';
   return {
@@ -191,9 +177,4 @@ function skewed(skew: Skew | undefined, name: string): DlqAlert | undefined {
     threshold: noticedSkewSeconds,
     since: skew.since,
   };
-}
-
-function tooLong(age: Age | undefined, threshold: number, wording: Wording): DlqAlert | undefined {
-  if (age === undefined || age.seconds < threshold) return undefined;
-  return { ...wording, value: age.seconds, threshold, since: age.since };
 }

@@ -8,6 +8,7 @@ import { readDlqStats } from './stats.ts';
 import type { SharedAddressWatch } from '../../http/requests/shared-address.ts';
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
+import type { StoreWatch } from '../../storage/store-watch.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
 interface Options extends DlqOptions {
@@ -15,6 +16,7 @@ interface Options extends DlqOptions {
   readonly sharedAddress: SharedAddressWatch;
   readonly isolation: Pick<Isolation, 'breach'>;
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
+  readonly storeWatch: StoreWatch;
   readonly thresholds: AlertThresholds;
 }
 
@@ -27,10 +29,11 @@ export type Dlq = ReturnType<typeof createDlq>;
  * because of their own content.
  */
 export function createDlq(options: Options) {
-  const { db, sealer, sharedAddress } = options;
+  const { db, sealer, storeWatch, sharedAddress } = options;
   const alerts = createAlerts({
     ...options,
-    pausedSince: () => sealer.pausedSince,
+    pause: () => sealer.pause,
+    storage: storeWatch,
     sharedAddress: sharedAddress.current,
   });
   return {

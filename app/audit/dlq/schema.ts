@@ -54,6 +54,8 @@ export const Alerts = z.strictObject({
         'backlog_large',
         'backlog_old',
         'sealing_paused',
+        'storage_full',
+        'storage_low',
         'shared_client_address',
         'isolation_broken',
         'clock_skew',
@@ -63,7 +65,7 @@ export const Alerts = z.strictObject({
       value: z.int().meta({
         description:
           'Number of entries for `dead_letters` and `backlog_large`, number of users for ' +
-          '`shared_client_address`; otherwise seconds.',
+          '`shared_client_address`, free percentage for `storage_low`; otherwise seconds.',
       }),
       threshold: z.int(),
       since: Timestamp,

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
+import { tokenAway } from '../../../signer/protocol/token-unavailable.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -14,7 +15,7 @@ import {
   type Signed,
 } from './entry-signing.ts';
 import type { SealerStore } from './sealer-store.ts';
-import { createSealingBreaker } from './signer-breaker.ts';
+import { createSealingBreaker, type Pause } from './signer-breaker.ts';
 
 /** Number of concurrent batches: while one batch waits for Postgres, another uses the signer. */
 const lanes = 2;
@@ -102,12 +103,13 @@ export function startSealer(options: SealerOptions) {
 
   /**
    * Closes the breaker if no entry is pending and the HSM is ready: another replica may have sealed
-   * the entries, so that no batch of this process would show the recovery.
+   * the entries, so that no batch of this process would show the recovery, or another reason.
    */
   async function closeWhenReady(): Promise<void> {
-    if (breaker.openSince === undefined || (await store.hasWaiting())) return;
+    if (breaker.pause === undefined || (await store.hasWaiting())) return;
     const { token } = await signer.health();
     if (token === 'ready') breaker.succeeded();
+    else breaker.failed(tokenAway(token));
   }
 
   async function recordFaults(claimId: string, faults: readonly SealFault[]): Promise<void> {
@@ -126,16 +128,16 @@ export function startSealer(options: SealerOptions) {
         await signal.wait(pollMs, stopping.signal);
       } catch (error) {
         breaker.failed(error);
-        await breaker.pause(stopping.signal);
+        await breaker.pauseLane(stopping.signal);
       }
     }
   }
 
   const running = Promise.all(Array.from({ length: lanes }, runLane));
   return {
-    /** When this process became unable to seal; undefined while it can seal. */
-    get pausedSince(): Date | undefined {
-      return breaker.openSince;
+    /** Since when and why this process cannot seal; undefined while it can. */
+    get pause(): Pause | undefined {
+      return breaker.pause;
     },
     /** Resolves when this process has sealed another batch, or after `ms`. */
     async nextBatch(ms: number): Promise<void> {

@@ -55,5 +55,12 @@ export const alertSettings = {
         'How long the process that serves the request must have been unable to seal to raise ' +
         '`sealing_paused`.',
     }),
+    storageFreePercent: setting('STORAGE_ALERT_FREE_PERCENT', Count.max(99).default(10), {
+      unit: 'percent',
+      description:
+        'Driver `filesystem`: the share of free space, or of free inodes, of the file system of ' +
+        'the objects below which `storage_low` is raised. Choose it so that uploads do not use ' +
+        'the rest up before you have added space.',
+    }),
   },
 };

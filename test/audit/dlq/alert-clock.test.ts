@@ -1,5 +1,7 @@
 import test from 'ava';
 import { createAlerts } from '../../../app/audit/dlq/alerts.ts';
+import { createObjectStore } from '../../../app/storage/create-store.ts';
+import { watchStore } from '../../../app/storage/store-watch.ts';
 import { startVault } from '../../support/vault/vault.ts';
 import { appendEntries, openTrail } from '../../support/audit/entries.ts';
 
@@ -9,6 +11,7 @@ const thresholds = {
   backlog: 100,
   backlogAgeSeconds: 300,
   pauseSeconds: 1_000,
+  storageFreePercent: 1,
 };
 
 test('the age in an alert is right although the clock of the process is minutes off', async (t) => {
@@ -16,6 +19,10 @@ test('the age in an alert is right although the clock of the process is minutes 
   t.teardown(() => vault.stop());
   const open = await openTrail(vault);
   t.teardown(() => open.close());
+  const { watch: storage } = watchStore(
+    await createObjectStore(vault.config.storage),
+    vault.services.clock,
+  );
   const agesAt = async (minutesOff: number) => {
     const clock = () => new Date(Date.now() + minutesOff * 60_000);
     const { db } = open;
@@ -23,7 +30,8 @@ test('the age in an alert is right although the clock of the process is minutes 
       db,
       isolation: { breach: undefined },
       clocks: { skewTo: () => undefined },
-      pausedSince: () => undefined,
+      pause: () => undefined,
+      storage,
       sharedAddress: () => undefined,
       thresholds,
       clock,
