@@ -63,7 +63,10 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
   app.use(securityHeaders(trust));
   if (config.http.corsOrigins.length > 0) app.use(cors(config.http.corsOrigins));
   app.use(errorBoundary(log, toAppError));
-  app.use(admitInTurn(slots, createRefusalPace(config.http.refusalsPerSecond)));
+  const probePaths = new Set(
+    routes.filter(({ isProbe }) => isProbe === true).map(({ path }) => path),
+  );
+  app.use(admitInTurn(slots, createRefusalPace(config.http.refusalsPerSecond), probePaths));
   app.use(requireWellFormed);
   if (config.environment === 'development') app.use(explorer(describeApi()));
   app.use(router.routes());

@@ -5,6 +5,7 @@ import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { watchLocks } from './lock-order.ts';
+import { createOwnConnection } from './own-connection.ts';
 import { startIdleLimit, type IdleLimit } from './pool/idle-limit.ts';
 import { beginWithin, type TransactionLimits } from './pool/limits.ts';
 import { untilBegun, type Begun } from './pool/patience.ts';
@@ -39,6 +40,10 @@ export interface Database {
   asUser<T>(owner: Owner, work: (tx: Tx) => Promise<T>, limits?: Counts): Promise<T>;
   /** Runs a transaction of the service login, which sees all rows, for workers and maintenance. */
   asService<T>(work: (tx: Tx) => Promise<T>, options?: ServiceOptions): Promise<T>;
+  /**
+   * Resolves if Postgres answers on a connection of its own, so that a full pool does not matter.
+   * Throws database_unavailable within about two seconds.
+   */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -96,6 +101,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const usual = within({ statementMs, idleMs });
   const patient = within({ statementMs: lengthyMs, idleMs });
   const patience = { usualMs: statementMs + responseMarginMs, silence };
+  const own = createOwnConnection(url);
   const connections = createFairSlots({
     perKey: Math.max(1, Math.floor(poolSize * partOfUser)),
     inAll: poolSize,
@@ -115,10 +121,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       untilBegun(patience, (begun) =>
         transaction(service, { ...(isLengthy ? patient : usual), begun }, work),
       ),
-    ping: () =>
-      untilBegun(patience, (begun) => transaction(app, { ...usual, begun }, async () => undefined)),
+    ping: own.ping,
     async close() {
-      await Promise.all([app.orm.close(), service.orm.close()]);
+      await Promise.all([app.orm.close(), service.orm.close(), own.close()]);
     },
   };
 }

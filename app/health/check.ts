@@ -1,15 +1,15 @@
+import { inTime } from '../async/in-time.ts';
+import { classOf } from './failure-class.ts';
+
 /** The result of checking one dependency. */
 export interface CheckResult {
   readonly status: 'ok' | 'error';
   readonly latencyMs: number;
-  /** The error code of a failed check, never an error message. */
+  /** The code of a CheckError, or else the class of the failure; never an error message. */
   readonly error?: string;
 }
 
-/**
- * Thrown by a probe to state the code of a failed check. Any other error of a probe is reported as
- * `unavailable`.
- */
+/** Thrown by a probe to state the code of a failed check, in place of the class of the failure. */
 export class CheckError extends Error {
   override name = 'CheckError';
   readonly code: string;
@@ -28,16 +28,12 @@ const timeoutMs = 2_000;
  */
 export async function check(probe: () => Promise<unknown>): Promise<CheckResult> {
   const startedAt = performance.now();
-  const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(new CheckError('timeout')), timeoutMs);
   try {
-    await Promise.race([probe(), limit.promise]);
+    await inTime(timeoutMs, probe());
     return { status: 'ok', latencyMs: elapsedMs(startedAt) };
   } catch (error) {
-    const code = error instanceof CheckError ? error.code : 'unavailable';
+    const code = error instanceof CheckError ? error.code : classOf(error);
     return { status: 'error', latencyMs: elapsedMs(startedAt), error: code };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,15 +1,16 @@
 import type { Redis } from 'ioredis';
 import type { SignerClient } from '../../signer/protocol/client.ts';
+import type { TokenState } from '../../signer/protocol/protocol.ts';
 import type { ClockWatch } from '../clocks/clock-watch.ts';
-import type { Database } from '../db/database.ts';
-import type { Isolation } from '../db/isolation/isolation.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
-import { assertWritable } from '../redis/redis.ts';
-import type { ObjectStore } from '../storage/interface/object-store.ts';
+import { assertWritable, readInfo } from '../redis/redis.ts';
+import type { StoreWatch } from '../storage/store-watch.ts';
 import type { Issuers } from '../tokens/external-issuers/issuers.ts';
 import { infoField } from './cache.ts';
 import { check, CheckError, sharedFor, type CheckResult } from './check.ts';
+import { assertDatabaseServes, type DatabaseFacts } from './database-check.ts';
+import { createReadiness } from './readiness.ts';
 
 const checkNames = ['database', 'cache', 'storage', 'queue', 'signer', 'jwks'] as const;
 type CheckName = (typeof checkNames)[number];
@@ -23,12 +24,10 @@ interface HealthReport {
   readonly checks: Readonly<Record<CheckName, CheckResult>>;
 }
 
-interface HealthOptions {
-  readonly db: Database;
-  readonly isolation: Pick<Isolation, 'assertKept' | 'breach'>;
+interface HealthOptions extends DatabaseFacts {
   readonly clocks: Pick<ClockWatch, 'skewTo'>;
   readonly redis: Redis;
-  readonly store: ObjectStore;
+  readonly storeWatch: StoreWatch;
   readonly signer: SignerClient;
   readonly registry: KeyRegistry;
   readonly issuers: Issuers;
@@ -40,12 +39,12 @@ export type Health = ReturnType<typeof createHealth>;
 
 /** Creates the service that checks what this process depends on. */
 export function createHealth(options: HealthOptions) {
-  const { redis, store, registry, issuers, keys, isDraining } = options;
+  const { redis, storeWatch, registry, issuers } = options;
 
   const probes: Readonly<Record<CheckName, () => Promise<unknown>>> = {
     database: () => assertDatabase(options),
     cache: () => assertWritable(redis),
-    storage: () => store.ping(),
+    storage: () => storeWatch.check(),
     queue: () => assertKeepsEverything(redis),
     signer: () => assertSigner(options),
     jwks: () => assertTokenKeys(registry, issuers),
@@ -63,11 +62,8 @@ export function createHealth(options: HealthOptions) {
     /** Checks every dependency, at most once a second. */
     report,
 
-    /** Resolves with whether this process can take traffic. */
-    async isReady(): Promise<boolean> {
-      if (isDraining() || !keys.isReady()) return false;
-      return (await report()).status !== 'error';
-    },
+    /** Resolves, within half a second, with whether this process can take traffic. */
+    isReady: createReadiness(options),
   };
 }
 
@@ -76,24 +72,28 @@ function overall(checks: HealthReport['checks']): HealthReport['status'] {
   return Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
 }
 
+/** The codes of the check of a signer that responds, by the states of its token. */
+const tokenCodes: Readonly<Partial<Record<TokenState, string>>> = {
+  pin_incorrect: 'pin_incorrect',
+  keys_missing: 'keys_missing',
+};
 const hsmAway = 'hsm_unavailable';
 const clockSkew = 'clock_skew';
 /** Faults of the database and the signer with which most requests are served nevertheless. */
-const tolerated: ReadonlySet<string | undefined> = new Set([hsmAway, clockSkew]);
+const tolerated: ReadonlySet<string | undefined> = new Set([
+  hsmAway,
+  clockSkew,
+  ...Object.values(tokenCodes),
+]);
 
 function isAway({ status, error }: CheckResult): boolean {
   return status === 'error' && !tolerated.has(error);
 }
 
-/**
- * Throws unless the database responds, is known to isolate users from each other, and has the time
- * of this process.
- */
-async function assertDatabase({ db, isolation, clocks }: HealthOptions): Promise<void> {
-  if (isolation.breach !== undefined) throw new CheckError('isolation_broken');
-  isolation.assertKept();
-  await db.ping();
-  if (clocks.skewTo('database') !== undefined) throw new CheckError(clockSkew);
+/** Throws unless the database serves, and has the time of this process. */
+async function assertDatabase(options: HealthOptions): Promise<void> {
+  await assertDatabaseServes(options);
+  if (options.clocks.skewTo('database') !== undefined) throw new CheckError(clockSkew);
 }
 
 /**
@@ -101,14 +101,14 @@ async function assertDatabase({ db, isolation, clocks }: HealthOptions): Promise
  * time of this process.
  */
 async function assertSigner({ signer, clocks }: HealthOptions): Promise<void> {
-  const { status } = await signer.health();
-  if (status !== 'ok') throw new CheckError(hsmAway);
+  const { status, token } = await signer.health();
+  if (status !== 'ok') throw new CheckError(tokenCodes[token] ?? hsmAway);
   if (clocks.skewTo('signer') !== undefined) throw new CheckError(clockSkew);
 }
 
 /** Throws if Redis may evict keys, since a queue in Redis must not lose any entries. */
 async function assertKeepsEverything(redis: Redis): Promise<void> {
-  const info = await redis.info('memory');
+  const info = await readInfo(redis, 'memory');
   const evicts = infoField(info, 'maxmemory_policy') !== 'noeviction';
   if (evicts && infoField(info, 'maxmemory') !== '0') throw new CheckError('evicts_keys');
 }

@@ -9,7 +9,9 @@ const tag = 'Health';
 const CheckResult = z.strictObject({
   status: z.enum(['ok', 'error']),
   latencyMs: z.int(),
-  error: z.string().optional(),
+  error: z.string().optional().meta({
+    description: 'A code: a class of failures, or a condition of this check (docs/health.md).',
+  }),
 });
 
 const Report = z.strictObject({
@@ -53,11 +55,12 @@ const route = routeFor<HealthServices>();
 
 const common = { method: 'get', tag, access: 'public', status: 200, errors: [] } as const;
 /** Probes may add query parameters of their own. */
-const probed = { ...common, ignoresQuery: true } as const;
+const open = { ...common, ignoresQuery: true } as const;
+const probed = { ...open, isProbe: true } as const;
 
 export const healthRoutes = [
   route({
-    ...probed,
+    ...open,
     path: '/',
     summary: 'Returns the name, version and description of this service',
     response: About,
@@ -86,7 +89,7 @@ export const healthRoutes = [
   route({
     ...probed,
     path: '/health/ready',
-    summary: 'Tells whether this process can take traffic; 503 when it cannot',
+    summary: 'Tells within half a second whether this process can take traffic; 503 if not',
     response: State,
     noStore: true,
     handler: async ({ health }, { reply }) => {

@@ -4,6 +4,8 @@ import type { Log } from '../telemetry/log.ts';
 
 /** The URL of each client, so that copies of it ask for the present password too. */
 const urls = new WeakMap<Redis, Secret>();
+/** Why a client is not connected, for commands that fail because of it. */
+const lastErrors = new WeakMap<Redis, Error>();
 
 /**
  * Opens the connection to Redis. User and password are those of the URL at the time of each
@@ -22,14 +24,13 @@ export function connectRedis(url: Secret, log: Log): Redis {
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   followLogin(redis, url);
-  let lastMessage = '';
   redis.on('error', (error: Error) => {
-    if (error.message === lastMessage) return;
-    lastMessage = error.message;
-    log.warn({ err: error }, 'Redis is unavailable');
+    const isKnown = error.message === lastErrors.get(redis)?.message;
+    lastErrors.set(redis, error);
+    if (!isKnown) log.warn({ err: error }, 'Redis is unavailable');
   });
   redis.on('ready', () => {
-    lastMessage = '';
+    lastErrors.delete(redis);
   });
   return redis;
 }
@@ -57,5 +58,20 @@ function followLogin(redis: Redis, url: Secret): void {
  * respond to it.
  */
 export async function assertWritable(redis: Redis): Promise<void> {
-  await redis.set('writable', '', 'PX', 1_000);
+  await explained(redis, redis.set('writable', '', 'PX', 1_000));
+}
+
+/** Reads a section of Redis's INFO text. */
+export function readInfo(redis: Redis, section: string): Promise<string> {
+  return explained(redis, redis.info(section));
+}
+
+/** Adds to the error of a command why the client is not connected, which the error lacks. */
+async function explained<T>(redis: Redis, command: Promise<T>): Promise<T> {
+  try {
+    return await command;
+  } catch (cause) {
+    const reason = lastErrors.get(redis);
+    throw new AggregateError(reason === undefined ? [] : [reason], 'Redis failed', { cause });
+  }
 }

@@ -28,6 +28,15 @@ interface FetchOptions {
 /** Starts fetching the keys, and retries until the signer responds or `stop` aborts. */
 export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions): LabelledKeys {
   const keys = new Map<MacLabel, Buffer>();
+  let lastMessage = '';
+
+  /** Logs a failure, unless the attempt before failed for the same reason. */
+  function warn(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (message === lastMessage) return;
+    lastMessage = message;
+    log.warn({ err: error }, 'the keys derived in the HSM could not be fetched; retrying');
+  }
 
   async function fetchAll(): Promise<void> {
     while (!stop.aborted && keys.size < labels.length) {
@@ -36,7 +45,7 @@ export function fetchLabelledKeys({ signer, registry, log, stop }: FetchOptions)
         for (const label of labels) keys.set(label, await signer.mac(label));
         log.info({ keys: await describeActive(registry) }, 'active signing keys');
       } catch (error) {
-        log.warn({ err: error }, 'the keys derived in the HSM could not be fetched; retrying');
+        warn(error);
         await sleep(retryMs, stop);
       }
     }

@@ -43,8 +43,11 @@ export interface SignerClient {
    * have lost keys, pass the highest generation that ever existed. May take a minute.
    */
   createKey(purpose: SigningPurpose, options?: { after?: number }): Promise<PublicKey>;
-  /** Resolves whenever the signer responds, whatever the state of its token. */
-  health(): Promise<HealthResponse>;
+  /**
+   * Resolves whenever the signer responds, within ten seconds by default, whatever the state of its
+   * token.
+   */
+  health(options?: { readonly timeoutMs?: number }): Promise<HealthResponse>;
   /** Closes the connections to the signer. */
   close(): void;
 }
@@ -71,8 +74,8 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
       const request = { method: 'POST', path: '/v1/keys', body: { purpose, after } } as const;
       return (await call(request, KeyResponse, keyCreationTimeoutMs + marginMs)).key;
     },
-    async health() {
-      return call({ method: 'GET', path: '/health' }, HealthResponse);
+    async health({ timeoutMs } = {}) {
+      return call({ method: 'GET', path: '/health' }, HealthResponse, timeoutMs);
     },
     close() {
       agent.destroy();

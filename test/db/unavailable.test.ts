@@ -96,6 +96,7 @@ test('a read-only database, such as a standby, fails writes and serves reads', a
     away,
   );
   await t.notThrowsAsync(db.ping());
+  await t.notThrowsAsync(db.asService(async () => undefined));
 });
 
 test('a database that is missing or refuses the login counts as unavailable', async (t) => {
@@ -108,6 +109,11 @@ test('a database that is missing or refuses the login counts as unavailable', as
       serviceUrl: change(serviceUrl, part),
     });
     await t.throwsAsync(db.ping(), away, JSON.stringify(part));
+    await t.throwsAsync(
+      db.asService(async () => undefined),
+      away,
+      JSON.stringify(part),
+    );
   }
 });
 
@@ -115,4 +121,8 @@ test('a Unix socket that is gone, as while Postgres restarts, counts as unavaila
   const url = 'postgresql://probatio_app:secret@%2Fnowhere/probatio';
   const db = await open(t, { url, serviceUrl: url });
   await t.throwsAsync(db.ping(), away);
+  await t.throwsAsync(
+    db.asService(async () => undefined),
+    away,
+  );
 });

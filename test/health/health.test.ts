@@ -167,6 +167,35 @@ test('without the object store the vault is degraded and still ready', async (t)
   await reportOf(t, vault, 'ok');
 });
 
+test('each check tells the class of its failure, and no message', async (t) => {
+  const database = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const redisUrl = Object.assign(new URL(testStack().redisUrl), { password: 'wrong-jam' }).href;
+  const vault = await startVault({
+    ...database.settings,
+    REDIS_URL: redisUrl,
+    SIGNER_SOCKET_PATH: '/nowhere/signer.sock',
+    STORAGE_DRIVER: 's3',
+    STORAGE_ENDPOINT: 'http://nothing.invalid',
+    STORAGE_BUCKET: 'bucket',
+    STORAGE_ACCESS_KEY_ID: 'id',
+    STORAGE_SECRET_ACCESS_KEY: 'secret-jam',
+  });
+  t.teardown(() => vault.stop());
+  await database.proxy.close();
+  const { report } = await reportOf(t, vault, 'error');
+  const classes = Object.entries(report.checks).map(([name, { error }]) => [name, error]);
+  t.deepEqual(Object.fromEntries(classes), {
+    database: 'refused',
+    cache: 'auth',
+    storage: 'dns',
+    queue: 'auth',
+    signer: 'not_found',
+    jwks: 'refused',
+  });
+  t.notRegex(JSON.stringify(report), /jam|nowhere|invalid/);
+});
+
 test('a process that cannot reach the signer yet is alive, and becomes ready later', async (t) => {
   const signer = await startOwnSigner();
   t.teardown(() => signer[Symbol.asyncDispose]());

@@ -52,7 +52,8 @@ export const databaseSettings = {
       unit: 'connections',
       description:
         'The most connections that one process opens for each of the two logins. Postgres must ' +
-        'allow twice as many for every process of the app.',
+        'allow twice as many for every process of the app, and one more, on which the health ' +
+        'checks ask.',
     }),
   },
 };

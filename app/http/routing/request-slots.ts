@@ -117,20 +117,25 @@ function lengthOf(error: unknown): number {
 }
 
 /**
- * Lets the requests of one client address be identified only a few at a time. Refusals wait for
- * `pace`, without a slot: responses to requests that no route has handled, and to those that the
- * client is to repeat later.
+ * Lets the requests of one client address be identified only a few at a time, but for those whose
+ * path is of a probe. Refusals wait for `pace`, without a slot: responses to requests that no route
+ * has handled, and to those that the client is to repeat later.
  */
-export function admitInTurn(slots: RequestSlots, pace: RefusalPace) {
+export function admitInTurn(
+  slots: RequestSlots,
+  pace: RefusalPace,
+  probePaths: ReadonlySet<string>,
+) {
   return async function waitForAdmission(ctx: Context, next: Next): Promise<void> {
     const { clientAddress } = requestInfo(ctx);
+    const isProbe = probePaths.has(ctx.path);
     let leave = () => {};
     const waitForPace = () => {
       leave();
       return pace.wait(clientAddress, endOf(ctx)).catch(() => undefined);
     };
     try {
-      leave = await slots.admit(clientAddress, ctx);
+      if (!isProbe) leave = await slots.admit(clientAddress, ctx);
       ctx.state.leaveAdmission = leave;
       await next();
       if (ctx.state.isHandled !== true && ctx.status >= 400) await waitForPace();

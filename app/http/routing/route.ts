@@ -59,6 +59,11 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly addressLimit?: AddressLimit;
   readonly params?: P;
   readonly query?: Q;
+  /**
+   * Answers whatever else its client sends: requests wait for no slot. For health checks, whose
+   * work is shared by all requests.
+   */
+  readonly isProbe?: true;
   /** Ignores query parameters, which probes and caches add. By default unknown ones are refused. */
   readonly ignoresQuery?: true;
   /** The schema of the JSON body. If absent, no body is read. */

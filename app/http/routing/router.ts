@@ -82,7 +82,8 @@ function serve<S>(route: Route<S>, services: S, options: RouterOptions) {
         ctx.state.isHandled = true;
         return route.handle(services, { ...raw, body });
       };
-      return isHolder(caller) ? work() : slots.serve(route, client, ctx, work);
+      const waits = route.isProbe !== true && !isHolder(caller);
+      return waits ? slots.serve(route, client, ctx, work) : work();
     };
     const result = takesBody(route, ctx.req)
       ? await jsonBodies.withBody(ctx.req, client, route, handle)
