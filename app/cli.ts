@@ -1,10 +1,11 @@
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
-import { UsageError, type Command } from './cli/command.ts';
+import { UsageError, type Command, type Ended } from './cli/command.ts';
 import { AppError } from './errors/app-error.ts';
 
 const usage = `usage: probatio <command> [options]
 
+  doctor           examine the settings and everything that the app depends on
   migrate          migrate the database to the newest schema
   grant            grant an account roles, scopes, a tenant or a plan
   revoke           revoke roles and scopes of an account, or end its sessions
@@ -26,6 +27,7 @@ const usage = `usage: probatio <command> [options]
  * commands.
  */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['doctor', async () => (await import('./cli/commands/doctor.ts')).doctor],
   ['migrate', async () => (await import('./cli/commands/migrate.ts')).migrate],
   ['grant', async () => (await import('./cli/commands/grant.ts')).grant],
   ['revoke', async () => (await import('./cli/commands/revoke.ts')).revoke],
@@ -49,8 +51,11 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
 
-/** Resolves with the standard output. Throws UsageError, or whatever the command throws. */
-async function run([name = '', ...args]: readonly string[]): Promise<string> {
+/**
+ * Resolves with the standard output, and an exit code if the command has one of its own. Throws
+ * UsageError, or whatever the command throws.
+ */
+async function run([name = '', ...args]: readonly string[]): Promise<string | Ended> {
   const asksForHelp = name === 'help' || helpFlags.has(name);
   const [topic] = asksForHelp ? args : [name];
   if (topic === undefined) return usage;
@@ -72,8 +77,14 @@ function adviseHelp(topic: string) {
 /** Resolves with the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   try {
-    process.stdout.write(await run(args));
-    return exitCodes.ok;
+    const ended = await run(args);
+    if (typeof ended === 'string') {
+      process.stdout.write(ended);
+      return exitCodes.ok;
+    }
+    // Connections that hang would keep the process alive.
+    process.stdout.write(ended.output, () => process.exit(ended.exitCode));
+    return ended.exitCode;
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
     if (error instanceof UsageError) return exitCodes.misused;

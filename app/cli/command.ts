@@ -1,14 +1,21 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
+/** The end of a command with an exit code of its own. */
+export interface Ended {
+  /** The standard output. */
+  readonly output: string;
+  readonly exitCode: number;
+}
+
 /** One command of `probatio`. */
 export interface Command {
   /** The text that `--help` prints. */
   readonly usage: string;
   /**
-   * Resolves with the standard output. Throws UsageError (exit code 2), ConfigError (78) or another
-   * error (1).
+   * Resolves with the standard output, and with the exit code unless it is 0. Throws UsageError
+   * (exit code 2), ConfigError (78) or another error (1).
    */
-  run(args: readonly string[]): Promise<string>;
+  run(args: readonly string[]): Promise<string | Ended>;
 }
 
 /** Thrown if a command was called incorrectly. Exit code 2. */

@@ -32,14 +32,16 @@ const table = {
     meanings: {
       app: 'an error ended it, which the last line of its log states; another start may succeed',
       signer: 'an error ended it, which the last line of its log states; another start may succeed',
-      cli: 'the command failed; standard error says why',
+      cli: 'the command failed, and standard error says why; or `doctor` has warnings only',
       signerCli: 'the command failed, or `self-test` found a fault; the output says why',
     },
   },
   misused: {
     code: 2,
     meanings: {
-      cli: 'it was called with wrong arguments; standard error says how to call it',
+      cli:
+        'it was called with wrong arguments, and standard error says how to call it; or `doctor` ' +
+        'found a failure',
       signerCli: 'it was called with wrong arguments; standard error says how to call it',
     },
   },
