@@ -18,8 +18,6 @@ import { storageSteps } from './dependencies/storage-steps.ts';
 
 /** Connections of each login: enough for all steps at once. */
 const poolSize = 4;
-/** Milliseconds after which a connection whose peer is silent is closed. */
-const answerMs = 8_000;
 /** Milliseconds for closing connections, one of which may hang. */
 const closeMs = 1_000;
 
@@ -29,13 +27,13 @@ const closeMs = 1_000;
  */
 export async function examine(config: Config): Promise<readonly Finding[]> {
   const { url, serviceUrl } = config.database;
-  const db = await openDatabase({ url, serviceUrl, poolSize, answerMs });
+  const db = await openDatabase({ url, serviceUrl, poolSize });
   const redis = connectRedis(config.redis.url, createLog('silent'));
   const store = await createObjectStore(config.storage, { mayCreate: async () => false });
-  const { socketPath } = config.signer;
-  const signer = createSignerClient({ socketPath });
+  const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const audit = createAuditTrail({
     clock: systemClock,
+    assertClock: () => undefined,
     isBacklogFull: () => false,
     onCommitted: () => undefined,
   });
@@ -50,7 +48,7 @@ export async function examine(config: Config): Promise<readonly Finding[]> {
     }),
     ...(config.storage.driver === 's3' ? bucketSteps(config.storage) : []),
     ...redisSteps(redis),
-    ...signerSteps({ socketPath, signer, listRegistered: registry.list }),
+    ...signerSteps({ signer, listRegistered: registry.list }),
     ...mailSteps(config.mail),
   ]);
   redis.disconnect();

@@ -1,6 +1,7 @@
+import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
-import { ConfigError } from '../../config/environment.ts';
-import type { Finding } from './steps/steps.ts';
+import { listWeaknesses } from '../../config/weaknesses.ts';
+import type { Finding, Grade } from './steps/steps.ts';
 
 interface ReadSettings {
   /** Undefined if the settings have problems. */
@@ -8,20 +9,24 @@ interface ReadSettings {
   readonly findings: readonly Finding[];
 }
 
-const name = 'settings';
-
-/** Reads the settings as the app does, and reports every problem. */
+/** Reads the settings as the app does, and reports every problem and weakness. */
 export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
   try {
-    const text = 'every setting is valid';
-    return { config: loadConfig(env), findings: [{ name, grade: 'ok', text }] };
+    const config = loadConfig(env);
+    const remarks = [
+      ...config.remarks.unknown.map((name) => `${name}: is no setting; correct or remove it`),
+      ...listWeaknesses(config, env).map((text) => `${text}; weaker than recommended`),
+    ];
+    if (remarks.length > 0) return { config, findings: remarks.map((text) => found('warn', text)) };
+    return { config, findings: [found('ok', 'every setting is valid, and none is weak')] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [, ...problems] = error.message.split('\n');
-    const found = [...problems, 'nothing else was examined: correct the settings first'];
-    return {
-      config: undefined,
-      findings: found.map((text) => ({ name, grade: 'fail', text: text.trim() })),
-    };
+    const findings = [...problems, 'nothing else was examined: correct the settings first'];
+    return { config: undefined, findings: findings.map((text) => found('fail', text.trim())) };
   }
+}
+
+function found(grade: Grade, text: string): Finding {
+  return { name: 'settings', grade, text };
 }

@@ -52,8 +52,8 @@ test('a vault that is well gets one ok for each check and the exit code 0', asyn
 });
 
 test('without --json a finding is one line, and warnings alone give the exit code 1', async (t) => {
-  const { settings, redis } = await startDoctorVault(t);
-  await set(redis, 'appendonly', 'no');
+  const { settings, redisUrl } = await startDoctorVault(t);
+  await set(redisUrl, 'appendonly', 'no');
   const { code, stdout, stderr } = await runCli(['doctor'], settings);
   t.is(code, 1, stdout);
   t.is(stderr, '');

@@ -14,6 +14,7 @@ import { startTcpProxy } from '../../support/network/tcp-proxy.ts';
 import { startOwnSigner } from '../../support/vault/own-signer.ts';
 import { connectAs } from '../../support/accounts/two-tenants.ts';
 import {
+  changeUrl,
   mailUrl,
   set,
   startDoctorVault,
@@ -45,11 +46,8 @@ async function assertTroubles(
   return examined;
 }
 
-const changedUrl = (url: string | undefined, part: Partial<URL>) =>
-  Object.assign(new URL(url ?? ''), part).href;
-
 test('a wrong database password fails alone, with what depends on that login', async (t) => {
-  const url = changedUrl(t.context.settings['DATABASE_URL'], { password: 'jam' });
+  const url = changeUrl(t.context.settings['DATABASE_URL'] ?? '', { password: 'jam' });
   const examined = await assertTroubles(t, { DATABASE_URL: url }, [
     'fail database.app',
     'fail database.isolation',
@@ -81,12 +79,12 @@ test('a database of another version is found, with the remedy', async (t) => {
 });
 
 test('a Redis that evicts keys is worth a warning', async (t) => {
-  const { redis } = t.context;
-  await set(redis, 'maxmemory-policy', 'allkeys-lru');
-  await set(redis, 'maxmemory', '100mb');
+  const { redisUrl } = t.context;
+  await set(redisUrl, 'maxmemory-policy', 'allkeys-lru');
+  await set(redisUrl, 'maxmemory', '100mb');
   const examined = await assertTroubles(t, {}, ['warn redis.eviction']);
-  await set(redis, 'maxmemory', '0');
-  await set(redis, 'maxmemory-policy', 'noeviction');
+  await set(redisUrl, 'maxmemory', '0');
+  await set(redisUrl, 'maxmemory-policy', 'noeviction');
   t.regex(textOf(examined, 'redis.eviction'), /set maxmemory-policy noeviction/);
 });
 
@@ -103,8 +101,8 @@ test('dependencies that hang are reported as such, and hide no other', async (t)
   redis.hang();
   const startedAt = performance.now();
   const examined = await t.context.examine({
-    DATABASE_URL: changedUrl(settings['DATABASE_URL'], { host }),
-    DATABASE_SERVICE_URL: changedUrl(settings['DATABASE_SERVICE_URL'], { host }),
+    DATABASE_URL: changeUrl(settings['DATABASE_URL'] ?? '', { host }),
+    DATABASE_SERVICE_URL: changeUrl(settings['DATABASE_SERVICE_URL'] ?? '', { host }),
     MAIL_URL: `smtp://127.0.0.1:${port}`,
   });
   const seconds = (performance.now() - startedAt) / 1_000;

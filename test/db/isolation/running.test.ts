@@ -97,13 +97,13 @@ test('a database that is away is no breach, and neither is a login that is refus
   const vault = await start();
   t.teardown(() => vault.stop());
   await proxy.close();
-  await untilDatabase(vault, 'unavailable');
+  await untilDatabase(vault, 'refused');
   await proxy.open();
   await untilDatabase(vault, undefined);
   await roles.sql(`alter role ${roles.app} nologin`, `alter role ${roles.service} nologin`);
   await proxy.close();
   await proxy.open();
-  await untilDatabase(vault, 'unavailable');
+  await untilDatabase(vault, 'auth');
   t.is(vault.services.isolation.breach, undefined);
   t.deepEqual(fatal(vault), []);
   await roles.sql(`alter role ${roles.app} login`, `alter role ${roles.service} login`);

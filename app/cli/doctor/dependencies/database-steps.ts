@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { noticedSkewSeconds, refusedSkewSeconds } from '../../../clocks/clock-watch.ts';
+import { readDatabaseClock } from '../../../clocks/readings.ts';
 import type { Config } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import { createIsolationCheck } from '../../../db/isolation/check.ts';
@@ -7,8 +9,8 @@ import { askTime, judgeClock } from '../steps/clock-difference.ts';
 import { findSchemaProblem } from './schema-problem.ts';
 import { fail, ok, type Step } from '../steps/steps.ts';
 
-/** The clocks of app, signer and Postgres: beyond a minute, nothing is recorded. */
-export const strictClock = { warn: 2, fail: 60 };
+/** The limits for the clocks of app, signer and Postgres, as the app keeps them. */
+export const strictClock = { warn: noticedSkewSeconds, fail: refusedSkewSeconds };
 
 /** Examines the database with both logins of the app. Reads only. */
 export function databaseSteps(config: Config['database'], db: Database): readonly Step[] {
@@ -65,17 +67,8 @@ export function databaseSteps(config: Config['database'], db: Database): readonl
       needs: ['database.service'],
       of,
       async run() {
-        return judgeClock('Postgres', await askTime(1, () => readClock(db)), strictClock);
+        return judgeClock('Postgres', await askTime(1, () => readDatabaseClock(db)), strictClock);
       },
     },
   ];
-}
-
-async function readClock(db: Database): Promise<Date> {
-  const { rows } = await db.asService((tx) =>
-    sql<{ readonly now: Date }>`select clock_timestamp() as now`.execute(tx),
-  );
-  const [row] = rows;
-  if (row === undefined) throw new TypeError('Postgres stated no time');
-  return row.now;
 }

@@ -2,6 +2,7 @@ import { access, constants, readFile } from 'node:fs/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { MailConfig } from '../../../mail/create-mailer.ts';
 import { parseSmtpUrl } from '../../../mail/smtp-url.ts';
+import { valueOf } from '../../../secrets/secret.ts';
 import { ok, warn, type Step, type Verdict } from '../steps/steps.ts';
 
 /** Milliseconds for the connection, with the name lookup, the greeting and STARTTLS. */
@@ -33,7 +34,7 @@ function directorySteps(directory: string): readonly Step[] {
 }
 
 function serverSteps(config: SmtpConfig): readonly Step[] {
-  const { auth, requireTls, secure } = parseSmtpUrl(config.url);
+  const { auth, requireTls, secure } = parseSmtpUrl(valueOf(config.url));
   const of = {
     what: 'the mail server',
     address: 'MAIL_URL',
@@ -73,7 +74,7 @@ function serverSteps(config: SmtpConfig): readonly Step[] {
 
 /** Connects and greets, with TLS where the URL asks for it or the server offers it. */
 async function connect({ url, caFile }: SmtpConfig): Promise<SMTPConnection> {
-  const { host, port, secure, requireTls } = parseSmtpUrl(url);
+  const { host, port, secure, requireTls } = parseSmtpUrl(valueOf(url));
   const connection = new SMTPConnection({
     host,
     port,

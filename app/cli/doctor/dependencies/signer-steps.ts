@@ -1,9 +1,5 @@
-import { request, type IncomingMessage } from 'node:http';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import type { SignerClient } from '../../../../signer/protocol/client.ts';
 import {
-  HealthResponse,
   SigningPurpose,
   type PublicKey,
   type TokenState,
@@ -21,18 +17,13 @@ const of = {
 };
 
 interface SignerOptions {
-  readonly socketPath: string;
-  readonly signer: Pick<SignerClient, 'listKeys'>;
+  readonly signer: Pick<SignerClient, 'health' | 'listKeys'>;
   /** Lists the keys of the registry. */
   readonly listRegistered: () => Promise<readonly RegisteredKey[]>;
 }
 
 /** Examines the signer, its token, and whether the token holds the keys of the registry. */
-export function signerSteps({
-  socketPath,
-  signer,
-  listRegistered,
-}: SignerOptions): readonly Step[] {
+export function signerSteps({ signer, listRegistered }: SignerOptions): readonly Step[] {
   let token: TokenState = 'connecting';
   let time: StatedTime;
   return [
@@ -40,10 +31,10 @@ export function signerSteps({
       name: 'signer.socket',
       of,
       async run() {
-        time = await askTime(1_000, async () => {
-          const answer = await askHealth(socketPath);
-          token = answer.token;
-          return answer.date;
+        time = await askTime(1, async () => {
+          const health = await signer.health();
+          token = health.token;
+          return new Date(health.time);
         });
         return ok('the signer responds on its socket');
       },
@@ -62,16 +53,6 @@ export function signerSteps({
       run: async () => judgeClock('the signer', time, strictClock),
     },
   ];
-}
-
-/** Asks for the state of the token, and for the time in the header Date of the response. */
-async function askHealth(
-  socketPath: string,
-): Promise<{ readonly token: TokenState; readonly date: Date }> {
-  const sent = request({ socketPath, path: '/health', agent: false }).end();
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  const { token } = HealthResponse.parse(JSON.parse(await text(response)));
-  return { token, date: new Date(response.headers.date ?? '') };
 }
 
 const tokenVerdicts: Readonly<Record<TokenState, Verdict>> = {

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { openDatabase, type Database, type Tx } from '../../app/db/database.ts';
-import { createStatementNames } from '../../app/db/pool/statement-names.ts';
-import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { openDatabase, type Database, type Tx } from '../../../app/db/database.ts';
+import { createStatementNames } from '../../../app/db/pool/statement-names.ts';
+import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 
 /** Opens a database with a pool of one connection. */
 async function open(t: ExecutionContext) {

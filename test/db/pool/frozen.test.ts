@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../../app/dev/processes/until.ts';
-import { documentAt } from '../support/documents/documents.ts';
-import { bytesOf, fileOf, upload } from '../support/documents/files.ts';
-import { createApi } from '../support/documents/uploads.ts';
-import { pauseAt, untilWaiting } from '../support/accounts/paused-statement.ts';
+import { until } from '../../../app/dev/processes/until.ts';
+import { documentAt } from '../../support/documents/documents.ts';
+import { bytesOf, fileOf, upload } from '../../support/documents/files.ts';
+import { createApi } from '../../support/documents/uploads.ts';
+import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import {
   beginLogin,
   createAccount,
   inventAccount,
   openSession,
-} from '../support/accounts/test-account.ts';
-import { assertError } from '../support/http/error-body.ts';
-import { send, type JsonAnswer, type SendOptions } from '../support/http/send.ts';
-import { startProxiedDatabase } from '../support/network/proxied-database.ts';
-import type { TcpProxy } from '../support/network/tcp-proxy.ts';
-import { createSql } from '../support/vault/sql.ts';
-import { startReadyVault, type Vault } from '../support/vault/vault.ts';
-import { pauseCommits } from '../idempotency/paused-commit.ts';
+} from '../../support/accounts/test-account.ts';
+import { assertError } from '../../support/http/error-body.ts';
+import { send, type JsonAnswer, type SendOptions } from '../../support/http/send.ts';
+import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
+import type { TcpProxy } from '../../support/network/tcp-proxy.ts';
+import { createSql } from '../../support/vault/sql.ts';
+import { startReadyVault, type Vault } from '../../support/vault/vault.ts';
+import { pauseCommits } from '../../idempotency/paused-commit.ts';
 
 /** The promised 10 s, and as much again for a busy machine. */
 const limitMs = 20_000;
