@@ -40,8 +40,6 @@ export async function openBackends(config: Config, clock: Clock, log: Log) {
   const mailer = await createMailer({ ...urls.mail, publicUrl, clock, log });
   return {
     db,
-    /** The URL of the service login, for connections apart from the pool. */
-    serviceUrl: urls.serviceUrl,
     isolation,
     redis,
     store,

@@ -61,7 +61,6 @@ test('a frozen Postgres fails each transaction in time, also a lengthy one', asy
   await Promise.all([
     t.throwsAsync(inserted, away),
     t.throwsAsync(db.asUser(owner, readLimits), away),
-    t.throwsAsync(db.ping(), away),
   ]);
   // A lengthy transaction may take 30 s, but nothing else was answered either.
   t.true(performance.now() - begin < 20_000);
@@ -74,17 +73,17 @@ test('a frozen Postgres fails each transaction in time, also a lengthy one', asy
 
 test('while Postgres is silent, the next transaction is given up sooner', async (t) => {
   const { db, proxy } = await open(t, { statementMs: 5_000 });
-  const begin = () => db.asService(async () => undefined);
-  await begin();
+  const read = () => db.asService(readLimits);
+  await read();
   proxy.freeze();
   const timed = async (work: Promise<unknown>) => {
-    const startedAt = performance.now();
+    const begin = performance.now();
     await t.throwsAsync(work, away);
-    return performance.now() - startedAt;
+    return performance.now() - begin;
   };
-  const first = await timed(begin());
+  const first = await timed(read());
   t.true(first > 5_000);
-  t.true((await timed(begin())) < first - 2_000);
+  t.true((await timed(read())) < first - 2_000);
   proxy.thaw();
-  await t.notThrowsAsync(begin());
+  await t.notThrowsAsync(read());
 });
