@@ -5,7 +5,7 @@
  * - `refused`: nothing listens at its address
  * - `not_found`: its database, bucket, directory or socket does not exist
  * - `timeout`: it does not answer in time
- * - `full`: it has no room, or its file system is read-only
+ * - `full`: it has no room or no connection left, or its file system is read-only
  * - `tls`: no trusted connection comes about, as with an expired certificate
  * - `clock_skew`: it refuses requests because its clock and ours differ
  * - `unavailable`: any other failure; the log may have more
@@ -29,8 +29,9 @@ const signs: Readonly<Record<Exclude<FailureClass, 'unavailable'>, readonly (str
       'ENOSPC',
       'EDQUOT',
       'EROFS',
-      // Postgres: disk full.
+      // Postgres: no disk space, or no connection left.
       '53100',
+      '53300',
       507,
     ],
     auth: [

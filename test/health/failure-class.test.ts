@@ -19,6 +19,7 @@ import { createLog } from '../../app/telemetry/log.ts';
 import { createSignerClient } from '../../signer/protocol/client.ts';
 import { startOwnRedis } from '../limits/own-redis.ts';
 import { createCertificate } from '../support/network/certificate.ts';
+import { connectAs } from '../support/accounts/two-tenants.ts';
 import { mayMount, mountSmallVolume } from '../support/documents/tmpfs.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { listenLocally } from '../support/network/local-server.ts';
@@ -41,6 +42,19 @@ async function askPostgres(t: ExecutionContext, part: Partial<URL>): Promise<voi
   t.teardown(() => database[Symbol.asyncDispose]());
   const url = Object.assign(new URL(database.settings.DATABASE_URL), part).href;
   const db = await openDatabase({ url, serviceUrl: url, poolSize: 1 });
+  t.teardown(() => db.close());
+  await db.ping();
+}
+
+/** Asks a database that accepts no connection of anybody but a superuser. */
+async function askFullPostgres(t: ExecutionContext): Promise<void> {
+  const { ownerUrl, settings, ...database } = await startProxiedDatabase();
+  t.teardown(() => database[Symbol.asyncDispose]());
+  const owner = await connectAs(ownerUrl);
+  await owner.query(`alter database ${new URL(ownerUrl).pathname.slice(1)} connection limit 0`);
+  await owner.end();
+  const { DATABASE_URL: url, DATABASE_SERVICE_URL: serviceUrl } = settings;
+  const db = await openDatabase({ url, serviceUrl, poolSize: 1 });
   t.teardown(() => db.close());
   await db.ping();
 }
@@ -128,6 +142,7 @@ const failures: Readonly<Record<string, readonly [FailureClass, Failing]>> = {
   ],
   'Postgres: a wrong password': ['auth', (t) => askPostgres(t, { password: 'wrong' })],
   'Postgres: a missing database': ['not_found', (t) => askPostgres(t, { pathname: '/nowhere' })],
+  'Postgres: no connection left': ['full', askFullPostgres],
   'Postgres: a missing socket': ['not_found', (t) => askPostgres(t, { hostname: '%2Fnowhere' })],
   'Postgres: a server that hangs': [
     'timeout',

@@ -46,6 +46,14 @@ async function assertTroubles(
   return examined;
 }
 
+test('weak settings and variables that are no settings are worth a warning', async (t) => {
+  const changed = { KEYS_RAW_FORM: 'allow', STORAGE_COLOUR_OF_DISKS: 'red' };
+  const { checks } = await assertTroubles(t, changed, ['warn settings', 'warn settings']);
+  const texts = checks.filter(({ name }) => name === 'settings').map(({ text }) => text);
+  t.regex(texts[0] ?? '', /^STORAGE_COLOUR_OF_DISKS: is no setting/);
+  t.regex(texts[1] ?? '', /^KEYS_RAW_FORM: .*weaker than recommended$/);
+});
+
 test('a wrong database password fails alone, with what depends on that login', async (t) => {
   const url = changeUrl(t.context.settings['DATABASE_URL'] ?? '', { password: 'jam' });
   const examined = await assertTroubles(t, { DATABASE_URL: url }, [
@@ -146,7 +154,7 @@ test('a directory without a store is new, or lost once the vault has files', asy
     'warn storage.room',
     'fail storage.versioning',
   ]);
-  t.regex(textOf(examined, 'storage.write'), /has no room: free some/);
+  t.regex(textOf(examined, 'storage.write'), /has no room or connection left: free some/);
   t.regex(textOf(examined, 'storage.room'), /^0 % .*less than STORAGE_ALERT_FREE_PERCENT/);
 });
 

@@ -32,7 +32,7 @@ const texts: Readonly<Record<FailureClass, (of: Dependency, code: string) => str
   timeout: ({ what, address }) =>
     `${what} does not answer in time: see whether it runs and whether ${address} can be reached`,
   full: ({ what }) =>
-    `${what} has no room: free some, raise its quota, or mount its file system writable`,
+    `${what} has no room or connection left: free some, raise the limit, or end a read-only mount`,
   tls: ({ what }) =>
     `no trusted TLS connection: renew the certificate of ${what}, or trust its authority`,
   clock_skew: ({ what }) =>
