@@ -38,7 +38,7 @@ const soaks: Record<string, Soak> = {
   /** Imposes each condition for 20 seconds. */
   faults: {
     file: 'conditions/conditions.labtest.ts',
-    environment: { ROUNDS: '1', HOLD_SECONDS: '20' },
+    environment: { ROUNDS: '1', HOLD_SECONDS: '20', CONDITION: '' },
   },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
   memory: {

@@ -161,7 +161,7 @@ export const conditions: readonly Condition[] = [
     name: 'the object store is read only',
     begin: (stage) => remount(stage, 'ro'),
     end: (stage) => remount(stage, 'rw'),
-    health: ['storage auth'],
+    health: ['storage full'],
     alerts: [],
     refusals: storage,
   },
