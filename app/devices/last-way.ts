@@ -1,6 +1,6 @@
 import type { Owner, Tx } from '../db/database.ts';
 import { listWays } from '../envelopes/rows.ts';
-import { lockActiveDevices } from '../sessions/active-device.ts';
+import { lockActiveDevicesAnd } from '../sessions/active-device.ts';
 
 /**
  * Returns whether the envelope of a device is the last way to the master key. Envelopes that were
@@ -15,7 +15,7 @@ export async function isLastWay(tx: Tx, owner: Owner, deviceId: string): Promise
   };
   // Nothing removes a master or recovery envelope before the account is closed.
   if ((await others()).some(({ kind }) => kind !== 'DEVICE')) return false;
-  await lockActiveDevices(tx, owner);
+  await lockActiveDevicesAnd(tx, owner, deviceId);
   const ways = await listWays(tx, owner);
   return ways.some((way) => way.deviceId === deviceId) && (await others()).length === 0;
 }

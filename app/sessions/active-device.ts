@@ -1,5 +1,7 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 
@@ -90,16 +92,35 @@ export function selectDevice(tx: Tx, { userId, tenantId }: Owner, deviceId: stri
  * Locks the rows of a user's active devices for the rest of `tx`, so that no active device is
  * revoked or changed meanwhile. Resolves with the device ids.
  */
-export async function lockActiveDevices(tx: Tx, { userId, tenantId }: Owner): Promise<string[]> {
+export async function lockActiveDevices(tx: Tx, owner: Owner): Promise<string[]> {
+  const active = await lockInOrder(tx, owner, ({ eb }) => eb('revoked_at', 'is', null));
+  return active.map(({ device_id: deviceId }) => deviceId);
+}
+
+/**
+ * Locks the rows of a user's active devices as `lockActiveDevices` does, and that of one device,
+ * revoked or not. To lock that one later could deadlock: a transaction that has waited for a device
+ * that was revoked meanwhile keeps its row locked, before those that follow.
+ */
+export async function lockActiveDevicesAnd(tx: Tx, owner: Owner, deviceId: string): Promise<void> {
+  await lockInOrder(tx, owner, ({ eb, or }) =>
+    or([eb('revoked_at', 'is', null), eb('device_id', '=', deviceId)]),
+  );
+}
+
+function lockInOrder(
+  tx: Tx,
+  { userId, tenantId }: Owner,
+  condition: (eb: ExpressionBuilder<Schema, 'devices'>) => Expression<SqlBool>,
+) {
   takesLock(tx, 'device');
-  const active = await tx
+  return tx
     .selectFrom('devices')
     .select('device_id')
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId)
-    .where('revoked_at', 'is', null)
+    .where(condition)
     .orderBy('device_id')
     .forUpdate()
     .execute();
-  return active.map(({ device_id: deviceId }) => deviceId);
 }

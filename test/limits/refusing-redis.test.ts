@@ -9,10 +9,10 @@ import { startReadyVault } from '../support/vault/vault.ts';
 import { startOwnRedis } from './own-redis.ts';
 import { startReplica } from './replica.ts';
 
-/** Makes a Redis that responds, but refuses writes. */
-const refusals: [string, (redis: Redis) => Promise<unknown>][] = [
-  ['is full', (redis) => redis.config('SET', 'maxmemory', '1mb')],
-  ['became a replica', (redis) => redis.replicaof('127.0.0.1', '1')],
+/** Makes a Redis that responds, but refuses writes; with the class that `/health` tells. */
+const refusals: [string, (redis: Redis) => Promise<unknown>, string][] = [
+  ['is full', (redis) => redis.config('SET', 'maxmemory', '1mb'), 'full'],
+  ['became a replica', (redis) => redis.replicaof('127.0.0.1', '1'), 'unavailable'],
 ];
 
 async function start(t: ExecutionContext) {
@@ -20,7 +20,7 @@ async function start(t: ExecutionContext) {
   return { url, admin: startReplica(t, url, undefined).redis };
 }
 
-for (const [what, refuse] of refusals) {
+for (const [what, refuse, error] of refusals) {
   test(`a Redis that ${what} counts as unavailable for limits, and is logged once`, async (t) => {
     const { url, admin } = await start(t);
     const { limits, logLines } = startReplica(t, url, { count: 1_000, seconds: 3_600 });
@@ -55,7 +55,7 @@ for (const [what, refuse] of refusals) {
       },
       { what: 'the check', timeoutMs: 5_000 },
     );
-    t.like(cache, { status: 'error', error: 'unavailable' });
+    t.like(cache, { status: 'error', error });
   });
 }
 
