@@ -5,7 +5,7 @@ import { createFairSlots } from '../async/fair-slots.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { watchLocks } from './lock-order.ts';
-import { createOwnConnection } from './own-connection.ts';
+import { createOwnConnection } from './pool/own-connection.ts';
 import { startIdleLimit, type IdleLimit } from './pool/idle-limit.ts';
 import { beginWithin, type TransactionLimits } from './pool/limits.ts';
 import { untilBegun, type Begun } from './pool/patience.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { inTime } from '../async/in-time.ts';
-import { AppError } from '../errors/app-error.ts';
-import { valueOf, type Secret } from '../secrets/secret.ts';
+import { inTime } from '../../async/in-time.ts';
+import { AppError } from '../../errors/app-error.ts';
+import { valueOf, type Secret } from '../../secrets/secret.ts';
 
 /** Milliseconds for a new connection and its first answer. */
 const connectMs = 2_000;

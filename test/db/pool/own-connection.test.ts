@@ -1,7 +1,7 @@
 import test from 'ava';
 import { sql } from 'kysely';
-import { openDatabase } from '../../app/db/database.ts';
-import { startProxiedDatabase } from '../support/network/proxied-database.ts';
+import { openDatabase } from '../../../app/db/database.ts';
+import { startProxiedDatabase } from '../../support/network/proxied-database.ts';
 
 const owner = { userId: '7f1c2b7e-0f6d-4c3a-9a55-0d7f2f6f5a01', tenantId: 'default' };
 
