@@ -127,8 +127,8 @@ export function admitInTurn(
   probePaths: ReadonlySet<string>,
 ) {
   return async function waitForAdmission(ctx: Context, next: Next): Promise<void> {
-    const { clientAddress } = requestInfo(ctx);
-    const isProbe = probePaths.has(ctx.path);
+    const { clientAddress, path } = requestInfo(ctx);
+    const isProbe = probePaths.has(path);
     let leave = () => {};
     const waitForPace = () => {
       leave();
