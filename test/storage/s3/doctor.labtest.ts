@@ -37,7 +37,7 @@ test('the doctor examines a bucket and leaves nothing in it', async (t) => {
     ...settingsOf(versioned),
     STORAGE_CHECKSUMS: 'when_required',
   });
-  t.deepEqual(troubles(trusting), ['warn storage.checksums'], trusting.printed);
+  t.deepEqual(troubles(trusting), ['warn settings', 'warn storage.checksums']);
 
   for (const config of [plain, versioned]) {
     const store = createS3Store(config);
