@@ -96,6 +96,8 @@ export async function startStage(): Promise<Stage> {
     HTTP_INTERNAL_ROUTES: 'both',
     INTERNAL_API_KEYS_FILE: keys.path,
     AUDIT_ALERT_PAUSE_SECONDS: '1',
+    // The observer begins uploads and ends none.
+    PLANS_STANDARD_OPEN_UPLOADS: '1000000',
     CLOCK_SHIFT_FILE: fileOf('app'),
     STORAGE_DIRECTORY: join(storeMount, 'objects'),
   };
