@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { until } from '../../../app/dev/processes/until.ts';
 import { createObjectStore, type StoreConfig } from '../../../app/storage/create-store.ts';
 import type { ObjectStore } from '../../../app/storage/interface/object-store.ts';
 import type { Bytes } from '../../../client/bytes/bytes.ts';
@@ -90,7 +91,14 @@ async function killDuringUploads(t: ExecutionContext, lab: S3Lab | undefined): P
     async maintain(task) {
       const url = `${vault.baseUrl}/v1/internal/maintenance/${task}`;
       const headers = { 'X-Internal-Api-Key': keys.admin };
-      const { status, body, text } = await send('POST', url, { headers });
+      // A killed process held the lock of its task, which ends 15 s later.
+      const { status, body, text } = await until(
+        async () => {
+          const answer = await send('POST', url, { headers });
+          return answer.status !== 409 && answer;
+        },
+        { what: `the lock of ${task}`, timeoutMs: 30_000, intervalMs: 500 },
+      );
       if (status !== 200) throw new Error(`${task}: ${status} ${text}`);
       return body as Record<string, unknown>;
     },
