@@ -14,7 +14,7 @@ import { until } from '../../app/dev/processes/until.ts';
 import { classOf, type FailureClass } from '../../app/health/failure-class.ts';
 import { assertWritable, connectRedis } from '../../app/redis/redis.ts';
 import { createObjectStore } from '../../app/storage/create-store.ts';
-import { createS3Store } from '../../app/storage/s3/store.ts';
+import { openS3Store } from '../support/network/s3-store.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { createSignerClient } from '../../signer/protocol/client.ts';
 import { startOwnRedis } from '../limits/own-redis.ts';
@@ -66,16 +66,7 @@ async function askRedis(t: ExecutionContext, url: string): Promise<void> {
 }
 
 async function askS3(t: ExecutionContext, endpoint: string): Promise<void> {
-  const store = createS3Store({
-    endpoint,
-    region: 'us-east-1',
-    bucket: 'bucket',
-    accessKeyId: 'test',
-    secretAccessKey: 'test',
-    forcePathStyle: true,
-    checksums: 'when_supported',
-  });
-  t.teardown(() => store.close());
+  const store = openS3Store(t, endpoint);
   await store.ping();
 }
 

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { until } from '../../../app/dev/processes/until.ts';
 import { documentAt } from '../../support/documents/documents.ts';
 import { bytesOf, fileOf, upload } from '../../support/documents/files.ts';
-import { createApi } from '../../support/documents/uploads.ts';
+import { createApi, type Api } from '../../support/documents/uploads.ts';
 import { pauseAt, untilWaiting } from '../../support/accounts/paused-statement.ts';
 import {
   beginLogin,
@@ -106,16 +106,19 @@ test('while Postgres is frozen, every request is refused in time', async (t) => 
   t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
 });
 
+/** Begins an upload under the same Idempotency-Key at each call. */
+const createUnderKey = ({ baseUrl }: Vault, { token }: Api) =>
+  send('POST', `${baseUrl}/v1/uploads`, {
+    token,
+    json: fileOf(10),
+    headers: { 'idempotency-key': 'key' },
+  });
+
 test('a request in flight as Postgres freezes is refused in time and leaves nothing', async (t) => {
   const { vault, proxy } = await startFreezable(t);
   const sql = createSql(vault);
   const api = await createApi(vault);
-  const create = () =>
-    send('POST', `${vault.baseUrl}/v1/uploads`, {
-      token: api.token,
-      json: fileOf(10),
-      headers: { 'idempotency-key': 'key' },
-    });
+  const create = () => createUnderKey(vault, api);
   const paused = await pauseAt(vault, 'insert on upload_sessions');
   const begin = performance.now();
   const lost = create();
@@ -151,12 +154,7 @@ test('a commit in flight as Postgres freezes is done once, also if repeated', as
   const { vault, proxy } = await startFreezable(t);
   const sql = createSql(vault);
   const api = await createApi(vault);
-  const create = () =>
-    send('POST', `${vault.baseUrl}/v1/uploads`, {
-      token: api.token,
-      json: fileOf(10),
-      headers: { 'idempotency-key': 'key' },
-    });
+  const create = () => createUnderKey(vault, api);
   const paused = await pauseCommits(vault, 'upload_sessions');
   const lost = create();
   await untilWaiting(vault, 1);

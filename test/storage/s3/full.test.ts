@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import test from 'ava';
-import { createS3Store } from '../../../app/storage/s3/store.ts';
+import { openS3Store } from '../../support/network/s3-store.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 import { newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
 import { listenLocally } from '../../support/network/local-server.ts';
@@ -43,16 +43,7 @@ for (const [server, [status, code, message]] of Object.entries(refusals)) {
         });
       }),
     );
-    const store = createS3Store({
-      endpoint: `http://127.0.0.1:${port}`,
-      region: 'us-east-1',
-      bucket: 'bucket',
-      accessKeyId: 'test',
-      secretAccessKey: 'test',
-      forcePathStyle: true,
-      checksums: 'when_supported',
-    });
-    t.teardown(() => store.close());
+    const store = openS3Store(t, `http://127.0.0.1:${port}`);
     const upload = { key: newKey(), uploadId: 'upload' };
     await throwsCode(t, store.createMultipart(newKey()), 'storage_full');
     await throwsCode(t, putBytes(store, upload, 1, testBytes(1_000, 1)), 'storage_full');

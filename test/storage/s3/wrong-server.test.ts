@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { createS3Store } from '../../../app/storage/s3/store.ts';
+import { openS3Store } from '../../support/network/s3-store.ts';
 import { testBytes } from '../../support/documents/bytes.ts';
 import { everythingThrows, type Contents } from '../contract/every-operation.ts';
 import { collect, newKey, putBytes, throwsCode } from '../../support/documents/stored.ts';
@@ -22,16 +22,7 @@ async function startWrongServer(t: ExecutionContext, status: number, type: strin
     server.close();
     server.closeAllConnections();
   });
-  const store = createS3Store({
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    region: 'us-east-1',
-    bucket: 'bucket',
-    accessKeyId: 'test',
-    secretAccessKey: 'test',
-    forcePathStyle: true,
-    checksums: 'when_supported',
-  });
-  t.teardown(() => store.close());
+  const store = openS3Store(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return store;
 }
 
