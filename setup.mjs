@@ -2,7 +2,8 @@
  * Installs the system tools and the npm packages that `npm start` and `npm test` need. Runs before
  * both commands, on Node 20 or later and without any package installed. Prints nothing and takes
  * almost no time if everything is already installed. `setup.mjs soak` also installs the tools of
- * the longer fault tests, `setup.mjs pooler` PgBouncer too, and `setup.mjs browser` a browser.
+ * the longer fault tests, `setup.mjs pooler` those of PgBouncer's, `setup.mjs browser` a browser,
+ * and `setup.mjs openapi` a JDK and Maven.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -82,10 +83,17 @@ const pgbouncerTool = {
   brew: 'pgbouncer',
 };
 
+/** The tools that run and compile the generators of clients. */
+const javaTools = [
+  { name: 'a JDK', find: () => findCommand('javac'), apt: 'default-jdk-headless', brew: 'openjdk' },
+  { name: 'Maven', find: () => findCommand('mvn'), apt: 'maven', brew: 'maven' },
+];
+
 setUp();
-if (process.argv[2] === 'soak') requireTools([...p11Kit, faketimeTool]);
+if (process.argv[2] === 'soak') requireTools([...p11Kit, faketimeTool, pgbouncerTool]);
 if (process.argv[2] === 'pooler') requireTools([...p11Kit, pgbouncerTool]);
 if (process.argv[2] === 'browser') requireTools([chromiumTool]);
+if (process.argv[2] === 'openapi') requireTools(javaTools);
 
 function setUp() {
   if (Number.parseInt(process.versions.node, 10) < 20) {

@@ -1,6 +1,7 @@
 import { ConfigError } from '../signer/protocol/process/config-error.ts';
 import { exitCodes } from '../signer/protocol/process/exit-codes.ts';
 import { UsageError, type Command, type Ended } from './cli/command.ts';
+import { trustExtraAuthorities } from './cli/extra-authorities.ts';
 import { AppError } from './errors/app-error.ts';
 
 const usage = `usage: probatio <command> [options]
@@ -64,6 +65,7 @@ async function run([name = '', ...args]: readonly string[]): Promise<string | En
     throw new UsageError(topic === '' ? usage : `no such command: ${topic}\n\n${usage}`);
   }
   if (asksForHelp || args.some((arg) => helpFlags.has(arg))) return command.usage;
+  trustExtraAuthorities(process.env);
   return command.run(args).catch(adviseHelp(topic));
 }
 

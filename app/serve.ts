@@ -5,6 +5,7 @@ import { createApp, type AppParts } from './app.ts';
 import { loadConfig, type Config } from './config/config.ts';
 import { listWeaknesses } from './config/weaknesses.ts';
 import { createProxyTrust } from './http/requests/client-address.ts';
+import { ListenError, type AddressVariables } from './http/server/listen-error.ts';
 import { listen } from './http/server/server.ts';
 import { StartRefused } from './errors/start-refused.ts';
 import { startServices } from './wiring/services.ts';
@@ -21,7 +22,9 @@ async function main(config: Config, log: Log): Promise<void> {
   const { http } = config;
   const trust = createProxyTrust(http.trustedProxies);
   const parts = { config, services, trust, log };
-  const server = await listen(createApp(parts, 'public'), { ...http, ...trust }, log);
+  const server = await listen(createApp(parts, 'public'), { ...http, ...trust }, log).catch(
+    explainListening({ host: 'HOST', port: 'PORT' }),
+  );
   log.info({ host: http.host, port: server.port }, 'listening');
   const internal = await listenInternally(parts);
 
@@ -48,9 +51,18 @@ async function listenInternally(parts: AppParts) {
   const { internalRoutes, internalHost: host, internalPort: port } = config.http;
   if (internalRoutes === 'both') return undefined;
   const options = { ...config.http, ...trust, host, port };
-  const server = await listen(createApp(parts, 'internal'), options, log);
+  const server = await listen(createApp(parts, 'internal'), options, log).catch(
+    explainListening({ host: 'HTTP_INTERNAL_HOST', port: 'HTTP_INTERNAL_PORT' }),
+  );
   log.info({ host, port: server.port }, 'listening for internal requests');
   return server;
+}
+
+/** Returns a handler that throws a ListenError for the system's error. */
+function explainListening(variables: AddressVariables) {
+  return (error: NodeJS.ErrnoException): never => {
+    throw new ListenError(error, variables);
+  };
 }
 
 function nextStopSignal(): Promise<string> {
@@ -77,7 +89,8 @@ function endFailed(error: unknown, log: Log): void {
     process.exitCode = exitCodes.refused;
     return;
   }
-  log.fatal({ err: error }, 'ended by an error');
+  if (error instanceof ListenError) log.fatal({ code: error.code }, error.message);
+  else log.fatal({ err: error }, 'ended by an error');
   process.exitCode = exitCodes.failed;
 }
 

@@ -1,7 +1,8 @@
 import { createAccounts, type Accounts, type LoginOptions } from './accounts/accounts.ts';
 import { createFileHash, type CreateFileHash } from './files/hash.ts';
 import { createHttp } from './http/http.ts';
-import { createProofs, type AuditKey } from './proofs/proofs.ts';
+import type { AuditKey } from './proofs/audit-key.ts';
+import { createProofs } from './proofs/proofs.ts';
 import { recoverAccount, type RecoverAccount } from './recovery/recover-account.ts';
 import type { RekeyDraft } from './rekey/rekey.ts';
 import { defaultRetry, type RetryPolicy } from './http/retry.ts';
@@ -11,8 +12,8 @@ import { createSessionTokens } from './sessions/tokens.ts';
 
 export interface VaultClientOptions {
   /**
-   * Base URL of the vault, with http or https, such as https://vault.example; it may contain a
-   * path.
+   * Base URL of the vault, such as https://vault.example; it may contain a path. http is accepted
+   * only with a loopback address or localhost.
    */
   readonly baseUrl: string;
   /** The default is the global `fetch`. */
@@ -60,7 +61,7 @@ export interface VaultClient extends Pick<Accounts, 'register' | 'validateEmail'
 
 /**
  * Creates a client of one vault, which sends nothing until a method is called. Throws TypeError for
- * an invalid base URL.
+ * an invalid base URL, and for http to another machine.
  */
 export function createVaultClient(options: VaultClientOptions): VaultClient {
   const { baseUrl, fetch = globalThis.fetch.bind(globalThis), retry = defaultRetry } = options;

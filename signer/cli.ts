@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import { loadToolConfig } from './config/config.ts';
 import { describeVariables } from './config/variables.ts';
-import { createNextKey } from './pkcs11/keys/key-creation.ts';
+import { createNextEncryptionKey, createNextKey } from './pkcs11/keys/key-creation.ts';
 import { formatKeyLabel } from './pkcs11/keys/key-label.ts';
 import { findSigningKeys, type SigningKey } from './pkcs11/keys/keyring.ts';
 import { provision } from './pkcs11/provisioning/provision.ts';
@@ -9,12 +10,15 @@ import { testToken } from './pkcs11/provisioning/self-test.ts';
 import { withToken, workIn } from './pkcs11/provisioning/token-access.ts';
 import { ConfigError } from './protocol/process/config-error.ts';
 import { exitCodes } from './protocol/process/exit-codes.ts';
-import { KeyRequest } from './protocol/protocol.ts';
+import { EncryptionKeyRequest, KeyRequest } from './protocol/protocol.ts';
 
 const usageText = `usage: node signer/cli.ts <command>
 
-  init                         initialise the token and create the first keys, unless they exist
-  keygen <audit|token> [last]  create the next generation of a key; if the token lost keys, give
+  init [last]                  initialise the token and create the first keys, unless they exist;
+                               if it takes the place of a lost token, give the highest generation
+                               that ever existed as <last>
+  keygen <audit|token|encryption> [last]
+                               create the next generation of a key; if the token lost keys, give
                                the highest generation that ever existed as <last>
   list                         print the public keys, one JSON object per line
   export-public <key>          print the public key with this id or label as PEM
@@ -23,6 +27,11 @@ const usageText = `usage: node signer/cli.ts <command>
 `;
 
 const helpFlags: ReadonlySet<string> = new Set(['--help', '-h']);
+
+const KeyToGenerate = z.union([
+  KeyRequest,
+  EncryptionKeyRequest.extend({ purpose: z.literal('encryption') }),
+]);
 
 interface Output {
   readonly lines: readonly string[];
@@ -37,19 +46,26 @@ class UsageError extends Error {}
  */
 const commands: Record<string, (args: readonly string[]) => Promise<Output>> = {
   async init(args) {
-    takeNone(args);
-    const done = await provision(loadToolConfig(process.env));
+    const [last = '0', ...rest] = args;
+    const request = EncryptionKeyRequest.safeParse({ after: parseNumber(last) });
+    if (!request.success || rest.length > 0)
+      throw new UsageError('give nothing, or the highest generation that ever existed');
+    const done = await provision({ ...loadToolConfig(process.env), ...request.data });
     return { lines: done.length > 0 ? done : ['nothing to do'] };
   },
 
   async keygen(args) {
     const [name, after = '0', ...rest] = args;
-    const request = KeyRequest.safeParse({ purpose: name, after: parseNumber(after) });
+    const request = KeyToGenerate.safeParse({ purpose: name, after: parseNumber(after) });
     if (!request.success || rest.length > 0)
       throw new UsageError(
-        'give audit or token, and optionally the highest generation that ever existed',
+        'give audit, token or encryption, and optionally the highest generation that ever existed',
       );
     const config = loadToolConfig(process.env);
+    if (request.data.purpose === 'encryption') {
+      const generation = await createNextEncryptionKey(workIn(config), request.data.after);
+      return { lines: [JSON.stringify({ purpose: 'encryption', generation })] };
+    }
     const { rsaBits } = config;
     const key = await createNextKey(workIn(config), { ...request.data, rsaBits });
     return { lines: [describe(key)] };
@@ -92,10 +108,10 @@ function loadKeys(): Promise<SigningKey[]> {
   return withToken(loadToolConfig(process.env), findSigningKeys);
 }
 
-function describe({ purpose, generation, keyId, spki }: SigningKey): string {
+function describe({ purpose, generation, keyId, spki, imported }: SigningKey): string {
   const fingerprint = hash('sha256', spki);
   const publicKey = spki.toString('base64');
-  return JSON.stringify({ purpose, generation, keyId, fingerprint, publicKey });
+  return JSON.stringify({ purpose, generation, keyId, fingerprint, publicKey, imported });
 }
 
 function labelOf({ purpose, generation }: SigningKey): string {

@@ -8,8 +8,12 @@ import { createKeyDirectory } from './hsm/key-directory.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ConfigError } from './protocol/process/config-error.ts';
 import { exitCodes } from './protocol/process/exit-codes.ts';
+import { createKeyProof } from './requests/key-proof.ts';
+import { createKeyRecordSealer } from './requests/key-records.ts';
+import { createMarkSealer } from './requests/marks.ts';
 import { createSealer } from './requests/sealer.ts';
 import { createSignerServer } from './server/server.ts';
+import { createTokenLimits } from './requests/token-limits.ts';
 import { createTokenSigner } from './requests/token-signer.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
 import { startVerifier } from './requests/verifier.ts';
@@ -22,6 +26,7 @@ const spareThreads = 4;
 
 const config = readConfig();
 const log = createSignerLog('signer', config.logLevel);
+const { issuers } = config;
 const clock = () => new Date();
 const metrics = createMetrics({ sessionsMax: config.sessions, readState: () => hsm.state });
 const hsm = createHsm({
@@ -33,13 +38,23 @@ const hsm = createHsm({
   log,
 });
 const keys = createKeyDirectory({ hsm, clock });
+const tokenLimits = createTokenLimits({
+  perUser: config.tokensPerUser,
+  inAll: config.tokensPerSecond,
+  metrics,
+  log,
+});
 const verifier = startVerifier();
+const sealer = createSealer({ hsm, keys, verifier, metrics, issuers, clock });
 const server = createSignerServer({
   hsm,
   keys,
-  sealer: createSealer({ hsm, keys, verifier, metrics }),
-  tokenSigner: createTokenSigner({ hsm, keys, metrics, clock }),
+  sealer,
+  keyRecordSealer: createKeyRecordSealer({ keys, sealer, proves: createKeyProof({ hsm }) }),
+  markSealer: createMarkSealer({ sealer }),
+  tokenSigner: createTokenSigner({ hsm, keys, metrics, issuers, clock, limits: tokenLimits }),
   metrics,
+  issuers,
   clock,
   log,
 });

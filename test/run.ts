@@ -14,7 +14,13 @@ import { migrate } from '../app/dev/postgres/migrate.ts';
 import { projectFile } from '../app/dev/files/project.ts';
 import { startServices, type Services } from '../app/dev/stack/services.ts';
 import { stopSignals } from '../app/dev/processes/stop-signals.ts';
-import type { SharedVaultAddresses, TestStack } from './support/vault/stack.ts';
+import { keepExamples, recordExamplesIn } from './support/openapi/recorded-examples.ts';
+import { readFaults, recordIn } from './support/openapi/recorded-faults.ts';
+import {
+  type SharedVaultAddresses,
+  type TestStack,
+  testSignerSettings,
+} from './support/vault/stack.ts';
 
 const templateName = 'probatio_template';
 /** Free bytes of memory that the services of the tests need. */
@@ -48,8 +54,28 @@ async function runTests(signal: AbortSignal): Promise<number> {
   };
   const vault = startSharedVault(stack);
   resources.defer(() => vault.stop());
-  // Awaited here: returning the promise would stop the services first.
-  return await runAva({ ...stack, sharedVault: await vault.addresses }, signal);
+  const faultsFile = join(directory, 'api-faults');
+  const examplesFile = join(directory, 'api-examples');
+  const recordsExamples = process.env['RECORD_EXAMPLES'] === 'true';
+  const environment = {
+    ...recordIn(faultsFile),
+    ...(recordsExamples ? recordExamplesIn(examplesFile) : {}),
+  };
+  const status = await runAva(
+    { ...stack, sharedVault: await vault.addresses },
+    environment,
+    signal,
+  );
+  if (recordsExamples) keepExamples(examplesFile);
+  return reportFaults(readFaults(faultsFile)) ? status : 1;
+}
+
+/** Prints what openapi.json does not describe. Returns whether there is nothing to print. */
+function reportFaults(faults: readonly string[]): boolean {
+  if (faults.length === 0) return true;
+  console.error('Responses were not as openapi.json describes them:');
+  for (const fault of faults) console.error(`  ${fault}`);
+  return false;
 }
 
 /** Starts the process of the vault that test files share. */
@@ -101,20 +127,35 @@ async function startTestServices(directory: string, signal: AbortSignal): Promis
   const lines: string[] = [];
   const log = (source: string, line: string) => void lines.push(`${source}: ${line}`);
   try {
-    return await startServices({ directory, durable: false, log, signal });
+    return await startServices({
+      directory,
+      signerSettings: testSignerSettings,
+      durable: false,
+      log,
+      signal,
+    });
   } catch (error) {
     console.error(lines.join('\n'));
     throw error;
   }
 }
 
-async function runAva(stack: TestStack, signal: AbortSignal): Promise<number> {
+async function runAva(
+  stack: TestStack,
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<number> {
   const ava = spawn(
     process.execPath,
     [projectFile('node_modules/ava/entrypoints/cli.mjs'), ...process.argv.slice(2)],
     {
       cwd: projectFile('.'),
-      env: { ...process.env, ...cached, PROBATIO_TEST_STACK: JSON.stringify(stack) },
+      env: {
+        ...process.env,
+        ...cached,
+        ...environment,
+        PROBATIO_TEST_STACK: JSON.stringify(stack),
+      },
       stdio: 'inherit',
     },
   );

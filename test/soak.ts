@@ -41,6 +41,10 @@ const soaks: Record<string, Soak> = {
     environment: { ROUNDS: '1', HOLD_SECONDS: '20', CONDITION: '' },
   },
   purge: { file: 'purge/purge.labtest.ts', environment: { ROUNDS: '30' } },
+  reencryption: {
+    file: 'reencryption/reencryption.labtest.ts',
+    environment: { ROUNDS: '2', ACCOUNTS: '100000' },
+  },
   memory: {
     file: 'memory/memory.labtest.ts',
     environment: { SMALL_MEBIBYTES: '256', LARGE_MEBIBYTES: '5120' },

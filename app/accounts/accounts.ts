@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { CredentialMethod } from '../db/tables/accounts.ts';
+import type { Encrypted, RowCipher } from '../encryption/row-cipher.ts';
+import { passwordRow, type Credential } from './credential-rows.ts';
 
 /** An account that can log in. */
 export interface ActiveAccount extends Owner {
@@ -26,55 +28,107 @@ interface FoundCredentials {
   readonly verifier: string | null;
 }
 
-/**
- * Locks the account's row against changes for the rest of `tx`. Resolves with whether the account
- * still equals `account`: active, with the same credentials, rights, plan and tenant.
- */
-export async function lockUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
-  takesLock(tx, 'account');
-  const now = await findActive(tx, account.method)
-    .where('accounts.id', '=', account.userId)
-    .forShare()
-    .executeTakeFirst();
-  return isDeepStrictEqual(now, account);
-}
-
 export type Accounts = ReturnType<typeof createAccounts>;
 
+interface AccountsOptions {
+  readonly db: Database;
+  readonly cipher: RowCipher;
+}
+
 /** Creates the service that finds active accounts and their credentials. */
-export function createAccounts({ db }: { readonly db: Database }) {
+export function createAccounts({ db, cipher }: AccountsOptions) {
+  const open = createOpening(cipher);
+
+  function toActive(row: ActiveRow | undefined, method: CredentialMethod) {
+    const opened = open(row, method);
+    if (row === undefined || opened === undefined) return undefined;
+    const { key_generation: _generation, ...account } = row;
+    return { ...account, ...opened } satisfies ActiveAccount;
+  }
+
   return {
     /**
-     * Finds the credentials of an active account by its e-mail address. Runs one query in every
-     * case, so that the timing reveals little about which accounts exist.
+     * Finds the credentials of an active account by its e-mail address. Runs one query and one
+     * decryption in every case, so that the timing reveals little about which accounts exist.
      */
-    findCredentials: (
+    async findCredentials(
       email: string,
       method: CredentialMethod,
-    ): Promise<FoundCredentials | undefined> =>
-      db.asService((tx) =>
+    ): Promise<FoundCredentials | undefined> {
+      const row = await db.asService((tx) =>
         tx
           .selectFrom('accounts')
           .leftJoin('credentials', (join) =>
             join.onRef('credentials.account_id', '=', 'accounts.id').on('method', '=', method),
           )
-          .select(['accounts.id as userId', 'salt', 'verifier'])
+          .select(['accounts.id as userId', 'key_generation', 'salt', 'verifier'])
           .where('email', '=', email)
           .where('status', '=', 'ACTIVE')
           .executeTakeFirst(),
-      ),
+      );
+      const opened = open(row, method);
+      if (row === undefined) return undefined;
+      return { userId: row.userId, salt: null, verifier: null, ...opened };
+    },
 
     /**
      * Finds an active account with its credentials for `method`. Resolves with undefined if the
-     * account is not active or has no such credentials.
+     * account is not active or has no such credentials, at the cost of a decryption too.
      */
-    findActiveById: (
+    async findActiveById(
       accountId: string,
       method: CredentialMethod = 'password',
-    ): Promise<ActiveAccount | undefined> =>
-      db.asService((tx) =>
+    ): Promise<ActiveAccount | undefined> {
+      const row = await db.asService((tx) =>
         findActive(tx, method).where('accounts.id', '=', accountId).executeTakeFirst(),
-      ),
+      );
+      return toActive(row, method);
+    },
+
+    /**
+     * Locks the account's row against changes for the rest of `tx`. Resolves with whether the
+     * account still equals `account`: active, with the same credentials, rights, plan and tenant.
+     */
+    async lockUnchanged(tx: Tx, account: ActiveAccount): Promise<boolean> {
+      takesLock(tx, 'account');
+      const row = await findActive(tx, account.method)
+        .where('accounts.id', '=', account.userId)
+        .forShare()
+        .executeTakeFirst();
+      return isDeepStrictEqual(toActive(row, account.method), account);
+    },
+  };
+}
+
+type ActiveRow = ActiveAccount & { readonly key_generation: number | null };
+
+interface CredentialRow {
+  readonly userId: string;
+  readonly key_generation: number | null;
+  readonly salt: string | null;
+  readonly verifier: string | null;
+}
+
+/**
+ * Returns the function that decrypts the credentials of a row; undefined if the row has none. For a
+ * password it then decrypts a stand-in, at the same cost.
+ */
+function createOpening(cipher: RowCipher) {
+  const nobodysRow = passwordRow('nobody');
+  let standIn: Encrypted<'salt' | 'verifier'> | undefined;
+
+  function decryptStandIn(): void {
+    standIn ??= cipher.encrypt(nobodysRow, { salt: 'a'.repeat(64), verifier: 'a'.repeat(768) });
+    cipher.decrypt(nobodysRow, standIn);
+  }
+
+  return (row: CredentialRow | undefined, method: CredentialMethod): Credential | undefined => {
+    if (row === undefined || row.salt === null || row.verifier === null) {
+      if (method === 'password') decryptStandIn();
+      return undefined;
+    }
+    const { userId, key_generation: generation, salt, verifier } = row;
+    return cipher.decrypt(passwordRow(userId), { generation, values: { salt, verifier } });
   };
 }
 
@@ -89,6 +143,7 @@ function findActive(tx: Tx, method: CredentialMethod) {
       'roles',
       'scopes',
       'method',
+      'key_generation',
       'salt',
       'verifier',
     ])

@@ -7,7 +7,7 @@ export const Email = z
   .trim()
   .toLowerCase()
   .pipe(z.email().max(254))
-  .meta({ description: 'Trimmed and lower-cased by the service.' });
+  .meta({ description: 'E-mail address; the service trims it and lower-cases it.' });
 
 /** Returns the HMAC-SHA-256 of an e-mail address in hex, the only form that the audit log holds. */
 export function hashEmail(key: Buffer, email: string): string {

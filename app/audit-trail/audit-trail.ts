@@ -9,8 +9,11 @@ import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { AuditEvent } from './event.ts';
+import { isRecordedAt } from './recorded-time.ts';
 
 interface TrailOptions {
+  /** The vault's public URL, by which the entries name the vault. */
+  readonly issuer: string;
   readonly clock: Clock;
   /** Throws clock_skew while `clock` is known to be wrong. */
   readonly assertClock: () => void;
@@ -24,19 +27,21 @@ export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 /** Creates the service that appends audit entries. */
 export function createAuditTrail(options: TrailOptions) {
-  const { clock, assertClock, onCommitted, isBacklogFull } = options;
+  const { issuer, clock, assertClock, onCommitted, isBacklogFull } = options;
 
   /**
    * Appends the audit entry of an event in the transaction of the action; the sealer signs the
    * entry soon after the commit. Call it last in the transaction, since it locks the sequence of
-   * the event's resource. Resolves with the entry's id. Throws clock_skew.
+   * the event's resource. Resolves with the entry's id. Throws clock_skew, also if the clock of
+   * Postgres says a time that differs by more than a minute: the sealer would refuse the entry.
    */
   async function append(tx: Tx, event: AuditEvent): Promise<string> {
     assertClock();
     const { entryId: id = uuidv7(), owner, resource } = event;
-    const [head, tail] = textAroundSeq(id, event, clock());
+    const at = clock();
+    const [head, tail] = textAroundSeq({ id, issuer, at }, event);
     takesLock(tx, 'audit sequence');
-    await tx
+    const { created_at: createdAt } = await tx
       .with('next', (cte) => nextSeq(cte, event))
       .insertInto('audit_entries')
       .values(({ selectFrom }) => ({
@@ -51,7 +56,9 @@ export function createAuditTrail(options: TrailOptions) {
           sql<string>`${head}::text || last_seq || ${tail}`.as('canonical'),
         ),
       }))
-      .execute();
+      .returning('created_at')
+      .executeTakeFirstOrThrow();
+    if (!isRecordedAt(at, createdAt)) throw new AppError('clock_skew', { retryAfterSeconds: 30 });
     afterCommit(tx, onCommitted);
     return id;
   }
@@ -113,14 +120,22 @@ function nextSeq(cte: QueryCreator<Schema>, { owner, resource }: AuditEvent) {
     .returning('last_seq');
 }
 
+/** The members of an entry that no event names. */
+interface Stamp {
+  readonly id: string;
+  readonly issuer: string;
+  readonly at: Date;
+}
+
 /**
- * Returns the RFC 8785 text that is hashed and signed, as the parts before and after the value of
- * `seq`: only the SQL statement that stores the entry determines that number.
+ * Returns the RFC 8785 text of an entry, to which the signer adds members, as the parts before and
+ * after the value of `seq`: only the SQL statement that stores the entry determines that number.
  */
-function textAroundSeq(id: string, event: AuditEvent, at: Date): [head: string, tail: string] {
+function textAroundSeq({ id, issuer, at }: Stamp, event: AuditEvent): [head: string, tail: string] {
   const entry: Omit<AuditEntry, 'seq'> = {
-    v: 1,
+    v: 2,
     id,
+    issuer,
     timestamp: at.toISOString(),
     actor: event.actor,
     tenant: event.owner.tenantId,

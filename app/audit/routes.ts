@@ -12,10 +12,11 @@ import {
   Proof,
   Status,
   StatusQuery,
+  TombstoneReference,
 } from '../proof/schema.ts';
 import type { Verification } from './verification/verification.ts';
 
-const tag = 'Audit';
+const tag = 'Proofs';
 const access = { scopes: ['audit:read'] };
 
 /** Limit on a body with 1000 entry ids. */
@@ -36,6 +37,7 @@ export const auditRoutes = [
   route({
     method: 'get',
     path: '/v1/audit/proof/status',
+    operation: 'verifyNewestEntries',
     tag,
     summary: 'Verifies the newest audit entries now',
     access,
@@ -49,6 +51,7 @@ export const auditRoutes = [
   route({
     method: 'get',
     path: '/v1/audit/proof/:id',
+    operation: 'getProof',
     tag,
     summary: 'Returns the proof of an audit entry',
     access,
@@ -56,12 +59,14 @@ export const auditRoutes = [
     status: 200,
     response: Proof,
     errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: ({ proofReads }, { request, params }) => proofReads.get(request, params.id),
   }),
   route({
     method: 'get',
     path: '/v1/audit/proof/:id/verify',
+    operation: 'verifyEntry',
     tag,
     summary: 'Verifies an audit entry now',
     access,
@@ -69,6 +74,7 @@ export const auditRoutes = [
     status: 200,
     response: EntryVerification,
     errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: async ({ proofReads, clock }, { request, params }) => ({
       entryId: params.id,
@@ -79,6 +85,7 @@ export const auditRoutes = [
   route({
     method: 'post',
     path: '/v1/audit/proof/verify-batch',
+    operation: 'verifyEntries',
     tag,
     summary: 'Verifies many audit entries now',
     access,
@@ -94,6 +101,7 @@ export const auditRoutes = [
   route({
     method: 'post',
     path: '/v1/audit/proof/verify-external',
+    operation: 'verifyProof',
     tag,
     summary: 'Verifies the audit proof that the request contains',
     access,

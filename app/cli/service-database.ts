@@ -4,6 +4,7 @@ import { systemClock } from '../async/clock.ts';
 import { refusedSkewSeconds } from '../clocks/clock-watch.ts';
 import { readDatabaseClock } from '../clocks/readings.ts';
 import { databaseSettings, roleSettings } from '../config/settings/backends.ts';
+import { requiredPublicUrl } from '../config/settings/listeners.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { findServiceProblem } from '../db/isolation/check.ts';
 import { readSettings } from './variables.ts';
@@ -24,12 +25,14 @@ export async function withServiceDatabase<T>(
   const { serviceUrl } = databaseSettings.settings;
   const {
     url,
+    issuer,
     appRole: app,
     serviceRole: service,
-  } = readSettings({ url: serviceUrl, ...roleSettings });
+  } = readSettings({ url: serviceUrl, issuer: requiredPublicUrl, ...roleSettings });
   // No user is logged in here, so the login for users (`url`) is never used.
   const db = await openDatabase({ url, serviceUrl: url, poolSize: 1 });
   const audit = createAuditTrail({
+    issuer,
     clock: systemClock,
     // Checked below, once, since a command ends soon.
     assertClock: () => undefined,

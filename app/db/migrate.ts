@@ -23,6 +23,10 @@ import { Migration0021SealingTurns } from './migrations/0021-sealing-turns.ts';
 import { Migration0022SenderBlocks } from './migrations/0022-sender-blocks.ts';
 import { Migration0023MaintenanceLocks } from './migrations/0023-maintenance-locks.ts';
 import { Migration0025RestoreAcceptances } from './migrations/0025-restore-acceptances.ts';
+import { Migration0030SealMembers } from './migrations/0030-seal-members.ts';
+import { Migration0031ImportedKeys } from './migrations/0031-imported-keys.ts';
+import { Migration0032CompromisedKeys } from './migrations/0032-compromised-keys.ts';
+import { Migration0033Encryption } from './migrations/0033-encryption.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -50,6 +54,10 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0022SenderBlocks,
   Migration0023MaintenanceLocks,
   Migration0025RestoreAcceptances,
+  Migration0030SealMembers,
+  Migration0031ImportedKeys,
+  Migration0032CompromisedKeys,
+  Migration0033Encryption,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

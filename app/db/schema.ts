@@ -15,7 +15,7 @@ import { Device, SessionDevice } from './tables/devices.ts';
 import { Document, DocumentKeyword, DocumentVersion } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
-import { SigningKey } from './tables/keys.ts';
+import { EncryptionKey, SigningKey } from './tables/keys.ts';
 import { DocumentShare, SenderBlock, ShareRecipient, SharingKey } from './tables/sharing.ts';
 import { SyncCounter, SyncEpoch, SyncHistory, SyncObject, SyncRequest } from './tables/sync.ts';
 import { UploadPart, UploadSession } from './tables/uploads.ts';
@@ -36,6 +36,7 @@ export const entities = [
   DocumentKeyword,
   DocumentShare,
   DocumentVersion,
+  EncryptionKey,
   IdempotencyKey,
   Identity,
   IsolationCanary,

@@ -4,6 +4,7 @@ import { lockName } from '../db/advisory-lock.ts';
 import type { Database, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { quotaExceeded } from '../db/usage/quota.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { KeyForm, ToEnvelope } from '../envelopes/key-form.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import {
@@ -35,6 +36,7 @@ interface NewDevice {
 
 interface DeviceEnvelopesOptions {
   readonly db: Database;
+  readonly cipher: RowCipher;
   readonly act: Act;
   readonly toEnvelope: ToEnvelope;
   readonly binding: SessionBinding;
@@ -45,7 +47,7 @@ export type DeviceEnvelopes = ReturnType<typeof createDeviceEnvelopes>;
 
 /** Creates the service that stores the master key wrapped for each device of a user. */
 export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
-  const { db, act, toEnvelope, binding, clock } = options;
+  const { db, cipher, act, toEnvelope, binding, clock } = options;
 
   async function register(
     tx: Tx,
@@ -63,7 +65,10 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
     await insertDevice(tx, caller, { deviceId, encryptedInfo }, clock());
     const name = { kind: 'DEVICE', deviceId } as const;
     const isProven = await proof.isGiven(tx);
-    const row = await insertEnvelope(tx, caller, name, { encryptedEnvelope, isProven });
+    const row = await insertEnvelope(tx, cipher, caller, name, {
+      encryptedEnvelope,
+      isProven,
+    });
     await binding.bind(tx, caller, deviceId);
     const registered: RequestEvent = {
       action: 'device.registered',
@@ -71,7 +76,7 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
       data: { envelopeId: row.id, bySession: caller.sessionId ?? null },
     };
     return {
-      answer: { ...toStored(row), deviceId },
+      answer: { ...toStored(cipher, row), deviceId },
       events: [registered, envelopeEvent('envelope.created', row)],
     };
   }
@@ -101,7 +106,7 @@ export function createDeviceEnvelopes(options: DeviceEnvelopesOptions) {
         if (row === undefined) throw new AppError('not_found');
         const lastUsedAt = await touch(tx, caller, device, clock());
         if (binding.isForeign(caller)) await binding.bind(tx, caller, deviceId);
-        return { ...toStored(row), deviceId, lastUsedAt, createdAt: row.created_at };
+        return { ...toStored(cipher, row), deviceId, lastUsedAt, createdAt: row.created_at };
       }),
   };
 }

@@ -2,8 +2,9 @@ import type { Clock } from '../async/clock.ts';
 import type { Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import { AppError } from '../errors/app-error.ts';
-import { Uuid } from '../http/bodies/wire.ts';
+import { Uuid, uuidText } from '../http/bodies/wire.ts';
 import type { Caller } from '../http/requests/caller.ts';
+import type { Contribution } from '../http/routing/contribution.ts';
 import type { Route } from '../http/routing/route.ts';
 import { assertActive, selectDevice, touch } from '../sessions/active-device.ts';
 import type { SessionBinding } from '../sessions/session-binding.ts';
@@ -60,6 +61,15 @@ export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): Devic
   };
 }
 
+const contribution: Contribution = {
+  requestHeaders: {
+    'X-Device-Id': uuidText.describe(
+      'Id (UUID) of the active device to which the login session of the access token is bound.',
+    ),
+  },
+  errors: ['device_required', 'device_unknown', 'device_blacklisted', 'validation_failed'],
+};
+
 /**
  * Returns the route with a guard that refuses a request without a valid X-Device-Id before the
  * route checks anything else in the request.
@@ -67,6 +77,7 @@ export function createDeviceGuard({ binding, clock }: DeviceGuardOptions): Devic
 export function requireDeviceId<S>(route: Route<S>): Route<S> {
   return {
     ...route,
+    contributions: [...(route.contributions ?? []), contribution],
     handle: async (services, raw) => {
       parseDeviceId(raw.request.headers['x-device-id']);
       return route.handle(services, raw);

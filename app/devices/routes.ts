@@ -18,7 +18,7 @@ import {
   DeviceView,
 } from './schema.ts';
 
-const tag = 'Key envelopes';
+const tag = 'Keys and devices';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;
 
 interface DeviceServices {
@@ -33,6 +33,7 @@ export const deviceRoutes = [
   route({
     method: 'post',
     path: '/v1/crypto/keys/device-envelope',
+    operation: 'registerDevice',
     tag,
     summary: 'Registers a device with the master key wrapped for it, and binds the session to it',
     access,
@@ -45,6 +46,7 @@ export const deviceRoutes = [
     errors: [
       'invalid_key_length',
       'raw_keys_refused',
+      'device_unknown',
       'device_blacklisted',
       'envelope_exists',
       'quota_exceeded',
@@ -59,6 +61,7 @@ export const deviceRoutes = [
   route({
     method: 'get',
     path: '/v1/crypto/keys/device-envelope/:deviceId',
+    operation: 'getDeviceEnvelope',
     tag,
     summary: 'Returns the master key wrapped for a device',
     access,
@@ -74,6 +77,7 @@ export const deviceRoutes = [
   route({
     method: 'get',
     path: '/v1/crypto/keys/devices',
+    operation: 'listDevices',
     tag,
     summary: 'Lists the caller’s devices that are not revoked',
     access,
@@ -85,13 +89,14 @@ export const deviceRoutes = [
     errors: [],
     handler: async ({ devices }, { request, query, reply }) => {
       const page = await devices.list(request, query);
-      linkNextPage(reply, '/v1/crypto/keys/devices', query, page.cursor);
+      linkNextPage(reply, query, page.cursor);
       return page.devices;
     },
   }),
   route({
     method: 'put',
     path: '/v1/crypto/keys/devices/:deviceId',
+    operation: 'changeDevice',
     tag,
     summary: 'Replaces the description of a device, which the client has encrypted; If-Match',
     access,
@@ -119,6 +124,7 @@ export const deviceRoutes = [
   route({
     method: 'delete',
     path: '/v1/crypto/keys/devices/:deviceId',
+    operation: 'revokeDevice',
     tag,
     summary: 'Revokes a device for ever: removes its envelope and ends its sessions',
     access: { ...access, freshProof: 'if its envelope is the last way to the master key' },

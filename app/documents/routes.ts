@@ -22,6 +22,7 @@ export const documentRoutes = [
   route({
     method: 'post',
     path: '/v1/documents',
+    operation: 'createDocument',
     aliases: ['/api/v1/documents'],
     tag,
     summary: 'Creates a document from a completed upload',
@@ -45,6 +46,7 @@ export const documentRoutes = [
   route({
     method: 'get',
     path: '/v1/documents',
+    operation: 'listDocuments',
     aliases: ['/api/v1/documents'],
     tag,
     summary: 'Lists the caller’s documents, newest first',
@@ -56,13 +58,14 @@ export const documentRoutes = [
     errors: [],
     handler: async ({ documents }, { request, query, reply }) => {
       const page = await documents.list(request, query);
-      linkNextPage(reply, '/v1/documents', query, page.cursor);
+      linkNextPage(reply, query, page.cursor);
       return page.documents;
     },
   }),
   route({
     method: 'get',
     path: '/v1/documents/:id',
+    operation: 'getDocument',
     aliases: ['/api/v1/documents/:id'],
     tag,
     summary: 'Returns a document; its ETag changes with every change of the document',
@@ -81,6 +84,7 @@ export const documentRoutes = [
   route({
     method: 'get',
     path: '/v1/documents/:id/hash',
+    operation: 'getDocumentHash',
     aliases: ['/api/v1/documents/:id/hash'],
     tag,
     summary: 'Returns the hash of the encrypted file as the server computed it',
@@ -97,6 +101,7 @@ export const documentRoutes = [
   route({
     method: 'delete',
     path: '/v1/documents/:id',
+    operation: 'deleteDocument',
     aliases: ['/api/v1/documents/:id'],
     tag,
     summary: 'Deletes a document; only administrators delete one that has a sealed version',

@@ -3,6 +3,7 @@ import { lockAccount, type Credential } from '../accounts/credential-rows.ts';
 import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import { AppError } from '../errors/app-error.ts';
 import { assertIfMatch, type IfMatch } from '../http/responses/precondition.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
@@ -45,6 +46,7 @@ interface EnvelopesOptions {
   readonly issuer: string;
   readonly unknownUser: 'reveal' | 'decoy';
   readonly db: Database;
+  readonly cipher: RowCipher;
   readonly act: Act;
   readonly toEnvelope: ToEnvelope;
   readonly clock: Clock;
@@ -57,7 +59,7 @@ export type Envelopes = ReturnType<typeof createEnvelopes>;
  * throw as `toEnvelope` does, and access_denied if a user of another issuer sends a credential.
  */
 export function createEnvelopes(options: EnvelopesOptions) {
-  const { issuer, unknownUser, db, act, toEnvelope, clock } = options;
+  const { issuer, unknownUser, db, cipher, act, toEnvelope, clock } = options;
 
   /** Runs `work`, which stores an envelope, and stores `credential` in the same transaction. */
   async function storeBoth(
@@ -92,8 +94,8 @@ export function createEnvelopes(options: EnvelopesOptions) {
       const work: Work = async (tx) => {
         if (credential !== undefined) await proof.assertGiven(tx);
         const content = { encryptedEnvelope, isProven: await proof.isGiven(tx) };
-        const row = await insertEnvelope(tx, request.caller, { kind }, content);
-        return acted('envelope.created', row);
+        const row = await insertEnvelope(tx, cipher, request.caller, { kind }, content);
+        return acted(cipher, 'envelope.created', row);
       };
       return credential === undefined ? act(request, work) : storeBoth(request, credential, work);
     },
@@ -108,7 +110,8 @@ export function createEnvelopes(options: EnvelopesOptions) {
           .select(master.select('key_envelopes.keyring').as('masterKeyring'))
           .executeTakeFirst();
         if (row === undefined) throw new AppError('not_found');
-        return { ...toStored(row), keyring: row.masterKeyring, createdAt: row.created_at };
+        const stored = toStored(cipher, row);
+        return { ...stored, keyring: row.masterKeyring, createdAt: row.created_at };
       }),
 
     /**
@@ -131,9 +134,9 @@ export function createEnvelopes(options: EnvelopesOptions) {
         if (present === undefined) throw new AppError('not_found');
         assertIfMatch(ifMatch, present.version);
         const now = clock();
-        await keepEnvelope(tx, caller, present, now);
-        const row = await replaceEnvelope(tx, present, { encryptedEnvelope }, now);
-        return acted('envelope.replaced', row);
+        await keepEnvelope(tx, cipher, caller, present, now);
+        const row = await replaceEnvelope(tx, cipher, present, { encryptedEnvelope }, now);
+        return acted(cipher, 'envelope.replaced', row);
       };
       if (credential !== undefined) return storeBoth(request, credential, work);
       // Only the service login can read the credential that is kept with a recovery envelope.
@@ -142,6 +145,10 @@ export function createEnvelopes(options: EnvelopesOptions) {
   };
 }
 
-function acted(action: 'envelope.created' | 'envelope.replaced', row: EnvelopeRow): Acted<Stored> {
-  return { answer: toStored(row), events: [envelopeEvent(action, row)] };
+function acted(
+  cipher: RowCipher,
+  action: 'envelope.created' | 'envelope.replaced',
+  row: EnvelopeRow,
+): Acted<Stored> {
+  return { answer: toStored(cipher, row), events: [envelopeEvent(action, row)] };
 }

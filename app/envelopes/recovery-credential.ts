@@ -1,5 +1,4 @@
-import { removeCredential, storeCredential, type Credential } from '../accounts/credential-rows.ts';
-import { fingerprint } from '../accounts/fingerprint.ts';
+import { removeRecovery, storeRecovery, type Credential } from '../accounts/credential-rows.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import type { Owner, Tx } from '../db/database.ts';
 import { endRecoverySessions } from '../sessions/login-sessions.ts';
@@ -11,13 +10,12 @@ export async function changeRecovery(
   credential: Credential,
   now: Date,
 ): Promise<RequestEvent> {
-  await storeCredential(tx, owner, 'recovery', credential, now);
+  await storeRecovery(tx, owner, credential, now);
   return {
     action: 'credentials.changed',
     resource: { type: 'account', id: owner.userId },
     data: {
       method: 'recovery',
-      credentialFingerprint: fingerprint(credential.salt, credential.verifier),
       sessions: await endRecoverySessions(tx, owner.userId),
     },
   };
@@ -25,7 +23,7 @@ export async function changeRecovery(
 
 /** Removes the credential for recovery logins, and ends the sessions of earlier recovery logins. */
 export async function endRecovery(tx: Tx, owner: Owner): Promise<RequestEvent> {
-  await removeCredential(tx, owner, 'recovery');
+  await removeRecovery(tx, owner);
   return {
     action: 'credentials.removed',
     resource: { type: 'account', id: owner.userId },

@@ -1,7 +1,9 @@
-import { findCredential } from '../accounts/credential-rows.ts';
+import { v7 as uuidv7 } from 'uuid';
+import { findRecovery } from '../accounts/credential-rows.ts';
 import type { Owner, Tx } from '../db/database.ts';
-import { keepReplaced } from '../replaced-keys/rows/replaced-keys.ts';
-import type { EnvelopeRow } from './rows.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
+import { keepReplaced, replacedRow } from '../replaced-keys/rows/replaced-keys.ts';
+import { wrappedKeyOf, type EnvelopeRow } from './rows.ts';
 
 /**
  * Keeps a locked master or recovery envelope that the transaction is about to replace; a recovery
@@ -10,18 +12,26 @@ import type { EnvelopeRow } from './rows.ts';
  */
 export async function keepEnvelope(
   tx: Tx,
+  cipher: RowCipher,
   owner: Owner,
-  { kind, version, encrypted_envelope: wrappedKey }: EnvelopeRow,
+  envelope: EnvelopeRow,
   now: Date,
 ): Promise<void> {
-  if (kind === 'DEVICE') throw new TypeError('device envelopes are not kept');
-  const credential = kind === 'RECOVERY' ? await findCredential(tx, owner, 'recovery') : undefined;
-  await keepReplaced(tx, owner, {
-    kind,
-    version,
-    wrapped_key: wrappedKey,
-    salt: credential?.salt ?? null,
-    verifier: credential?.verifier ?? null,
-    replaced_at: now,
-  });
+  const { kind, version } = envelope;
+  const common = { id: uuidv7(), version, replaced_at: now };
+  const wrappedKey = wrappedKeyOf(cipher, envelope);
+  switch (kind) {
+    case 'DEVICE':
+      throw new TypeError('device envelopes are not kept');
+    case 'MASTER': {
+      const row = replacedRow({ id: common.id, user_id: owner.userId });
+      const { generation, values } = cipher.encrypt(row, { wrappedKey });
+      const encrypted = { key_generation: generation, wrapped_key: values.wrappedKey };
+      return keepReplaced(tx, owner, { ...common, ...encrypted, kind });
+    }
+    case 'RECOVERY': {
+      const credential = await findRecovery(tx, owner);
+      return keepReplaced(tx, owner, { ...common, ...credential, kind, wrapped_key: wrappedKey });
+    }
+  }
 }

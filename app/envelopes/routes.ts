@@ -6,7 +6,7 @@ import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { Envelopes } from './envelopes.ts';
 import { EnvelopeView, MasterKeyForm, RecoveryKeyForm, StoredEnvelope } from './schema.ts';
 
-const tag = 'Key envelopes';
+const tag = 'Keys and devices';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;
 const masterPath = '/v1/crypto/keys/master-envelope';
 const recoveryPath = '/v1/crypto/keys/recovery-envelope';
@@ -39,6 +39,7 @@ export const envelopeRoutes = [
   route({
     method: 'post',
     path: masterPath,
+    operation: 'createMasterEnvelope',
     tag,
     summary: 'Stores the master envelope; clients should wrap the master key themselves',
     access,
@@ -48,7 +49,7 @@ export const envelopeRoutes = [
     response: StoredEnvelope,
     hasETag: true,
     noStore: true,
-    errors: createErrors,
+    errors: [...createErrors, 'signer_unavailable'],
     audit: { actions: ['envelope.created'] },
     handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
       const proof = await freshProofs.read(request.caller, http.headers);
@@ -59,6 +60,7 @@ export const envelopeRoutes = [
   route({
     method: 'get',
     path: masterPath,
+    operation: 'getMasterEnvelope',
     tag,
     summary: 'Returns the wrapped master key',
     access,
@@ -66,13 +68,14 @@ export const envelopeRoutes = [
     response: EnvelopeView,
     hasETag: true,
     noStore: true,
-    errors: ['not_found'],
+    errors: ['not_found', 'signer_unavailable'],
     handler: ({ envelopes }, { request, reply }) =>
       withETag(reply, envelopes.get(request, 'MASTER')),
   }),
   route({
     method: 'put',
     path: masterPath,
+    operation: 'replaceMasterEnvelope',
     tag,
     summary: 'Replaces the envelope of the same master key; keeps the former for 30 days; If-Match',
     access: { ...access, freshProof: 'always' },
@@ -82,7 +85,7 @@ export const envelopeRoutes = [
     response: StoredEnvelope,
     hasETag: true,
     noStore: true,
-    errors: replaceErrors,
+    errors: [...replaceErrors, 'signer_unavailable'],
     audit: { actions: ['envelope.replaced'] },
     handler: async ({ envelopes, freshProofs }, { request, http, body, reply }) => {
       const ifMatch = parseIfMatch(http.headers['if-match']);
@@ -94,6 +97,7 @@ export const envelopeRoutes = [
   route({
     method: 'post',
     path: recoveryPath,
+    operation: 'createRecoveryEnvelope',
     tag,
     summary: 'Stores the master key wrapped under the recovery words',
     access: { ...access, freshProof: 'for a recovery verifier' },
@@ -114,6 +118,7 @@ export const envelopeRoutes = [
   route({
     method: 'get',
     path: recoveryPath,
+    operation: 'getRecoveryEnvelope',
     tag,
     summary: 'Returns the master key wrapped under the recovery words, and its keyring',
     access: { ...access, orRecovery: true },
@@ -128,6 +133,7 @@ export const envelopeRoutes = [
   route({
     method: 'put',
     path: recoveryPath,
+    operation: 'replaceRecoveryEnvelope',
     tag,
     summary:
       'Replaces the recovery envelope; keeps the former for 30 days; ' +

@@ -4,8 +4,10 @@ import type { Owner, Tx } from '../db/database.ts';
 import { takesLock, type LockKind } from '../db/lock-order.ts';
 import { violatesUnique } from '../db/pg-error.ts';
 import type { Schema } from '../db/schema.ts';
+import type { RowCipher, RowName } from '../encryption/row-cipher.ts';
 import { AppError } from '../errors/app-error.ts';
 
+/** A stored envelope. `wrappedKeyOf` returns its wrapped key, which may be encrypted. */
 export type EnvelopeRow = Selectable<Schema['key_envelopes']>;
 
 /**
@@ -54,20 +56,21 @@ function lockKindOf({ kind }: EnvelopeName): LockKind {
 /** Adds an envelope. Throws envelope_exists. */
 export async function insertEnvelope(
   tx: Tx,
+  cipher: RowCipher,
   { userId, tenantId }: Owner,
   name: EnvelopeName,
   content: EnvelopeContent,
 ): Promise<EnvelopeRow> {
+  const id = uuidv7();
+  const envelope = { id, user_id: userId, kind: name.kind };
   try {
     return await tx
       .insertInto('key_envelopes')
       .values({
-        id: uuidv7(),
-        user_id: userId,
+        ...envelope,
+        ...toColumns(cipher, envelope, content.encryptedEnvelope),
         tenant_id: tenantId,
-        kind: name.kind,
         device_id: name.kind === 'DEVICE' ? name.deviceId : null,
-        encrypted_envelope: content.encryptedEnvelope,
         keyring: content.keyring ?? null,
         proven: content.isProven,
       })
@@ -86,14 +89,15 @@ export async function insertEnvelope(
  */
 export function replaceEnvelope(
   tx: Tx,
-  { id, user_id, tenant_id, version }: EnvelopeRow,
+  cipher: RowCipher,
+  { id, user_id, tenant_id, kind, version }: EnvelopeRow,
   { encryptedEnvelope, keyring }: Omit<EnvelopeContent, 'isProven'>,
   now: Date,
 ): Promise<EnvelopeRow> {
   return tx
     .updateTable('key_envelopes')
     .set({
-      encrypted_envelope: encryptedEnvelope,
+      ...toColumns(cipher, { id, user_id, kind }, encryptedEnvelope),
       version: version + 1,
       replaced_at: now,
       proven: true,
@@ -121,8 +125,34 @@ interface EnvelopeContent {
 const algorithm = 'AES-256-KW' as const;
 
 /** Returns an envelope as the API shows it after a change. */
-export function toStored({ id, encrypted_envelope: encryptedEnvelope, version }: EnvelopeRow) {
-  return { id, encryptedEnvelope, algorithm, version };
+export function toStored(cipher: RowCipher, row: EnvelopeRow) {
+  const { id, version } = row;
+  return { id, encryptedEnvelope: wrappedKeyOf(cipher, row), algorithm, version };
+}
+
+type Named = Pick<EnvelopeRow, 'id' | 'user_id' | 'kind'>;
+
+/** Names the row of a master envelope for the cipher. */
+export function envelopeRow({ id, user_id: userId }: Pick<Named, 'id' | 'user_id'>): RowName {
+  return { table: 'key_envelopes', key: [id, userId] };
+}
+
+/** Returns the wrapped master key: base64 of 40 bytes. */
+export function wrappedKeyOf(
+  cipher: RowCipher,
+  { key_generation: generation, encrypted_envelope: wrappedKey, ...row }: EnvelopeRow,
+): string {
+  return cipher.decrypt(envelopeRow(row), { generation, values: { wrappedKey } }).wrappedKey;
+}
+
+/**
+ * Returns the columns of a wrapped key. A master envelope is encrypted, since its wrapping key
+ * hangs on a password; the other envelopes open without the HSM.
+ */
+function toColumns(cipher: RowCipher, envelope: Named, wrappedKey: string) {
+  if (envelope.kind !== 'MASTER') return { key_generation: null, encrypted_envelope: wrappedKey };
+  const { generation, values } = cipher.encrypt(envelopeRow(envelope), { wrappedKey });
+  return { key_generation: generation, encrypted_envelope: values.wrappedKey };
 }
 
 /** Lists the envelopes of a user, each a way to the master key. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Salt, Verifier } from '../accounts/schema.ts';
-import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
+import { Base64, Base64Text, Timestamp, Uuid } from '../http/bodies/wire.ts';
 
 /**
  * The most bytes that base64 in a body of 16 KiB can hold. This limit is far above the length of a
@@ -9,9 +9,9 @@ import { Base64, Timestamp, Uuid } from '../http/bodies/wire.ts';
 const maxBytes = 3 * 2 ** 12;
 
 /** A wrapped key; its length is checked later. AES-256-KW adds 8 bytes to a key of 32. */
-export const Envelope = Base64(maxBytes);
+export const Envelope = Base64(maxBytes).describe('A wrapped key: base64 of 40 bytes.');
 
-export const Algorithm = z.literal('AES-256-KW');
+export const Algorithm = z.literal('AES-256-KW').describe('How the key is wrapped (RFC 3394).');
 
 /**
  * Matches canonical base64 without decoding it: decoding would create a copy of the key that is
@@ -25,21 +25,27 @@ export const RawKey = z
   .string()
   .max(Math.ceil(maxBytes / 3) * 4)
   .regex(canonicalBase64, 'not canonical base64')
-  .meta({ description: 'Base64 of 32 bytes. Better: send encryptedEnvelope.' });
+  .meta({
+    description: 'An unwrapped key: base64 of 32 bytes. Better: send `encryptedEnvelope`.',
+    contentEncoding: 'base64',
+  });
 
 /** The master key for a master envelope: wrapped, or unwrapped together with its wrapping key. */
-export const MasterKeyForm = z.union(
-  [
-    z.strictObject({ encryptedEnvelope: Envelope }),
-    z
-      .strictObject({ kPasswordBase64: RawKey, kMasterUserBase64: RawKey })
-      .transform(({ kPasswordBase64, kMasterUserBase64 }) => ({
-        wrappingKey: kPasswordBase64,
-        masterKey: kMasterUserBase64,
-      })),
-  ],
-  'must be {encryptedEnvelope} or {kPasswordBase64, kMasterUserBase64} of canonical base64',
-);
+export const MasterKeyForm = z
+  .union(
+    [
+      z.strictObject({ encryptedEnvelope: Envelope }).meta({ id: 'WrappedMasterKey' }),
+      z
+        .strictObject({ kPasswordBase64: RawKey, kMasterUserBase64: RawKey })
+        .meta({ id: 'RawMasterKey' })
+        .transform(({ kPasswordBase64, kMasterUserBase64 }) => ({
+          wrappingKey: kPasswordBase64,
+          masterKey: kMasterUserBase64,
+        })),
+    ],
+    'must be {encryptedEnvelope} or {kPasswordBase64, kMasterUserBase64} of canonical base64',
+  )
+  .meta({ id: 'MasterKey' });
 
 /** The credential for recovery logins: both fields or neither. */
 const credentialFields = { recoverySalt: Salt.optional(), recoveryVerifier: Verifier.optional() };
@@ -48,27 +54,31 @@ const credentialFields = { recoverySalt: Salt.optional(), recoveryVerifier: Veri
  * The master key for a recovery envelope, wrapped or unwrapped, with or without the credential for
  * recovery logins.
  */
-export const RecoveryKeyForm = z.union(
-  [
-    z
-      .strictObject({ encryptedEnvelope: Envelope, ...credentialFields })
-      .refine(isWhole)
-      .transform(({ encryptedEnvelope, ...fields }) => ({
-        form: { encryptedEnvelope },
-        credential: toCredential(fields),
-      })),
-    z
-      .strictObject({ kRecoveryBase64: RawKey, kMasterUserBase64: RawKey, ...credentialFields })
-      .refine(isWhole)
-      .transform(({ kRecoveryBase64, kMasterUserBase64, ...fields }) => ({
-        form: { wrappingKey: kRecoveryBase64, masterKey: kMasterUserBase64 },
-        credential: toCredential(fields),
-      })),
-  ],
-  'must be {encryptedEnvelope} or {kRecoveryBase64, kMasterUserBase64} of canonical base64, ' +
-    'with both of recoverySalt (16 to 64 bytes, hex) and recoveryVerifier ' +
-    '(between 1 and N - 1, hex) or neither',
-);
+export const RecoveryKeyForm = z
+  .union(
+    [
+      z
+        .strictObject({ encryptedEnvelope: Envelope, ...credentialFields })
+        .meta({ id: 'WrappedRecoveryKey' })
+        .refine(isWhole)
+        .transform(({ encryptedEnvelope, ...fields }) => ({
+          form: { encryptedEnvelope },
+          credential: toCredential(fields),
+        })),
+      z
+        .strictObject({ kRecoveryBase64: RawKey, kMasterUserBase64: RawKey, ...credentialFields })
+        .meta({ id: 'RawRecoveryKey' })
+        .refine(isWhole)
+        .transform(({ kRecoveryBase64, kMasterUserBase64, ...fields }) => ({
+          form: { wrappingKey: kRecoveryBase64, masterKey: kMasterUserBase64 },
+          credential: toCredential(fields),
+        })),
+    ],
+    'must be {encryptedEnvelope} or {kRecoveryBase64, kMasterUserBase64} of canonical base64, ' +
+      'with both of recoverySalt (16 to 64 bytes, hex) and recoveryVerifier ' +
+      '(between 1 and N - 1, hex) or neither',
+  )
+  .meta({ id: 'RecoveryKey' });
 
 interface CredentialFields {
   readonly recoverySalt?: string | undefined;
@@ -85,19 +95,19 @@ function toCredential({ recoverySalt: salt, recoveryVerifier: verifier }: Creden
 
 export const StoredEnvelope = z
   .strictObject({
-    id: Uuid,
-    encryptedEnvelope: z.string(),
+    id: Uuid.describe('Id of the envelope.'),
+    encryptedEnvelope: Base64Text.describe('The wrapped master key: base64 of 40 bytes.'),
     algorithm: Algorithm,
-    version: z.int(),
+    version: z.int().min(1).describe('Counts the replacements; the ETag is made from it.'),
   })
   .meta({ id: 'KeyEnvelope' });
 
-/**
- * An envelope; `keyring` contains the earlier master keys, wrapped under the present master key;
- * null if there are none.
- */
-export const EnvelopeView = z.strictObject({
-  ...StoredEnvelope.shape,
-  keyring: z.string().nullable(),
-  createdAt: Timestamp,
-});
+export const EnvelopeView = z
+  .strictObject({
+    ...StoredEnvelope.shape,
+    keyring: Base64Text.nullable().describe(
+      'Earlier master keys, encrypted under the present one: base64; null if there are none.',
+    ),
+    createdAt: Timestamp.describe('When the envelope was first stored.'),
+  })
+  .meta({ id: 'StoredKeyEnvelope' });

@@ -1,4 +1,4 @@
-import { kind, type ErrorKind } from './error-kind.ts';
+import { kind, passing, type ErrorKind } from './error-kind.ts';
 import { serverErrors } from './server-errors.ts';
 
 /** All error codes of the API. Codes are stable: clients must branch on them, never on messages. */
@@ -147,7 +147,7 @@ const kinds = {
   device_blacklisted: kind(403, 'The device was revoked; log in on another device.'),
   not_found: kind(404, 'No such resource, or you have no access to it.'),
   user_not_found: kind(404, 'No active account has this e-mail address; check its spelling.'),
-  proof_not_ready: kind(404, 'The entry is recorded but not signed yet; try again soon.'),
+  proof_not_ready: passing(404, 'The entry is recorded but not signed yet; try again soon.'),
   method_not_allowed: kind(
     405,
     'This path does not support this method; use a method that the Allow header lists.',
@@ -187,22 +187,22 @@ const kinds = {
     409,
     'This part was stored with other content; open a new upload session to upload other content.',
   ),
-  part_in_progress: kind(
+  part_in_progress: passing(
     409,
     'Another request is uploading this part; wait until that request ends.',
   ),
   session_closed: kind(409, 'The upload session is no longer open; open a new upload session.'),
-  completion_in_progress: kind(409, 'Another request is completing the upload; try again soon.'),
+  completion_in_progress: passing(409, 'Another request is completing the upload; try again soon.'),
   session_completed: kind(409, 'The upload session is already completed and cannot be aborted.'),
   idempotency_key_reused: kind(
     409,
     'The Idempotency-Key was used for another request; send a new key.',
   ),
-  idempotency_in_progress: kind(
+  idempotency_in_progress: passing(
     409,
     'The request with this Idempotency-Key is still running; try again soon.',
   ),
-  key_not_published: kind(
+  key_not_published: passing(
     409,
     'The signing key has not been published for long enough; try again later.',
   ),
@@ -219,7 +219,27 @@ const kinds = {
     409,
     'The HSM token of this signer does not hold the signing key; create a new key.',
   ),
-  retry_in_progress: kind(409, 'This entry is being signed again right now; try again soon.'),
+  key_compromised: kind(
+    409,
+    'The signing key is compromised since an earlier instant already, which stays.',
+  ),
+  successor_required: kind(
+    409,
+    'The signing key is active; name the created key that takes its place as `successor`.',
+  ),
+  successor_not_ready: kind(
+    409,
+    'The successor must be a created key of the same purpose, held by the token of this signer.',
+  ),
+  key_label_taken: kind(
+    409,
+    'Another signing key has the same purpose and generation; import the key under another label.',
+  ),
+  escrow_not_configured: kind(
+    409,
+    'No offline key is configured; set KEYS_ESCROW_PUBLIC_KEY_FILE and start the app again.',
+  ),
+  retry_in_progress: passing(409, 'This entry is being signed again right now; try again soon.'),
   entry_not_dead: kind(
     409,
     'The entry was already recovered or abandoned; choose an entry in the dead-letter queue.',
@@ -228,7 +248,10 @@ const kinds = {
     410,
     'The entry was abandoned and will never be signed; see its tombstone, the entry `proofId`.',
   ),
-  maintenance_running: kind(409, 'This maintenance task is already running; wait until it ends.'),
+  maintenance_running: passing(
+    409,
+    'This maintenance task is already running; wait until it ends.',
+  ),
   entry_erased: kind(410, 'The text of this entry was erased; its hash and signature remain.'),
   session_expired: kind(410, 'The upload session has expired; open a new upload session.'),
   request_timeout: kind(408, 'The request did not arrive in time; send it again.'),
@@ -266,6 +289,8 @@ const kinds = {
 } satisfies Readonly<Record<string, ErrorKind>>;
 
 export type ErrorCode = keyof typeof kinds;
+
+export const errorCodes = Object.keys(kinds) as readonly ErrorCode[];
 
 /** Returns the HTTP status and the message of an error code. */
 export function describeError(code: ErrorCode): ErrorKind {

@@ -4,6 +4,7 @@ import type { TokenState } from '../../signer/protocol/protocol.ts';
 import type { ClockWatch } from '../clocks/clock-watch.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import type { KeyRegistry } from '../signing-keys/registry.ts';
+import type { EncryptionKeys } from '../encryption-keys/encryption-keys.ts';
 import { assertWritable, readInfo } from '../redis/redis.ts';
 import type { StoreWatch } from '../storage/store-watch.ts';
 import type { Issuers } from '../tokens/external-issuers/issuers.ts';
@@ -32,6 +33,7 @@ interface HealthOptions extends DatabaseFacts {
   readonly registry: KeyRegistry;
   readonly issuers: Issuers;
   readonly keys: LabelledKeys;
+  readonly encryptionKeys: Pick<EncryptionKeys, 'isReady'>;
   readonly isDraining: () => boolean;
 }
 

@@ -1,5 +1,6 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { TokenState } from '../../signer/protocol/protocol.ts';
+import type { EncryptionKeys } from '../encryption-keys/encryption-keys.ts';
 import { inTime } from '../async/in-time.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import { sharedFor } from './check.ts';
@@ -15,6 +16,7 @@ const fetchingMs = 5_000;
 interface ReadinessOptions extends DatabaseFacts {
   readonly signer: Pick<SignerClient, 'health'>;
   readonly keys: LabelledKeys;
+  readonly encryptionKeys: Pick<EncryptionKeys, 'isReady'>;
   readonly isDraining: () => boolean;
 }
 
@@ -24,7 +26,7 @@ interface ReadinessOptions extends DatabaseFacts {
  * signer need not be logged in to the HSM: while the HSM is away, only what needs it is refused.
  */
 export function createReadiness(options: ReadinessOptions): () => Promise<boolean> {
-  const { signer, keys, isDraining } = options;
+  const { signer, keys, encryptionKeys, isDraining } = options;
   let fetchingSinceMs: number | undefined;
 
   /**
@@ -32,7 +34,8 @@ export function createReadiness(options: ReadinessOptions): () => Promise<boolea
    * takes a moment once the signer runs. If it takes longer, the HSM is away or something is wrong.
    */
   function isFetchingKeys(token: TokenState): boolean {
-    if (keys.isReady() || !(token === 'ready' || token === 'connecting')) return false;
+    if (keys.isReady() && encryptionKeys.isReady()) return false;
+    if (!(token === 'ready' || token === 'connecting')) return false;
     fetchingSinceMs ??= performance.now();
     return performance.now() - fetchingSinceMs < fetchingMs;
   }

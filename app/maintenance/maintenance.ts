@@ -2,6 +2,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Dlq } from '../audit/dlq/dlq.ts';
 import type { Database } from '../db/database.ts';
 import type { DocumentExpiry } from '../documents/expiry.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Admission } from '../restore/admission.ts';
 import type { ObjectStore } from '../storage/interface/object-store.ts';
@@ -12,6 +13,7 @@ import { createGarbage } from '../uploads/cleanup/garbage.ts';
 import { createCollectGarbage } from './collect-garbage.ts';
 import { createExpireDocuments } from './expire-documents.ts';
 import { createExpireUploads } from './expire-uploads.ts';
+import { createReencrypt } from './reencrypt.ts';
 import { createRetryDeadLetters } from './retry-dead-letters.ts';
 import { createRuns } from './runs.ts';
 import { createTaskLock } from './task-lock.ts';
@@ -23,6 +25,7 @@ interface MaintenanceOptions {
   readonly db: Database;
   readonly act: Act;
   readonly audit: AuditTrail;
+  readonly cipher: RowCipher;
   readonly dlq: Dlq;
   readonly outbox: Outbox;
   readonly store: ObjectStore;
@@ -41,6 +44,7 @@ export function createMaintenance(options: MaintenanceOptions) {
   const garbage = createGarbage({ ...options, graceHours: options.garbageGraceHours });
   const collectGarbage = createCollectGarbage({ ...options, garbage });
   const retryDeadLetters = createRetryDeadLetters(options.dlq);
+  const reencrypt = createReencrypt(options.cipher);
   return {
     expireUploads: (request: RunRequest, query: RunOptions) =>
       runs.run(expireUploads, request, query),
@@ -53,5 +57,7 @@ export function createMaintenance(options: MaintenanceOptions) {
 
     retryDeadLetters: (request: RunRequest, query: RunOptions) =>
       runs.run(retryDeadLetters, request, query),
+
+    reencrypt: (request: RunRequest, query: RunOptions) => runs.run(reencrypt, request, query),
   };
 }

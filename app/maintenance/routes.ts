@@ -5,12 +5,13 @@ import {
   ExpiredDocuments,
   ExpiredUploads,
   MaintenanceQuery,
+  Reencrypted,
   RetriedDeadLetters,
 } from './schema.ts';
 
 const common = {
   method: 'post',
-  tag: 'Maintenance',
+  tag: 'Operation',
   access: 'internal',
   query: MaintenanceQuery,
   status: 200,
@@ -24,6 +25,7 @@ export const maintenanceRoutes = [
   route({
     ...common,
     path: '/v1/internal/maintenance/expire-uploads',
+    operation: 'expireUploads',
     summary: 'Expires uploads that nobody continues',
     response: ExpiredUploads,
     errors,
@@ -36,6 +38,7 @@ export const maintenanceRoutes = [
   route({
     ...common,
     path: '/v1/internal/maintenance/expire-documents',
+    operation: 'expireDocuments',
     summary: 'Expires versions of documents that were not sealed in time',
     response: ExpiredDocuments,
     errors,
@@ -45,6 +48,7 @@ export const maintenanceRoutes = [
   route({
     ...common,
     path: '/v1/internal/maintenance/collect-garbage',
+    operation: 'collectGarbage',
     summary: 'Removes unreferenced objects from the object store, and expired rows of the database',
     response: CollectedGarbage,
     errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
@@ -54,6 +58,7 @@ export const maintenanceRoutes = [
   route({
     ...common,
     path: '/v1/internal/maintenance/retry-dlq',
+    operation: 'retryAllDeadLetters',
     summary: 'Tries to sign every entry of the dead-letter queue again',
     response: RetriedDeadLetters,
     errors: [...errors, 'storage_unavailable', 'signer_unavailable'],
@@ -62,5 +67,15 @@ export const maintenanceRoutes = [
       note: '`audit.retried` for each entry, `maintenance.ran` for each batch',
     },
     handler: ({ maintenance }, { request, query }) => maintenance.retryDeadLetters(request, query),
+  }),
+  route({
+    ...common,
+    path: '/v1/internal/maintenance/reencrypt',
+    operation: 'reencrypt',
+    summary: 'Encrypts everything at rest with the current generation of the encryption key',
+    response: Reencrypted,
+    errors: [...errors, 'signer_unavailable'],
+    audit: { actions: ['maintenance.ran'], note: 'for each batch' },
+    handler: ({ maintenance }, { request, query }) => maintenance.reencrypt(request, query),
   }),
 ];

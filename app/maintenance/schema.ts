@@ -7,10 +7,10 @@ export const MaintenanceQuery = z.strictObject({
 
 function reportOf<const Name extends string, C extends z.core.$ZodShape>(task: Name, counts: C) {
   return z.strictObject({
-    task: z.literal(task),
-    dryRun: z.boolean(),
-    startedAt: Timestamp,
-    completedAt: Timestamp,
+    task: z.literal(task).describe('Name of the task.'),
+    dryRun: z.boolean().describe('Whether the run only counted.'),
+    startedAt: Timestamp.describe('When the run began.'),
+    completedAt: Timestamp.describe('When the run ended.'),
     ...counts,
   });
 }
@@ -19,11 +19,11 @@ export const ExpiredUploads = reportOf('expire-uploads', {
   expiredSessions: z.int().meta({ description: 'Open upload sessions that were overdue.' }),
   removedFiles: z.int().meta({ description: 'Completed uploads that became no document.' }),
   removedSessions: z.int().meta({ description: 'Upload sessions that ended over 7 days ago.' }),
-});
+}).meta({ id: 'ExpiredUploads' });
 
 export const ExpiredDocuments = reportOf('expire-documents', {
   expiredVersions: z.int().meta({ description: 'Versions that were not sealed in time.' }),
-});
+}).meta({ id: 'ExpiredDocuments' });
 
 export const RetriedDeadLetters = reportOf('retry-dlq', {
   retriedEntries: z
@@ -32,14 +32,21 @@ export const RetriedDeadLetters = reportOf('retry-dlq', {
   recoveredEntries: z
     .int()
     .meta({ description: 'The number of retried entries that were signed.' }),
-});
+}).meta({ id: 'RetriedDeadLetters' });
+
+export const Reencrypted = reportOf('reencrypt', {
+  reencryptedCredentials: z.int().meta({ description: 'Salts and verifiers of passwords.' }),
+  reencryptedRegistrations: z.int().meta({ description: 'Those of unvalidated registrations.' }),
+  reencryptedEnvelopes: z.int().meta({ description: 'Master envelopes.' }),
+  reencryptedReplacedKeys: z.int().meta({ description: 'Master envelopes that were replaced.' }),
+}).meta({ id: 'Reencrypted' });
 
 export const CollectedGarbage = reportOf('collect-garbage', {
   abortedUploads: z
     .int()
     .meta({ description: 'Multipart uploads that belong to no upload session.' }),
   deletedObjects: z.int().meta({ description: 'Objects that nothing refers to.' }),
-  removedIdempotencyKeys: z.int(),
+  removedIdempotencyKeys: z.int().meta({ description: 'Kept responses, after a day.' }),
   removedSyncRequests: z
     .int()
     .meta({ description: 'Kept responses of sync writes, after 7 days.' }),
@@ -59,4 +66,4 @@ export const CollectedGarbage = reportOf('collect-garbage', {
   removedReplacedKeys: z
     .int()
     .meta({ description: 'Envelopes and sharing keys that were replaced over 30 days ago.' }),
-});
+}).meta({ id: 'CollectedGarbage' });

@@ -1,19 +1,20 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { afterCommit, type Owner, type Tx } from '../db/database.ts';
-import type { Mail } from './mail.ts';
+import type { RowName, Stored } from '../encryption/row-cipher.ts';
+import type { StoredMail } from './stored-mail.ts';
 
 /** Payloads of outbox messages by kind. Each is a side effect of a transaction. */
 export interface OutboxPayloads {
   /**
    * A mail. The message is erased once sent: the token of a validation mail is kept nowhere else.
    */
-  readonly email: Mail;
+  readonly email: StoredMail;
   /** A sign-up whose e-mail address has not been looked up yet. */
   readonly registration: {
     readonly email: string;
-    readonly salt: string;
-    readonly verifier: string;
+    /** The salt and the SRP verifier, encrypted. */
+    readonly credential: Stored<'salt' | 'verifier'>;
     readonly emailHash: string;
     readonly requestId: string;
     /** Whether its e-mail is sent; if not, the e-mail address was registered too often. */
@@ -27,16 +28,22 @@ export interface OutboxPayloads {
 
 export type OutboxKind = keyof OutboxPayloads;
 
+/** Names a message for the cipher that encrypts parts of its payload. */
+export function messageRow(id: string): RowName {
+  return { table: 'outbox', key: [id] };
+}
+
 export interface Outbox {
   /**
    * Adds a side effect to `tx`. It is carried out at least once after the commit, and never if `tx`
-   * rolls back. `concerns` names the user whose purge deletes the message.
+   * rolls back. `about.userId` names the user whose purge deletes the message; `about.id` is the id
+   * of the message, to which encrypted parts of its payload are bound.
    */
   add<K extends OutboxKind>(
     tx: Tx,
     kind: K,
     payload: OutboxPayloads[K],
-    concerns?: { readonly userId: string },
+    about?: { readonly id?: string; readonly userId?: string },
   ): Promise<void>;
   /**
    * Adds many side effects of a kind in one statement; they are carried out after the time
@@ -52,14 +59,14 @@ export interface Outbox {
 
 export function createOutbox({ onCommitted }: { readonly onCommitted: () => void }): Outbox {
   return {
-    async add(tx, kind, payload, concerns) {
+    async add(tx, kind, payload, { id = uuidv7(), userId } = {}) {
       await tx
         .insertInto('outbox')
         .values({
-          id: uuidv7(),
+          id,
           kind,
           payload: JSON.stringify(payload),
-          user_id: concerns?.userId ?? null,
+          user_id: userId ?? null,
         })
         .execute();
       afterCommit(tx, onCommitted);

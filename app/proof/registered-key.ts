@@ -4,7 +4,7 @@ import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Schema } from '../db/schema.ts';
 import type { KeyState } from '../db/tables/keys.ts';
 
-/** A public signing key of the HSM: active, retired, or not activated yet. */
+/** A public signing key of the HSM in any state. */
 export interface RegisteredKey {
   /** SHA-256 of the SPKI DER, first 16 bytes, hex. */
   readonly keyId: string;
@@ -13,12 +13,18 @@ export interface RegisteredKey {
   /** SPKI DER, base64. */
   readonly publicKey: string;
   readonly generation: number;
+  /** Whether the HSM did not generate the key, or the key may have left it. */
+  readonly imported: boolean;
   readonly state: KeyState;
   readonly registeredAt: Date;
   readonly activatedAt: Date | null;
   readonly retiredAt: Date | null;
+  /** The instant since which somebody else may have the key; null unless it is compromised. */
+  readonly compromisedSince: Date | null;
   /** Id of the audit entry that records the key. */
   readonly recordId: string | null;
+  /** Id of the audit entry that records the compromise. */
+  readonly compromiseId: string | null;
   readonly key: KeyObject;
 }
 
@@ -36,11 +42,14 @@ export function toRegisteredKey(
     algorithm: row.algorithm,
     publicKey: row.public_key,
     generation: row.generation,
+    imported: row.imported,
     state: row.state,
     registeredAt: row.registered_at,
     activatedAt: row.activated_at,
     retiredAt: row.retired_at,
+    compromisedSince: row.compromised_since,
     recordId: row.record_id,
+    compromiseId: row.compromise_id,
     key: known?.key ?? parseKey(row.public_key),
   };
 }

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
+import { storePassword } from '../accounts/credential-rows.ts';
 import { hashEmail } from '../accounts/email.ts';
 import { fingerprint } from '../accounts/fingerprint.ts';
 import { newAccount } from '../accounts/new-account.ts';
@@ -7,15 +8,18 @@ import { assertSaltLength } from '../accounts/salt-length.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import type { LabelledKeys } from '../signing-keys/labelled-keys.ts';
 import { networkOf } from '../limits/network.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import { noticeExpiry } from '../outbox/mail.ts';
-import type { Outbox, OutboxPayloads } from '../outbox/outbox.ts';
+import { messageRow, type Outbox, type OutboxPayloads } from '../outbox/outbox.ts';
+import { encryptMail } from '../outbox/stored-mail.ts';
 import { backlogChecked, type Act, type Acted } from '../audit-trail/act.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import { takeMessage } from '../outbox/waiting.ts';
+import { registrationRow } from './registration-encryption.ts';
 
 /** A sign-up as a client sends it; salt and verifier in hex. */
 interface SignUp {
@@ -33,6 +37,7 @@ const maxKept = 10;
 
 interface RegistrationOptions {
   readonly db: Database;
+  readonly cipher: RowCipher;
   readonly act: Act;
   readonly audit: AuditTrail;
   readonly outbox: Outbox;
@@ -46,7 +51,7 @@ export type Registration = ReturnType<typeof createRegistration>;
 
 /** Creates the service that registers accounts and activates them. */
 export function createRegistration(options: RegistrationOptions) {
-  const { db, act, audit, outbox, keys, limits, unknownUser, clock } = options;
+  const { db, cipher, act, audit, outbox, keys, limits, unknownUser, clock } = options;
 
   async function tellRegistered(tx: Tx, email: string): Promise<void> {
     await outbox.add(tx, 'email', {
@@ -67,6 +72,7 @@ export function createRegistration(options: RegistrationOptions) {
     { email, salt, verifier }: SignUp,
     userId: string,
   ): Promise<void> {
+    const { generation, values } = cipher.encrypt(registrationRow(id, userId), { salt, verifier });
     const token = randomUUID();
     const expiresAt = new Date(clock().getTime() + tokenMs);
     await tx
@@ -74,8 +80,8 @@ export function createRegistration(options: RegistrationOptions) {
       .values({
         id,
         account_id: userId,
-        salt,
-        verifier,
+        key_generation: generation,
+        ...values,
         token_hash: hashToken(token),
         expires_at: expiresAt,
       })
@@ -86,7 +92,9 @@ export function createRegistration(options: RegistrationOptions) {
       values: { token, fingerprint: fingerprint(salt, verifier) },
       expiresAt: expiresAt.toISOString(),
     } as const;
-    await outbox.add(tx, 'email', mail, { userId });
+    const mailId = uuidv7();
+    const stored = encryptMail(cipher, messageRow(mailId), mail);
+    await outbox.add(tx, 'email', stored, { id: mailId, userId });
   }
 
   /**
@@ -111,7 +119,8 @@ export function createRegistration(options: RegistrationOptions) {
       return;
     }
     if (!(await hasRoom(tx, userId, clock()))) return;
-    await addRegistration(tx, id, signUp, userId);
+    const credential = cipher.decrypt(messageRow(id), signUp.credential);
+    await addRegistration(tx, id, { email: signUp.email, ...credential }, userId);
     await audit.append(tx, {
       action: 'account.registered',
       actor: { type: 'anonymous', id: null },
@@ -139,9 +148,12 @@ export function createRegistration(options: RegistrationOptions) {
       const emailHash = hashEmail(keys.get('email-hash'), email);
       await limits.consume('register-address', request.clientAddress);
       const isMailed = await mayMail(request.clientAddress, email);
-      const promised = { email, salt, verifier, emailHash, requestId: request.requestId, isMailed };
+      const id = uuidv7();
+      const credential = cipher.encrypt(messageRow(id), { salt, verifier });
+      const { requestId } = request;
+      const promised = { email, credential, emailHash, requestId, isMailed };
       const promise = async (tx: Tx) => {
-        await outbox.add(tx, 'registration', promised);
+        await outbox.add(tx, 'registration', promised, { id });
         return { answer: undefined, events: [] };
       };
       await act.asService(request, promise, backlogChecked);
@@ -162,28 +174,35 @@ export function createRegistration(options: RegistrationOptions) {
     async validateEmail(request: ServiceRequest<undefined>, token: string): Promise<void> {
       act.assertWritable(request);
       await limits.consume('validate-address', request.clientAddress);
-      await act.asService(request, (tx) => activate(tx, token, clock), backlogChecked);
+      await act.asService(request, (tx) => activate(tx, cipher, token, clock), backlogChecked);
     },
   };
 }
 
-async function activate(tx: Tx, token: string, clock: Clock): Promise<Acted<void>> {
+async function activate(
+  tx: Tx,
+  cipher: RowCipher,
+  token: string,
+  clock: Clock,
+): Promise<Acted<void>> {
   const registration = await lockRegistration(tx, token, clock());
   if (registration === undefined) return { answer: undefined, events: [] };
-  const { userId, tenantId, salt, verifier } = registration;
+  const { id, userId, tenantId, key_generation: generation, salt, verifier } = registration;
   await tx
     .updateTable('accounts')
     .set({ status: 'ACTIVE', activated_at: clock() })
     .where('id', '=', userId)
     .execute();
-  await tx.insertInto('credentials').values({ account_id: userId, salt, verifier }).execute();
+  const row = registrationRow(id, userId);
+  const credential = cipher.decrypt(row, { generation, values: { salt, verifier } });
+  await storePassword(tx, cipher, { userId }, credential, clock());
   await tx.deleteFrom('registrations').where('account_id', '=', userId).execute();
   const event = {
     action: 'account.activated',
     actor: { type: 'user', id: userId },
     owner: { userId, tenantId },
     resource: { type: 'account', id: userId },
-    data: { credentialFingerprint: fingerprint(salt, verifier) },
+    data: {},
   } as const;
   return { answer: undefined, events: [event] };
 }
@@ -235,7 +254,14 @@ function lockRegistration(tx: Tx, token: string, now: Date) {
   return tx
     .selectFrom('registrations')
     .innerJoin('accounts', 'accounts.id', 'registrations.account_id')
-    .select(['accounts.id as userId', 'accounts.tenant_id as tenantId', 'salt', 'verifier'])
+    .select([
+      'registrations.id',
+      'accounts.id as userId',
+      'accounts.tenant_id as tenantId',
+      'key_generation',
+      'salt',
+      'verifier',
+    ])
     .where('token_hash', '=', hashToken(token))
     .where('expires_at', '>', now)
     .where('status', '=', 'PENDING_VALIDATION')

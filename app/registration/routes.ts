@@ -17,6 +17,7 @@ export const registrationRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/register',
+    operation: 'register',
     aliases: ['/api/v1/auth/register'],
     tag,
     summary: 'Registers an e-mail address with a salt and an SRP verifier',
@@ -43,6 +44,7 @@ export const registrationRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/validate-email',
+    operation: 'validateEmail',
     aliases: ['/api/v1/auth/validate-email'],
     tag,
     summary: 'Activates the account whose registration the token belongs to',
@@ -52,7 +54,7 @@ export const registrationRoutes = [
     maxBodyBytes: smallBodyBytes,
     status: 200,
     response: Validated,
-    errors: ['rate_limited', 'audit_backlog_full'],
+    errors: ['rate_limited', 'signer_unavailable', 'audit_backlog_full'],
     audit: { actions: ['account.activated'] },
     handler: async ({ registration }, { request, body }) => {
       await steadily(() => registration.validateEmail(request, body.token));

@@ -3,6 +3,7 @@ import { lockAccount } from '../accounts/credential-rows.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Act, Acted } from '../audit-trail/act.ts';
 import type { Database, Tx } from '../db/database.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
 import { cutPage } from '../http/responses/page.ts';
@@ -25,6 +26,7 @@ interface ReplacedKeysOptions {
   /** The vault's own name as an issuer. */
   readonly issuer: string;
   readonly db: Database;
+  readonly cipher: RowCipher;
   readonly act: Act;
   readonly clock: Clock;
 }
@@ -32,7 +34,7 @@ interface ReplacedKeysOptions {
 export type ReplacedKeys = ReturnType<typeof createReplacedKeys>;
 
 /** Creates the service that lists and restores envelopes and sharing keys that were replaced. */
-export function createReplacedKeys({ issuer, db, act, clock }: ReplacedKeysOptions) {
+export function createReplacedKeys({ issuer, db, cipher, act, clock }: ReplacedKeysOptions) {
   async function restore(
     tx: Tx,
     { caller }: ServiceRequest,
@@ -49,7 +51,7 @@ export function createReplacedKeys({ issuer, db, act, clock }: ReplacedKeysOptio
     // The credential of recovery logins is restored too; users of other issuers have none.
     const hasCredential = replaced.kind === 'RECOVERY' && caller.issuer === issuer;
     if (hasCredential) await lockAccount(tx, caller);
-    return restoreEnvelope(tx, caller, { ...replaced, hasCredential }, now);
+    return restoreEnvelope(tx, cipher, caller, { ...replaced, hasCredential }, now);
   }
 
   return {

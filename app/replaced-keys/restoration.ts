@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import { findCredential } from '../accounts/credential-rows.ts';
+import { findRecovery } from '../accounts/credential-rows.ts';
 import type { Acted } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
 import type { Owner, Tx } from '../db/database.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import { changeRecovery, endRecovery } from '../envelopes/recovery-credential.ts';
 import { envelopeEvent } from '../envelopes/recording.ts';
 import { keepEnvelope } from '../envelopes/replaced.ts';
@@ -10,7 +11,7 @@ import { lockEnvelope, replaceEnvelope } from '../envelopes/rows.ts';
 import { AppError } from '../errors/app-error.ts';
 import { lockSharingKey, replaceSharingKey } from '../sharing/key-rows.ts';
 import { fingerprintOf } from '../sharing/public-key.ts';
-import { takeReplaced, type ReplacedRow } from './rows/replaced-keys.ts';
+import { replacedRow, takeReplaced, type ReplacedRow } from './rows/replaced-keys.ts';
 import type { RestoredKey } from './schema.ts';
 
 type Restored = Acted<z.input<typeof RestoredKey>>;
@@ -28,17 +29,20 @@ interface ReplacedEnvelope extends ReplacedRow {
  */
 export async function restoreEnvelope(
   tx: Tx,
+  cipher: RowCipher,
   owner: Owner,
   replaced: ReplacedEnvelope,
   now: Date,
 ): Promise<Restored> {
-  const { id, kind, hasCredential, wrapped_key: encryptedEnvelope } = replaced;
+  const { id, kind, hasCredential, key_generation: generation, wrapped_key: wrappedKey } = replaced;
   if (kind === 'SHARING') throw new TypeError('a sharing key is no envelope');
   const present = await lockEnvelope(tx, owner, { kind });
   if (present === undefined) throw new AppError('not_found');
   await takeReplaced(tx, owner, id);
-  await keepEnvelope(tx, owner, present, now);
-  const row = await replaceEnvelope(tx, present, { encryptedEnvelope }, now);
+  await keepEnvelope(tx, cipher, owner, present, now);
+  const opened = cipher.decrypt(replacedRow(replaced), { generation, values: { wrappedKey } });
+  const content = { encryptedEnvelope: opened.wrappedKey };
+  const row = await replaceEnvelope(tx, cipher, present, content, now);
   const changed = hasCredential ? await restoreCredential(tx, owner, replaced, now) : [];
   return {
     answer: { kind, version: row.version },
@@ -53,7 +57,7 @@ async function restoreCredential(
   { salt, verifier }: ReplacedRow,
   now: Date,
 ): Promise<RequestEvent[]> {
-  const present = await findCredential(tx, owner, 'recovery');
+  const present = await findRecovery(tx, owner);
   if (salt === null || verifier === null) {
     return present === undefined ? [] : [await endRecovery(tx, owner)];
   }

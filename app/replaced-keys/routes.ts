@@ -5,7 +5,7 @@ import type { FreshProofs } from '../sessions/fresh-proof.ts';
 import type { ReplacedKeys } from './replaced-keys.ts';
 import { ReplacedId, ReplacedList, ReplacedPage, RestoredKey } from './schema.ts';
 
-const tag = 'Key envelopes';
+const tag = 'Keys and devices';
 const access = { scopes: ['keys:manage'], orDeveloper: true } as const;
 const path = '/v1/crypto/keys/replaced';
 
@@ -20,6 +20,7 @@ export const replacedKeyRoutes = [
   route({
     method: 'get',
     path,
+    operation: 'listReplacedKeys',
     tag,
     summary: 'Lists the envelopes and sharing keys that were replaced in 30 days, newest first',
     access,
@@ -31,13 +32,14 @@ export const replacedKeyRoutes = [
     errors: [],
     handler: async ({ replacedKeys }, { request, query, reply }) => {
       const { keys, cursor } = await replacedKeys.list(request, query);
-      linkNextPage(reply, path, query, cursor);
+      linkNextPage(reply, query, cursor);
       return keys;
     },
   }),
   route({
     method: 'post',
     path: `${path}/:id/restore`,
+    operation: 'restoreReplacedKey',
     tag,
     summary: 'Puts a replaced key in force again, and keeps the present one in its place',
     access: { ...access, freshProof: 'always' },
@@ -45,7 +47,7 @@ export const replacedKeyRoutes = [
     status: 200,
     response: RestoredKey,
     noStore: true,
-    errors: ['not_found', 'audit_backlog_full'],
+    errors: ['not_found', 'signer_unavailable', 'audit_backlog_full'],
     audit: {
       actions: [
         'envelope.restored',

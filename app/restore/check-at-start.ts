@@ -94,10 +94,13 @@ function toUnregistered(key: PublicKey, now: Date): RegisteredKey {
     algorithm: key.algorithm,
     public_key: key.publicKey,
     generation: key.generation,
+    imported: key.imported,
     state: 'CREATED' as const,
     registered_at: now,
     activated_at: null,
     retired_at: null,
+    compromised_since: null,
+    compromise_id: null,
     record_id: null,
   };
   return toRegisteredKey(row, undefined);

@@ -1,4 +1,6 @@
 import type { SignerClient } from '../../signer/protocol/client.ts';
+import { parseEntry } from '../../signer/protocol/entry.ts';
+import { toSealedText } from '../../signer/protocol/sealed-text.ts';
 import type { AuditProof } from '../proof/proof.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
 import type { Clock } from '../async/clock.ts';
@@ -25,8 +27,10 @@ const kept = 10;
 const lastWaitMs = 2_000;
 
 interface MarkWriterOptions {
+  /** The vault's public URL. */
+  readonly issuer: string;
   readonly db: Database;
-  readonly signer: Pick<SignerClient, 'seal'>;
+  readonly signer: Pick<SignerClient, 'sealMark'>;
   readonly registry: KeyRegistry;
   readonly objects: MarkObjects;
   readonly record: MarkRecord;
@@ -41,7 +45,8 @@ interface MarkWriterOptions {
  * sealed, one of the replicas writes a mark. No request waits for a mark.
  */
 export function startMarkWriter(options: MarkWriterOptions) {
-  const { db, signer, registry, objects, record, admission, audit, clock, log } = options;
+  const { issuer, db, signer, registry, objects, record, admission, audit } = options;
+  const { clock, log } = options;
   /** The ids of the high-water marks in the object store that this process knows, newest first. */
   let known: readonly string[] | undefined;
   /** The number of sealed entries in the last high-water mark that this process wrote. */
@@ -63,15 +68,18 @@ export function startMarkWriter(options: MarkWriterOptions) {
   async function sign(id: string, state: LogState): Promise<AuditProof> {
     for (;;) {
       const { keyId, publicKey } = await registry.active('audit');
-      const text = createMarkText(id, state, clock());
-      const [result] = await signer.seal(keyId, [{ id, text }]);
-      if (result === undefined || 'error' in result) {
-        throw new Error(`the signer refused to sign a high-water mark: ${result?.error}`);
+      // The key may have been registered after the state was read.
+      const keyIds = [...new Set([...state.keyIds, keyId])];
+      const text = createMarkText({ id, issuer, at: clock() }, { ...state, keyIds });
+      const result = await signer.sealMark(keyId, { id, text });
+      if ('error' in result) {
+        throw new Error(`the signer refused to sign a high-water mark: ${result.error}`);
       }
       await registry.refresh();
-      const { hash: entryHash, signature: hsmSignature } = result;
+      const { hash: entryHash, signature: hsmSignature, sealedAt, late } = result;
+      const entryCanonical = toSealedText(text, parseEntry(text), { sealedAt, late });
       if ((await registry.find(keyId))?.state === 'ACTIVE') {
-        return { id, entryCanonical: text, entryHash, hsmSignature, hsmKeyId: keyId, publicKey };
+        return { id, entryCanonical, entryHash, hsmSignature, hsmKeyId: keyId, publicKey };
       }
     }
   }

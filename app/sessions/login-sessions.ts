@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { z } from 'zod';
-import { lockUnchanged, type ActiveAccount } from '../accounts/accounts.ts';
+import type { Accounts, ActiveAccount } from '../accounts/accounts.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
@@ -39,6 +39,7 @@ interface SessionsPage {
 }
 
 interface LoginSessionsOptions {
+  readonly accounts: Pick<Accounts, 'lockUnchanged'>;
   readonly db: Database;
   readonly act: Act;
   readonly revocations: Revocations;
@@ -48,7 +49,8 @@ interface LoginSessionsOptions {
 export type LoginSessions = ReturnType<typeof createLoginSessions>;
 
 /** Creates the service that opens, lists and ends login sessions, the `sid` of access tokens. */
-export function createLoginSessions({ db, act, revocations, clock }: LoginSessionsOptions) {
+export function createLoginSessions(options: LoginSessionsOptions) {
+  const { db, act, revocations, clock } = options;
   return {
     /**
      * Opens a login session, even while the audit backlog is full. If the user then has over 100
@@ -63,7 +65,7 @@ export function createLoginSessions({ db, act, revocations, clock }: LoginSessio
       session: NewSession,
     ): Promise<string | undefined> =>
       // Only the service login can write refresh tokens.
-      act.asService(request, (tx) => openSession(tx, account, session, { revocations, clock }), {
+      act.asService(request, (tx) => openSession(tx, account, session, options), {
         evenWithFullBacklog: true,
       }),
 
@@ -99,9 +101,9 @@ async function openSession(
   tx: Tx,
   account: ActiveAccount,
   { id, deviceId }: NewSession,
-  { revocations, clock }: Pick<LoginSessionsOptions, 'revocations' | 'clock'>,
+  { accounts, revocations, clock }: LoginSessionsOptions,
 ): Promise<Acted<string | undefined>> {
-  if (!(await lockUnchanged(tx, account))) throw new AppError('invalid_proof');
+  if (!(await accounts.lockUnchanged(tx, account))) throw new AppError('invalid_proof');
   const now = clock();
   if (deviceId !== undefined) {
     await touch(tx, account, await lockActive(tx, account, deviceId), now);

@@ -8,7 +8,7 @@ import type { LoginSessions } from './login-sessions.ts';
 import { RefreshRequest, SessionId, SessionList, SessionPage, TokenPair } from './schema.ts';
 import type { TokenRefresh } from './refresh-rotation.ts';
 
-const tag = 'Sessions';
+const tag = 'Login';
 /**
  * Requires the role `user`, which accounts have. A token for a single purpose, such as the token of
  * a recovery login, has no role.
@@ -27,6 +27,7 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/refresh',
+    operation: 'refreshTokens',
     aliases: ['/api/v1/auth/refresh'],
     tag,
     summary: 'Exchanges a refresh token, which is used up, for a new pair of tokens',
@@ -44,6 +45,7 @@ export const sessionRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/logout',
+    operation: 'logout',
     aliases: ['/api/v1/auth/logout'],
     tag,
     summary: 'Ends the login session of the access token',
@@ -64,6 +66,7 @@ export const sessionRoutes = [
   route({
     method: 'get',
     path: '/v1/auth/sessions',
+    operation: 'listLoginSessions',
     aliases: ['/api/v1/auth/sessions'],
     tag,
     summary: 'Lists the caller’s login sessions that have not ended, newest first',
@@ -76,13 +79,14 @@ export const sessionRoutes = [
     errors: [],
     handler: async ({ loginSessions }, { request, query, reply }) => {
       const { sessions, cursor } = await loginSessions.list(request, query);
-      linkNextPage(reply, '/v1/auth/sessions', query, cursor);
+      linkNextPage(reply, query, cursor);
       return sessions;
     },
   }),
   route({
     method: 'delete',
     path: '/v1/auth/sessions/:id',
+    operation: 'endLoginSession',
     aliases: ['/api/v1/auth/sessions/:id'],
     tag,
     summary: 'Ends a login session of the caller',

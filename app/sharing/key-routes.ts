@@ -20,6 +20,7 @@ export const sharingKeyRoutes = [
   route({
     method: 'put',
     path,
+    operation: 'putSharingKey',
     tag,
     summary:
       'Stores the key pair with which the caller receives shares; If-Match replaces it and keeps ' +
@@ -50,6 +51,7 @@ export const sharingKeyRoutes = [
   route({
     method: 'get',
     path,
+    operation: 'getSharingKey',
     tag,
     summary: 'Returns the key pair with which the caller receives shares',
     access,

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../db/database.ts';
 import { takesLock } from '../db/lock-order.ts';
 import type { Schema } from '../db/schema.ts';
@@ -42,6 +43,7 @@ export async function replaceSharingKey(
     tx,
     { userId, tenantId },
     {
+      id: uuidv7(),
       kind: 'SHARING',
       version,
       wrapped_key: present.wrapped_private_key,

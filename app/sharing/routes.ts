@@ -27,6 +27,7 @@ export const sharingRoutes = [
   route({
     method: 'post',
     path: '/v1/documents/share-key',
+    operation: 'findRecipientKey',
     aliases: ['/api/v1/documents/share-key'],
     tag,
     summary: 'Returns the public key of a recipient, or a decoy that looks like one',
@@ -46,6 +47,7 @@ export const sharingRoutes = [
   route({
     method: 'get',
     path: '/v1/documents/shared',
+    operation: 'listReceivedShares',
     aliases: ['/api/v1/documents/shared'],
     tag,
     summary: 'Lists the documents that others share with the caller, newest share first',
@@ -58,13 +60,14 @@ export const sharingRoutes = [
     errors: [],
     handler: async ({ sharing }, { request, query, reply }) => {
       const { documents, cursor } = await sharing.listReceived(request, query);
-      linkNextPage(reply, '/v1/documents/shared', query, cursor);
+      linkNextPage(reply, query, cursor);
       return documents;
     },
   }),
   route({
     method: 'delete',
     path: '/v1/documents/shared/:shareId',
+    operation: 'removeReceivedShare',
     aliases: ['/api/v1/documents/shared/:shareId'],
     tag,
     summary: 'Removes a share from the list of its recipient',
@@ -79,6 +82,7 @@ export const sharingRoutes = [
   route({
     method: 'post',
     path: '/v1/documents/:id/share',
+    operation: 'shareDocument',
     aliases: ['/api/v1/documents/:id/share'],
     tag,
     summary: 'Shares a document with a recipient, who may or may not exist',
@@ -103,6 +107,7 @@ export const sharingRoutes = [
   route({
     method: 'get',
     path: '/v1/documents/:id/shares',
+    operation: 'listShares',
     aliases: ['/api/v1/documents/:id/shares'],
     tag,
     summary: 'Lists the shares of a document of the caller, newest first',
@@ -115,13 +120,14 @@ export const sharingRoutes = [
     errors: ['not_found'],
     handler: async ({ sharing }, { request, params, query, reply }) => {
       const { shares, cursor } = await sharing.list(request, params.id, query);
-      linkNextPage(reply, `/v1/documents/${params.id}/shares`, query, cursor);
+      linkNextPage(reply, query, cursor);
       return shares;
     },
   }),
   route({
     method: 'delete',
     path: '/v1/documents/:id/shares/:shareId',
+    operation: 'endShare',
     aliases: ['/api/v1/documents/:id/shares/:shareId'],
     tag,
     summary: 'Ends a share at once',

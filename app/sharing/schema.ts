@@ -1,75 +1,115 @@
 import { z } from 'zod';
 import { Email } from '../accounts/email.ts';
 import { DocumentStatus } from '../documents/records/schema.ts';
-import { Base64, Limit, Moment, Timestamp, Uuid } from '../http/bodies/wire.ts';
+import {
+  Base64,
+  Base64Text,
+  Digest,
+  Limit,
+  Moment,
+  Timestamp,
+  Uuid,
+  UuidCursor,
+} from '../http/bodies/wire.ts';
 import { isPublicKey } from './public-key.ts';
 
 const maxWrappedBytes = 1024;
 
-export const Permissions = z.array(z.literal('read')).length(1);
+export const Permissions = z
+  .array(z.literal('read'))
+  .length(1)
+  .describe('What the recipient may do: `read` is the only permission.');
 
-export const SharingKeyChange = z.strictObject({
-  /** The public key for HPKE with DHKEM(X25519, HKDF-SHA256). */
-  publicKey: Base64(32).refine(isPublicKey, 'must be a public key of X25519'),
-  wrappedPrivateKey: Base64(maxWrappedBytes).min(1),
-});
+const RecipientId = Uuid.describe(
+  'Stands for the recipient’s e-mail address in shares and entries of this sharer.',
+);
+const documentId = Uuid.describe('Id of the document.');
+const expiresAt = Timestamp.nullable().describe('When the share ends; null for never.');
+const createdAt = Timestamp.describe('When the document was shared.');
 
-export const SharingKeyView = z.strictObject({
-  publicKey: z.string(),
-  wrappedPrivateKey: z.string(),
-  version: z.int(),
-  createdAt: Timestamp,
-});
+export const SharingKeyChange = z
+  .strictObject({
+    publicKey: Base64(32)
+      .refine(isPublicKey, 'must be a public key of X25519')
+      .describe('Public key for HPKE with DHKEM(X25519, HKDF-SHA256): base64 of 32 bytes.'),
+    wrappedPrivateKey: Base64(maxWrappedBytes)
+      .min(1)
+      .describe('The private key, encrypted by the client: base64 of at most 1 KiB.'),
+  })
+  .meta({ id: 'SharingKeyChange' });
 
-export const ShareKeyRequest = z.strictObject({ recipientEmail: Email });
+export const SharingKeyView = z
+  .strictObject({
+    publicKey: Base64Text.describe('Public X25519 key: base64 of 32 bytes.'),
+    wrappedPrivateKey: Base64Text.describe('The private key, encrypted by the client: base64.'),
+    version: z.int().min(1).describe('Counts the replacements; the ETag is made from it.'),
+    createdAt: Timestamp.describe('When this key pair was stored.'),
+  })
+  .meta({ id: 'SharingKey' });
 
-export const ShareKey = z.strictObject({
-  recipientId: Uuid,
-  publicKey: z.string(),
-  fingerprint: z.string(),
-});
+export const ShareKeyRequest = z
+  .strictObject({ recipientEmail: Email })
+  .meta({ id: 'RecipientQuery' });
+
+export const ShareKey = z
+  .strictObject({
+    recipientId: RecipientId,
+    publicKey: Base64Text.describe('Public X25519 key, or a decoy: base64 of 32 bytes.'),
+    fingerprint: z
+      .string()
+      .describe('First 32 hex digits of the key’s SHA3-256, to compare with the recipient.'),
+  })
+  .meta({ id: 'RecipientKey' });
 
 /** A new share. Names its recipient either by e-mail address or by id. */
-export const CreateShare = z.strictObject({
-  recipientEmail: Email.optional(),
-  recipientId: Uuid.optional(),
-  /** The document key, encrypted under the recipient's public key. */
-  wrappedKey: Base64(maxWrappedBytes).min(1),
-  permissions: Permissions,
-  expiresAt: Moment.optional(),
-});
+export const CreateShare = z
+  .strictObject({
+    recipientEmail: Email.optional().describe('E-mail address; this or `recipientId`.'),
+    recipientId: Uuid.optional().describe('From `share-key`; this or `recipientEmail`.'),
+    wrappedKey: Base64(maxWrappedBytes)
+      .min(1)
+      .describe('The document key, encrypted under the recipient’s public key: base64.'),
+    permissions: Permissions,
+    expiresAt: Moment.optional().describe('When the share ends. Default: never.'),
+  })
+  .meta({ id: 'ShareCreation' });
 
 export const ShareView = z
   .strictObject({
-    id: Uuid,
-    documentId: Uuid,
-    recipientId: Uuid,
+    id: Uuid.describe('Id of the share.'),
+    documentId,
+    recipientId: RecipientId,
     permissions: Permissions,
-    expiresAt: Timestamp.nullable(),
-    createdAt: Timestamp,
+    expiresAt,
+    createdAt,
   })
   .meta({ id: 'Share' });
 
 export const ShareList = z.array(ShareView);
 
-export const ShareId = z.strictObject({ id: Uuid, shareId: Uuid });
+export const ShareId = z.strictObject({
+  id: documentId,
+  shareId: Uuid.describe('Id of the share.'),
+});
 
-export const ReceivedShareId = z.strictObject({ shareId: Uuid });
+export const ReceivedShareId = z.strictObject({ shareId: Uuid.describe('Id of the share.') });
 
-export const SharePage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
+export const SharePage = z.strictObject({ limit: Limit, cursor: UuidCursor });
 
 /** A document in its current version, with the wrapped key that its recipient needs. */
-export const SharedDocument = z.strictObject({
-  shareId: Uuid,
-  documentId: Uuid,
-  ownerId: Uuid,
-  wrappedKey: z.string(),
-  permissions: Permissions,
-  encryptedMetadata: z.string(),
-  fileHash: z.string(),
-  status: DocumentStatus,
-  expiresAt: Timestamp.nullable(),
-  createdAt: Timestamp,
-});
+export const SharedDocument = z
+  .strictObject({
+    shareId: Uuid.describe('Id of the share.'),
+    documentId,
+    ownerId: Uuid.describe('Id of the sharer, by which its recipient may block it.'),
+    wrappedKey: Base64Text.describe('The document key, encrypted for the caller: base64.'),
+    permissions: Permissions,
+    encryptedMetadata: Base64Text.describe('Metadata as the owner encrypted it: base64.'),
+    fileHash: Digest.describe('SHA3-256 of the encrypted file of the current version, in hex.'),
+    status: DocumentStatus,
+    expiresAt,
+    createdAt,
+  })
+  .meta({ id: 'SharedDocument' });
 
 export const SharedList = z.array(SharedDocument);

@@ -1,14 +1,17 @@
 import type { Database, Tx } from '../db/database.ts';
 import type { AuditProof } from '../proof/proof.ts';
+import { composeSealedText } from '../proof/sealed-text.ts';
 import { fingerprintOf, type RegisteredKey } from '../proof/registered-key.ts';
 import type { KeyRegistry } from './registry.ts';
 
 /** A signing key as it is published to everyone. */
-interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId'> {
+interface PublishedKey extends Omit<RegisteredKey, 'key' | 'recordId' | 'compromiseId'> {
   /** SHA-256 of the SPKI DER, hex: compare it with a fingerprint that was published elsewhere. */
   readonly fingerprint: string;
   /** The audit proof of the entry that records the key; null until that entry is signed. */
   readonly record: AuditProof | null;
+  /** The audit proof of the entry that records the compromise; null until that entry is signed. */
+  readonly compromise: AuditProof | null;
   /**
    * The id of the other key that signed the record. Null until the record is signed, and if the key
    * signed its own record.
@@ -29,9 +32,9 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions) {
   const records = new Map<string, AuditProof>();
 
   async function readRecords(keys: readonly RegisteredKey[]): Promise<void> {
-    const missing = keys.flatMap(({ recordId }) =>
-      recordId === null || records.has(recordId) ? [] : [recordId],
-    );
+    const missing = keys
+      .flatMap(({ recordId, compromiseId }) => [recordId ?? [], compromiseId ?? []].flat())
+      .filter((id) => !records.has(id));
     if (missing.length === 0) return;
     for (const entry of await db.asService((tx) => findSigned(tx, missing))) {
       const publicKey = keys.find(({ keyId }) => keyId === entry.hsmKeyId)?.publicKey;
@@ -41,12 +44,14 @@ export function createPublishedKeys({ db, registry }: PublishedKeysOptions) {
     }
   }
 
-  function publish({ key: _key, recordId, ...key }: RegisteredKey): PublishedKey {
+  function publish({ key: _key, recordId, compromiseId, ...key }: RegisteredKey): PublishedKey {
     const record = recordId === null ? undefined : records.get(recordId);
+    const compromise = compromiseId === null ? undefined : records.get(compromiseId);
     return {
       ...key,
       fingerprint: fingerprintOf(key.publicKey),
       record: record ?? null,
+      compromise: compromise ?? null,
       vouchedBy: record === undefined || record.hsmKeyId === key.keyId ? null : record.hsmKeyId,
     };
   }
@@ -74,13 +79,25 @@ async function findSigned(
 ): Promise<Omit<AuditProof, 'publicKey'>[]> {
   const entries = await tx
     .selectFrom('audit_entries')
-    .select(['id', 'canonical', 'hash', 'signature', 'key_id'])
+    .select(['id', 'canonical', 'hash', 'signature', 'key_id', 'sealed_at', 'late'])
     .where('id', 'in', ids)
     .where('state', '=', 'SEALED')
     .execute();
-  return entries.flatMap(({ id, canonical, hash, signature, key_id: hsmKeyId }) =>
-    canonical === null || hash === null || signature === null || hsmKeyId === null
+  return entries.flatMap(({ id, canonical, hash, signature, key_id, sealed_at, late }) =>
+    canonical === null ||
+    hash === null ||
+    signature === null ||
+    key_id === null ||
+    sealed_at === null
       ? []
-      : [{ id, entryCanonical: canonical, entryHash: hash, hsmSignature: signature, hsmKeyId }],
+      : [
+          {
+            id,
+            entryCanonical: composeSealedText({ canonical, sealed_at, late }),
+            entryHash: hash,
+            hsmSignature: signature,
+            hsmKeyId: key_id,
+          },
+        ],
   );
 }

@@ -5,7 +5,8 @@ import { within } from '../async/within.ts';
 import type { Database } from '../db/database.ts';
 import { toRegisteredKey, type RegisteredKey } from '../proof/registered-key.ts';
 import type { AuditTrail } from '../audit-trail/audit-trail.ts';
-import { registerKeys, type MadeKey } from './key-registration.ts';
+import { registerKeys, type MadeKey } from './rows/key-registration.ts';
+import { readSignerClock } from './rows/signer-clock.ts';
 
 /**
  * All public signing keys that the HSM has or had, so that old audit proofs can be verified for
@@ -114,7 +115,8 @@ export function createKeyRegistry({ db, signer, audit, clock }: RegistryOptions)
 
   async function sync(made?: MadeKey): Promise<void> {
     const listed = await signer.listKeys();
-    await db.asService((tx) => registerKeys(tx, audit, listed, made));
+    const signerClock = await readSignerClock(signer);
+    await db.asService((tx) => registerKeys(tx, audit, { listed, made, clock: signerClock }));
     await load();
   }
 

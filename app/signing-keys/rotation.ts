@@ -1,22 +1,12 @@
-import type { SignerClient } from '../../signer/protocol/client.ts';
 import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
 import type { Tx } from '../db/database.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { InternalCaller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
-import type { RegisteredKey } from '../proof/registered-key.ts';
-import type { Act } from '../audit-trail/act.ts';
 import type { RequestEvent } from '../audit-trail/event.ts';
-import { byKeys } from './key-registration.ts';
-import {
-  lockKeys,
-  readClock,
-  requirePublished,
-  setActive,
-  setRetired,
-  type KeyRow,
-} from './key-rows.ts';
-import type { KeyRegistry } from './registry.ts';
+import { createKeyChange, type KeyChangeOptions, type LockedKeys } from './key-change.ts';
+import { activated, retired } from './rows/key-events.ts';
+import { instantOf, requirePublished, setActive, setRetired } from './rows/key-rows.ts';
 
 type Request = ServiceRequest<InternalCaller>;
 
@@ -28,10 +18,7 @@ interface Activation {
   readonly predecessorLost: boolean;
 }
 
-interface KeyRotationOptions {
-  readonly signer: SignerClient;
-  readonly act: Act;
-  readonly registry: KeyRegistry;
+interface KeyRotationOptions extends KeyChangeOptions {
   /**
    * Seconds for which a key is published before it may be activated, since verifiers may use a
    * cached key set for that long.
@@ -44,13 +31,6 @@ interface KeyRotationOptions {
   readonly writeMark: () => Promise<string>;
 }
 
-/** The keys of a purpose while they are locked. */
-interface LockedKeys {
-  /** The key to change. */
-  readonly key: KeyRow;
-  readonly active: KeyRow | undefined;
-}
-
 export type KeyRotation = ReturnType<typeof createKeyRotation>;
 
 /**
@@ -59,17 +39,7 @@ export type KeyRotation = ReturnType<typeof createKeyRotation>;
  */
 export function createKeyRotation(options: KeyRotationOptions) {
   const { signer, act, registry, publishSeconds, writeMark } = options;
-
-  async function load(keyId: string): Promise<RegisteredKey> {
-    await registry.refresh();
-    const key = await registry.find(keyId);
-    if (key === undefined) throw new AppError('not_found');
-    return key;
-  }
-
-  async function listHeld(): Promise<ReadonlySet<string>> {
-    return new Set((await signer.listKeys()).map(({ keyId }) => keyId));
-  }
+  const { load, listHeld, change } = createKeyChange(options);
 
   /**
    * Lets the active audit key sign a high-water mark if the token holds that key. Returns the id of
@@ -94,30 +64,6 @@ export function createKeyRotation(options: KeyRotationOptions) {
       const held = await listHeld().catch(() => undefined);
       if (active === undefined || held?.has(active.keyId) !== false) throw error;
     }
-  }
-
-  /**
-   * Runs `work` on a key while all keys of its purpose are locked, so that no seal of these keys is
-   * stored meanwhile.
-   */
-  async function change(
-    request: Request,
-    { keyId, purpose }: RegisteredKey,
-    work: (tx: Tx, keys: LockedKeys) => Promise<readonly RequestEvent[]>,
-  ): Promise<void> {
-    await act.asService(
-      request,
-      async (tx) => {
-        const keys = await lockKeys(tx, purpose);
-        const key = keys.find(({ key_id }) => key_id === keyId);
-        if (key === undefined) throw new AppError('not_found');
-        const active = keys.find(({ state }) => state === 'ACTIVE');
-        return { answer: undefined, events: await work(tx, { key, active }) };
-      },
-      // The callers of `change` have checked the backlog, some with the exception for a lost key.
-      { evenWithFullBacklog: true },
-    );
-    await registry.refresh();
   }
 
   return {
@@ -164,32 +110,37 @@ export function createKeyRotation(options: KeyRotationOptions) {
         // lost key cannot sign one.
         const isWaiting = known.purpose === 'audit' && known.state === 'CREATED';
         const markedBy = isWaiting && held.has(keyId) ? await markByActive(held) : undefined;
-        await change(request, known, async (tx, { key, active }) => {
+        await change(request, known, async (tx, { key, active, clock }) => {
           if (key.state === 'ACTIVE') return [];
-          if (key.state === 'RETIRED') throw new AppError('key_retired');
+          if (key.state !== 'CREATED') throw new AppError('key_retired');
           if (!held.has(keyId)) throw new AppError('key_not_in_token');
           if (!predecessorLost) await requirePublished(tx, keyId, publishSeconds);
           else if (active === undefined || !isLost(active.key_id))
             throw new AppError('key_not_lost');
           // Another key was activated since the mark was signed, and has to sign one itself.
           isOutrun = markedBy !== undefined && markedBy !== active?.key_id;
-          return isOutrun ? [] : exchange(tx, request, { key, active }, activation);
+          const isActiveLost = active !== undefined && isLost(active.key_id);
+          return isOutrun
+            ? []
+            : exchange(tx, request, { key, active, clock }, { ...activation, isActiveLost });
         });
       } while (isOutrun);
     },
 
     /**
-     * Retires a key that was never active. Does nothing if the key is retired already. Throws
-     * not_found, key_in_use or audit_backlog_full.
+     * Retires a key that was never active. Does nothing if the key is retired or compromised.
+     * Throws not_found, key_in_use, audit_backlog_full or SignerUnavailable.
      */
     async retire(request: Request, keyId: string): Promise<void> {
       act.assertWritable(request);
-      await change(request, await load(keyId), async (tx, { key }) => {
-        if (key.state === 'RETIRED') return [];
+      const known = await load(keyId);
+      const isLost = !(await listHeld()).has(keyId);
+      await change(request, known, async (tx, { key, active, clock }) => {
+        if (key.state === 'RETIRED' || key.state === 'COMPROMISED') return [];
         if (key.state === 'ACTIVE') throw new AppError('key_in_use');
-        const at = await readClock(tx);
+        const at = instantOf(clock, active);
         await setRetired(tx, key, at);
-        return [retired(request, key, { at, successor: null })];
+        return [retired(request, key, at, { successor: null, isLost })];
       });
     },
   };
@@ -199,51 +150,14 @@ export function createKeyRotation(options: KeyRotationOptions) {
 async function exchange(
   tx: Tx,
   request: Request,
-  { key, active }: LockedKeys,
-  { predecessorLost }: Activation,
+  { key, active, clock }: Omit<LockedKeys, 'all'>,
+  { predecessorLost, isActiveLost }: Activation & { readonly isActiveLost: boolean },
 ): Promise<RequestEvent[]> {
-  const at = await readClock(tx);
+  const at = instantOf(clock, active);
   if (active !== undefined) await setRetired(tx, active, at);
   await setActive(tx, key, at);
-  const activated: RequestEvent<'key.activated'> = {
-    ...byKeys,
-    action: 'key.activated',
-    resource: { type: 'key', id: key.key_id },
-    data: {
-      requestedBy: request.caller.internalKey,
-      purpose: key.purpose,
-      at: at.toISOString(),
-      predecessor: active?.key_id ?? null,
-      ...(predecessorLost ? { predecessorLost } : {}),
-    },
-  };
-  if (active === undefined) return [activated];
-  const successor = { at, successor: key.key_id, isLost: predecessorLost };
-  return [retired(request, active, successor), activated];
-}
-
-interface Retirement {
-  readonly at: Date;
-  /** The id of the key that takes its place; null for a key that was never active. */
-  readonly successor: string | null;
-  readonly isLost?: boolean;
-}
-
-function retired(
-  { caller }: Request,
-  { key_id: keyId, purpose }: KeyRow,
-  { at, successor, isLost = false }: Retirement,
-): RequestEvent<'key.retired'> {
-  return {
-    ...byKeys,
-    action: 'key.retired',
-    resource: { type: 'key', id: keyId },
-    data: {
-      requestedBy: caller.internalKey,
-      purpose,
-      at: at.toISOString(),
-      successor,
-      ...(isLost ? { lost: true } : {}),
-    },
-  };
+  const activation = activated(request, key, at, { predecessor: active, predecessorLost });
+  if (active === undefined) return [activation];
+  const retirement = { successor: key.key_id, isLost: isActiveLost };
+  return [retired(request, active, at, retirement), activation];
 }

@@ -2,17 +2,21 @@ import { AppError } from '../errors/app-error.ts';
 import { smallBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
 import { routeFor } from '../http/routing/route.ts';
+import type { KeyAdoption } from './adoption.ts';
+import type { KeyCompromise } from './compromise.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { KeyRotation } from './rotation.ts';
-import { ActivationQuery, Key, Keys, KeyToChange, KeyToCreate } from './schema.ts';
+import { ActivationQuery, CompromiseOfKey, Key, Keys, KeyToChange, KeyToCreate } from './schema.ts';
 
-const tag = 'Keys';
+const tag = 'Operation';
 const cacheable = 'public, max-age=30';
 const errors = ['not_found', 'audit_backlog_full'] as const;
 
 interface KeyServices {
   readonly publishedKeys: PublishedKeys;
   readonly keyRotation: KeyRotation;
+  readonly keyAdoption: KeyAdoption;
+  readonly keyCompromise: KeyCompromise;
 }
 
 const route = routeFor<KeyServices>();
@@ -21,7 +25,8 @@ export const keyRoutes = [
   route({
     method: 'get',
     path: '/v1/audit/keys',
-    tag: 'Audit',
+    operation: 'listSigningKeys',
+    tag: 'Proofs',
     summary: 'Lists the public signing keys, oldest generation first',
     access: 'public',
     status: 200,
@@ -37,6 +42,7 @@ export const keyRoutes = [
   route({
     method: 'get',
     path: '/v1/internal/keys',
+    operation: 'listSigningKeysInternally',
     tag,
     summary: 'Lists the public signing keys, oldest generation first',
     access: 'internal',
@@ -49,6 +55,7 @@ export const keyRoutes = [
   route({
     method: 'post',
     path: '/v1/internal/keys',
+    operation: 'createSigningKey',
     tag,
     summary: 'Creates the next key of a purpose, which signs nothing until it is activated',
     access: 'internal',
@@ -64,6 +71,7 @@ export const keyRoutes = [
   route({
     method: 'post',
     path: '/v1/internal/keys/:keyId/activate',
+    operation: 'activateSigningKey',
     tag,
     summary: 'Activates a key, which then signs, and retires its predecessor for good',
     access: 'internal',
@@ -90,14 +98,60 @@ export const keyRoutes = [
   }),
   route({
     method: 'post',
+    path: '/v1/internal/keys/:keyId/adopt',
+    operation: 'adoptSigningKey',
+    tag,
+    summary: 'Makes an imported key usable, which is called imported for ever',
+    access: 'internal',
+    params: KeyToChange,
+    status: 200,
+    response: Key,
+    errors: [...errors, 'key_label_taken', 'signer_unavailable'],
+    audit: { actions: ['key.created'] },
+    handler: async ({ keyAdoption, publishedKeys }, { request, params: { keyId } }) => {
+      await keyAdoption.adopt(request, keyId);
+      return load(publishedKeys, keyId);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/v1/internal/keys/:keyId/compromise',
+    operation: 'markKeyCompromised',
+    tag,
+    summary: 'Records that somebody else may have a key, which is never trusted again',
+    access: 'internal',
+    params: KeyToChange,
+    body: CompromiseOfKey,
+    maxBodyBytes: smallBodyBytes,
+    status: 200,
+    response: Key,
+    errors: [
+      'not_found',
+      'key_compromised',
+      'successor_required',
+      'successor_not_ready',
+      'signer_unavailable',
+    ],
+    audit: {
+      actions: ['key.compromised', 'key.activated'],
+      note: '`key.activated` for the successor of an active key',
+    },
+    handler: async ({ keyCompromise, publishedKeys }, { request, params: { keyId }, body }) => {
+      await keyCompromise.compromise(request, keyId, { successor: undefined, ...body });
+      return load(publishedKeys, keyId);
+    },
+  }),
+  route({
+    method: 'post',
     path: '/v1/internal/keys/:keyId/retire',
+    operation: 'retireSigningKey',
     tag,
     summary: 'Retires a key that was never activated',
     access: 'internal',
     params: KeyToChange,
     status: 200,
     response: Key,
-    errors: [...errors, 'key_in_use'],
+    errors: [...errors, 'key_in_use', 'signer_unavailable'],
     audit: { actions: ['key.retired'] },
     handler: async ({ keyRotation, publishedKeys }, { request, params: { keyId } }) => {
       await keyRotation.retire(request, keyId);

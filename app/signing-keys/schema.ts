@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { SigningPurpose } from '../../signer/protocol/protocol.ts';
-import { Proof } from '../proof/schema.ts';
-import { Digest, Flag, KeyId, Timestamp } from '../http/bodies/wire.ts';
+import { KeyState, Proof } from '../proof/schema.ts';
+import { Digest, Flag, KeyId, Moment, Timestamp } from '../http/bodies/wire.ts';
 
-export const KeyToCreate = z.strictObject({ purpose: SigningPurpose });
-export const KeyToChange = z.strictObject({ keyId: KeyId });
+const purpose = SigningPurpose.describe('What the key signs: audit entries or tokens.');
+
+export const KeyToCreate = z.strictObject({ purpose }).meta({ id: 'SigningKeyCreation' });
+export const KeyToChange = z.strictObject({ keyId: KeyId.describe('Id of a signing key.') });
 
 export const ActivationQuery = z.strictObject({
   predecessorLost: Flag.meta({
@@ -15,25 +17,53 @@ export const ActivationQuery = z.strictObject({
   }),
 });
 
+export const CompromiseOfKey = z
+  .strictObject({
+    since: Moment.describe(
+      'The instant since which somebody else may have the key, in ISO 8601 UTC.',
+    ),
+    successor: KeyId.optional().describe(
+      'If the key is active: the created key that becomes active at the same moment.',
+    ),
+  })
+  .meta({ id: 'KeyCompromise' });
+
 export const Key = z
   .strictObject({
-    keyId: KeyId,
-    purpose: SigningPurpose,
-    algorithm: z.string(),
-    publicKey: z.string().meta({ description: 'SPKI DER, base64.' }),
+    keyId: KeyId.describe('First 32 digits of the fingerprint; `hsmKeyId` of proofs.'),
+    purpose,
+    algorithm: z.string().describe('Signature algorithm, such as `ECDSA-P256-SHA3-256`.'),
+    publicKey: z.string().meta({
+      description: 'SubjectPublicKeyInfo in DER, base64.',
+      contentEncoding: 'base64',
+    }),
     fingerprint: Digest.meta({
       description:
         'SHA-256 of the SPKI DER, hex; compare it with a fingerprint that was published elsewhere.',
     }),
-    generation: z.int(),
-    state: z.enum(['CREATED', 'ACTIVE', 'RETIRED']),
-    registeredAt: Timestamp,
-    activatedAt: Timestamp.nullable(),
-    retiredAt: Timestamp.nullable(),
+    generation: z.int().min(1).describe('Number of the key among those of its purpose.'),
+    imported: z
+      .boolean()
+      .describe(
+        'Whether the HSM did not generate the key, or the key may have left it: others may hold ' +
+          'the key too. Never changes.',
+      ),
+    state: KeyState,
+    registeredAt: Timestamp.describe('When the vault recorded the key.'),
+    activatedAt: Timestamp.nullable().describe('When the key began to sign; null if it did not.'),
+    retiredAt: Timestamp.nullable().describe('When the key ceased to sign; null if it did not.'),
+    compromisedSince: Timestamp.nullable().describe(
+      'The instant since which somebody else may have the key; null unless it is COMPROMISED.',
+    ),
     record: Proof.nullable().meta({
       description:
         'The audit proof of the entry that records the key, signed by the audit key that was ' +
         'active then; null until the entry is signed.',
+    }),
+    compromise: Proof.nullable().meta({
+      description:
+        'The audit proof of the entry that records the compromise, signed by another audit key; ' +
+        'null until the entry is signed.',
     }),
     vouchedBy: KeyId.nullable().meta({
       description:
@@ -44,4 +74,6 @@ export const Key = z
   })
   .meta({ id: 'SigningKey' });
 
-export const Keys = z.strictObject({ keys: z.array(Key) });
+export const Keys = z
+  .strictObject({ keys: z.array(Key).describe('Signing keys, oldest generation first.') })
+  .meta({ id: 'SigningKeys' });

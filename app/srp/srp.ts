@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors/app-error.ts';
 import { exponentKey, generateEphemeral, importExponent, power } from './modular-power.ts';
 import { generator, isGroupElement, pad, prime, primeBytes, toBigInt } from './group.ts';
@@ -27,13 +27,19 @@ export function parseClientPublic(hex: string): bigint {
   return value;
 }
 
-/** Creates the server's challenge B = k·v + g^b mod N, with a fresh secret b. */
+/**
+ * Creates the server's challenge B = k·v ± g^b mod N, with a fresh secret b and a random sign. All
+ * powers of g = 2 are quadratic residues. With + alone, every B would therefore rule out half of
+ * all wrong passwords for whoever asked for it: those for which B − k·v is none. A client computes
+ * the same as with +, and its premaster secret differs from the server's in the sign at most.
+ */
 export async function createChallenge(
   clientPublic: bigint,
   verifier: bigint,
 ): Promise<ServerSession> {
   const { privateKey, publicValue } = await generateEphemeral();
-  const serverPublic = (multiplier * verifier + publicValue) % prime;
+  const blind = randomInt(2) === 0 ? publicValue : prime - publicValue;
+  const serverPublic = (multiplier * verifier + blind) % prime;
   if (serverPublic === 0n) return createChallenge(clientPublic, verifier);
   return { clientPublic, serverPublic, privateKey };
 }
@@ -55,14 +61,22 @@ export async function answerProof(
   const exponent = importExponent(session.privateKey);
   session.privateKey.fill(0);
   if (!isGroupElement(blinded)) return undefined;
-  const premaster = pad(await power(blinded, exponent));
-  const key = sha3(premaster);
-  premaster.fill(0);
-  const expected = sha3(a, b, key);
-  const matches = clientProof.length === expected.length && timingSafeEqual(clientProof, expected);
-  const answer = matches ? sha3(a, clientProof, key) : undefined;
-  key.fill(0);
-  return answer;
+  const premaster = await power(blinded, exponent);
+  // Both signs are computed in every case, so that the timing does not reveal the sign in B.
+  const answers = [premaster, prime - premaster].map((secret) => {
+    const bytes = pad(secret);
+    const key = sha3(bytes);
+    bytes.fill(0);
+    const isRight = equal(clientProof, sha3(a, b, key));
+    const answer = sha3(a, clientProof, key);
+    key.fill(0);
+    return isRight ? answer : undefined;
+  });
+  return answers.find((answer) => answer !== undefined);
+}
+
+function equal(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 function sha3(...parts: readonly Uint8Array[]): Buffer {

@@ -1,10 +1,12 @@
 import { parseDeviceId, requireDeviceId } from '../devices/guard.ts';
 import { AppError } from '../errors/app-error.ts';
 import { linkNextPage } from '../http/responses/next-page.ts';
-import { Uuid } from '../http/bodies/wire.ts';
+import { Uuid, uuidText } from '../http/bodies/wire.ts';
 import type { RequestInfo } from '../http/requests/request.ts';
 import { largestBodyBytes } from '../http/bodies/json-body.ts';
 import { listBytes } from '../http/responses/page.ts';
+import { StreamedJson } from '../http/responses/streamed-json.ts';
+import type { Contribution } from '../http/routing/contribution.ts';
 import { routeFor } from '../http/routing/route.ts';
 import { maxDataBytes } from './merge/limits.ts';
 import { toError, toJsonText } from './objects/answers.ts';
@@ -13,8 +15,9 @@ import {
   Applied,
   ChangeList,
   ChangePage,
+  Conflict,
   CreateObject,
-  Export,
+  ExportedObject,
   HistoryList,
   HistoryPage,
   ObjectId,
@@ -25,24 +28,32 @@ import type { SyncReading } from './reading/reading.ts';
 import { requireSchemaVersion } from './schema-versions.ts';
 import type { Synchronization } from './synchronization.ts';
 
-const tag = 'Synchronization';
+const tag = 'Synchronisation';
 /** Bytes of an object with the names, ids and times around it. */
 const objectBytes = maxDataBytes + 2 ** 12;
 const mayRead = { scopes: ['sync:read'] } as const;
 const mayWrite = { scopes: ['sync:write'] } as const;
-const ofDevice = ['device_required', 'device_unknown', 'device_blacklisted'] as const;
 const ofWrite = [
-  ...ofDevice,
-  'schema_version_unsupported',
   'data_too_deep',
   'data_too_large',
   'too_many_fields',
   'paths_too_long',
   'number_out_of_range',
-  'sync_request_reused',
   'quota_exceeded',
   'audit_backlog_full',
 ] as const;
+
+const takesRequestId: Contribution = {
+  requestHeaders: {
+    'X-Sync-Request-Id': uuidText
+      .optional()
+      .describe(
+        'A UUID that makes the write idempotent: the same write under this id gets the first ' +
+          'response again, for 7 days.',
+      ),
+  },
+  errors: ['sync_request_reused', 'validation_failed'],
+};
 
 interface SyncServices {
   readonly synchronization: Synchronization;
@@ -54,6 +65,7 @@ const route = routeFor<SyncServices>();
 const write = route({
   method: 'post',
   path: '/v1/sync',
+  operation: 'writeObject',
   tag,
   summary: 'Changes or deletes an object, merging what other devices changed',
   access: mayWrite,
@@ -64,6 +76,8 @@ const write = route({
   response: Applied,
   maxAnswerBytes: objectBytes,
   errors: ['not_found', 'sync_conflict', ...ofWrite],
+  errorMembers: { sync_conflict: Conflict },
+  contributions: [takesRequestId],
   audit: {
     actions: ['sync.changed', 'sync.deleted', 'sync.conflicted'],
     note: '`sync.conflicted` where the response is 409 `sync_conflict`',
@@ -78,6 +92,7 @@ const write = route({
 const create = route({
   method: 'post',
   path: '/v1/sync/create',
+  operation: 'createObject',
   tag,
   summary: 'Makes an object under an id that the client chooses',
   access: mayWrite,
@@ -88,6 +103,7 @@ const create = route({
   response: ObjectView,
   maxAnswerBytes: objectBytes,
   errors: ['object_exists', ...ofWrite],
+  contributions: [takesRequestId],
   audit: { actions: ['sync.created'] },
   handler: async ({ synchronization }, { request, body, http }) =>
     toJsonText(await synchronization.create(request, parseDevice(http), body)),
@@ -97,6 +113,7 @@ const reads = [
   route({
     method: 'get',
     path: '/v1/sync',
+    operation: 'listObjects',
     tag,
     summary: 'Lists the caller’s objects in the order of their last changes, or what changed',
     access: mayRead,
@@ -104,13 +121,14 @@ const reads = [
     status: 200,
     response: ChangeList,
     maxAnswerBytes: listBytes,
-    errors: ofDevice,
+    errors: [],
     handler: async ({ syncReading }, { request, query, http }) =>
       syncReading.list(request, deviceIdOf(http), query),
   }),
   route({
     method: 'get',
     path: '/v1/sync/:objectId',
+    operation: 'getObject',
     tag,
     summary: 'Returns the current state of an object',
     access: mayRead,
@@ -118,13 +136,14 @@ const reads = [
     status: 200,
     response: ObjectView,
     maxAnswerBytes: objectBytes,
-    errors: ['not_found', ...ofDevice],
+    errors: ['not_found'],
     handler: async ({ syncReading }, { request, params, http }) =>
       toJsonText(await syncReading.get(request, deviceIdOf(http), params.objectId)),
   }),
   route({
     method: 'get',
     path: '/v1/sync/:objectId/history',
+    operation: 'listObjectHistory',
     tag,
     summary: 'Lists the outcome of every write of an object, with conflicts, oldest first',
     access: mayRead,
@@ -133,24 +152,26 @@ const reads = [
     status: 200,
     response: HistoryList,
     maxAnswerBytes: listBytes,
-    errors: ['not_found', ...ofDevice],
+    errors: ['not_found'],
     handler: async ({ syncReading }, { request, params: { objectId }, query, http, reply }) => {
       const page = await syncReading.history(request, deviceIdOf(http), objectId, query);
-      linkNextPage(reply, `/v1/sync/${objectId}/history`, query, page.cursor);
+      linkNextPage(reply, query, page.cursor);
       return { objectId, history: page.history };
     },
   }),
   route({
     method: 'get',
     path: '/v1/sync/:objectId/export',
+    operation: 'exportObject',
     tag,
     summary: 'Returns an object and its versions as RFC 8785 canonical JSON',
     access: mayRead,
     params: ObjectId,
     status: 200,
-    response: Export,
+    response: StreamedJson,
+    streams: ExportedObject,
     maxAnswerBytes: objectBytes,
-    errors: ['not_found', ...ofDevice],
+    errors: ['not_found'],
     handler: ({ syncReading }, { request, params, http }) =>
       syncReading.export(request, deviceIdOf(http), params.objectId),
   }),

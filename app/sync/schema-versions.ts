@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../errors/app-error.ts';
+import type { Contribution } from '../http/routing/contribution.ts';
 import type { Route } from '../http/routing/route.ts';
 
 const form = /^([0-9]{1,9})-([0-9]{1,9})$/;
@@ -16,6 +17,25 @@ export const SchemaVersions = z
 
 export type SchemaVersions = z.output<typeof SchemaVersions>;
 
+const supported = {
+  'X-Schema-Version-Supported': z
+    .string()
+    .regex(/^[0-9]{1,9}-[0-9]{1,9}$/)
+    .describe('The accepted range of X-Schema-Version, as `min-max`.'),
+};
+
+const contribution: Contribution = {
+  requestHeaders: {
+    'X-Schema-Version': z
+      .string()
+      .regex(/^[0-9]{1,9}$/)
+      .describe('Version of the client’s data format, an integer that the vault accepts.'),
+  },
+  answerHeaders: supported,
+  failureHeaders: supported,
+  errors: ['schema_version_unsupported'],
+};
+
 interface SchemaVersionServices {
   readonly schemaVersions: SchemaVersions;
 }
@@ -27,6 +47,7 @@ interface SchemaVersionServices {
 export function requireSchemaVersion<S>(route: Route<S>): Route<S & SchemaVersionServices> {
   return {
     ...route,
+    contributions: [...(route.contributions ?? []), contribution],
     // Check the version before the body is read, since another version may write the body
     // differently.
     handle: async (services, raw) => {

@@ -7,7 +7,7 @@ import type { RegisteredKey } from '../proof/registered-key.ts';
 import { servesTokens } from './own-keys.ts';
 import { Discovery, JsonWebKeySet } from './schema.ts';
 
-const tag = 'Issuer';
+const tag = 'Operation';
 const cacheable = 'public, max-age=300';
 
 interface IssuerServices {
@@ -23,6 +23,7 @@ export const issuerRoutes = [
   route({
     method: 'get',
     path: '/.well-known/jwks.json',
+    operation: 'getJsonWebKeySet',
     ignoresQuery: true,
     tag,
     summary: 'Returns the public keys that verify access tokens',
@@ -42,6 +43,7 @@ export const issuerRoutes = [
   route({
     method: 'get',
     path: '/.well-known/openid-configuration',
+    operation: 'getOpenIdConfiguration',
     ignoresQuery: true,
     tag,
     summary: 'Returns where the public keys are',

@@ -12,14 +12,17 @@ const lagSeconds = 10;
 const lastSeconds = accessTokenSeconds + clockSkewSeconds + lagSeconds;
 
 /** The properties of a key that decide whether it serves tokens. */
-type Validity = Pick<RegisteredKey, 'purpose' | 'activatedAt' | 'retiredAt'>;
+type Validity = Pick<RegisteredKey, 'purpose' | 'state' | 'activatedAt' | 'retiredAt'>;
 
 /**
  * Returns whether a key signs tokens now or may sign tokens later, or whether tokens that the key
- * signed may still be valid.
+ * signed may still be valid. Tokens of a compromised key are not.
  */
-export function servesTokens({ purpose, activatedAt, retiredAt }: Validity, now: Date): boolean {
-  if (purpose !== 'token') return false;
+export function servesTokens(
+  { purpose, state, activatedAt, retiredAt }: Validity,
+  now: Date,
+): boolean {
+  if (purpose !== 'token' || state === 'COMPROMISED') return false;
   if (retiredAt === null) return true;
   return activatedAt !== null && now.getTime() < retiredAt.getTime() + lastSeconds * 1000;
 }

@@ -36,6 +36,7 @@ export const uploadRoutes = [
   route({
     method: 'get',
     path: '/v1/uploads/config',
+    operation: 'getUploadConfiguration',
     tag,
     summary: 'Returns the limits of uploads',
     access,
@@ -55,6 +56,7 @@ export const uploadRoutes = [
   route({
     method: 'post',
     path: '/v1/uploads',
+    operation: 'createUpload',
     tag,
     summary: 'Opens an upload session',
     access,
@@ -81,6 +83,7 @@ export const uploadRoutes = [
   route({
     method: 'put',
     path: '/v1/uploads/:sessionId/parts/:partNumber',
+    operation: 'uploadPart',
     tag,
     summary: 'Receives one part of a file',
     access,
@@ -111,6 +114,7 @@ export const uploadRoutes = [
   route({
     method: 'post',
     path: '/v1/uploads/:sessionId/complete',
+    operation: 'completeUpload',
     tag,
     summary: 'Assembles the file from its parts',
     access,
@@ -135,6 +139,7 @@ export const uploadRoutes = [
   route({
     method: 'delete',
     path: '/v1/uploads/:sessionId',
+    operation: 'abortUpload',
     tag,
     summary: 'Aborts an upload',
     access,
@@ -149,6 +154,7 @@ export const uploadRoutes = [
   route({
     method: 'get',
     path: '/v1/uploads/:sessionId',
+    operation: 'getUploadProgress',
     tag,
     summary: 'Returns the progress of an upload',
     access,

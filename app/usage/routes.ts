@@ -8,7 +8,8 @@ export const usageRoutes = [
   route({
     method: 'get',
     path: '/v1/usage',
-    tag: 'Plans',
+    operation: 'getUsage',
+    tag: 'Accounts',
     summary: 'Returns what the caller keeps, and the limits of the caller’s plan',
     access: { roles: ['user'] },
     status: 200,

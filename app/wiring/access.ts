@@ -21,6 +21,7 @@ import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { createDeviceGuard } from '../devices/guard.ts';
 import { createSessionBinding } from '../sessions/session-binding.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import { createInternalKeys } from '../internal-api/check-api-key.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -31,6 +32,7 @@ import type { Backends } from './backends.ts';
 export type AccessServices = ReturnType<typeof startAccess>;
 
 interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
+  readonly cipher: RowCipher;
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,7 +40,8 @@ interface AccessOptions extends Backends, Omit<AuditServices, 'stop'> {
 
 /** Starts the services that identify callers: registration, login, sessions, tokens and limits. */
 export function startAccess(config: Config, options: AccessOptions) {
-  const { db, redis, signer, registry, keys, act, audit, tallies, outbox, clock, log } = options;
+  const { db, redis, cipher, signer, registry, keys, act, audit, tallies, outbox, clock, log } =
+    options;
   const stopping = new AbortController();
   const { unknownUser } = config.auth;
   const findOwnKey = createOwnKeys({ registry, clock });
@@ -51,11 +54,12 @@ export function startAccess(config: Config, options: AccessOptions) {
   });
   const tokens = createAccessTokens({ ...config.auth, signer, registry, findOwnKey, clock });
   const reauthTokens = createReauthTokens({ ...config.auth, signer, registry, findOwnKey, clock });
-  const accounts = createAccounts({ db });
-  const sessions = createSrpSessions(redis);
+  const accounts = createAccounts({ db, cipher });
+  const sessions = createSrpSessions({ redis, cipher });
   const limits = createRateLimits({ redis, rates: config.limits, log });
   const registration = createRegistration({
     db,
+    cipher,
     act,
     audit,
     outbox,
@@ -87,14 +91,21 @@ export function startAccess(config: Config, options: AccessOptions) {
     act,
   });
   const revocations = startRevocations({ db, log });
-  const loginSessions = createLoginSessions({ db, act, revocations, clock });
+  const loginSessions = createLoginSessions({ accounts, db, act, revocations, clock });
   const sessionBinding = createSessionBinding(config.auth);
   return {
     accounts,
     deviceGuard: createDeviceGuard({ binding: sessionBinding, clock }),
     sessionBinding,
     authenticate: createAuthenticate({ ...config.auth, tokens, revocations, issuers }),
-    credentials: createCredentials({ ...config.auth, accounts, act, revocations, clock }),
+    credentials: createCredentials({
+      ...config.auth,
+      accounts,
+      cipher,
+      act,
+      revocations,
+      clock,
+    }),
     exchange,
     freshProofs: createFreshProofs({ ...config.auth, reauthTokens, clock }),
     internalKeys: createInternalKeys({ ...config.internalKeys, log }),

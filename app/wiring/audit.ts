@@ -2,6 +2,7 @@ import { watchBacklog } from '../audit/sealing/backlog.ts';
 import { createDlq } from '../audit/dlq/dlq.ts';
 import { createEntries } from '../audit/entries/entries.ts';
 import { createEntrySigning } from '../audit/sealing/entry-signing.ts';
+import { routeSeals } from '../audit/sealing/routed-seals.ts';
 import { createProofReads } from '../audit/proof-reads.ts';
 import { createProofs } from '../audit/proofs/proofs.ts';
 import { startSealer } from '../audit/sealing/sealer.ts';
@@ -28,6 +29,8 @@ import type { Backends } from './backends.ts';
 export type AuditServices = ReturnType<typeof startAudit>;
 
 interface AuditOptions extends Backends {
+  /** The vault's public URL. */
+  readonly issuer: string;
   readonly admission: Admission;
   readonly sharedAddress: SharedAddressWatch;
   readonly plans: Plans;
@@ -37,8 +40,8 @@ interface AuditOptions extends Backends {
 
 /** Starts the services of the audit log: the keys that sign it, and the workers. */
 export function startAudit(config: Config['audit'], options: AuditOptions) {
-  const { db, isolation, storeWatch, signer, admission, plans, sharedAddress, clocks, clock, log } =
-    options;
+  const { issuer, db, isolation, storeWatch, signer, admission, plans, sharedAddress } = options;
+  const { clocks, clock, log } = options;
   const stopping = new AbortController();
   const signal = createWakeSignal();
   const backlog = watchBacklog({
@@ -48,6 +51,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
     log,
   });
   const audit = createAuditTrail({
+    issuer,
     clock,
     assertClock: clocks.assertAgreement,
     isBacklogFull: backlog.isFull,
@@ -57,7 +61,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const registry = createKeyRegistry({ db, signer, audit, clock });
   const keys = fetchLabelledKeys({ signer, registry, log, stop: stopping.signal });
   const store = createSealerStore(db);
-  const signing = createEntrySigning(signer);
+  const signing = createEntrySigning({ signer: routeSeals(signer), issuer });
   const sealing = { ...sealWhenAdmitted(admission, { store, signing }), signer, registry };
   const sealer = startSealer({ ...sealing, signal, clock, log });
   const tallies = startTallies({
@@ -71,7 +75,7 @@ export function startAudit(config: Config['audit'], options: AuditOptions) {
   const storedProofs = createStoredProofs({ db, registry });
   const proofs = createProofs({ db, storedProofs, sealer });
   const threads = createVerifyingThreads({ count: 2 });
-  const verification = createVerification({ proofs, storedProofs, registry, threads });
+  const verification = createVerification({ db, proofs, storedProofs, registry, threads });
   return {
     act,
     audit,

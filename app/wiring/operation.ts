@@ -2,8 +2,12 @@ import { createPurge } from '../lifecycle/purge/purge.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Config } from '../config/config.ts';
 import { createDocumentExpiry } from '../documents/expiry.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
+import type { EncryptionKeys } from '../encryption-keys/encryption-keys.ts';
 import { createCacheProbe } from '../health/cache.ts';
 import { createHealth } from '../health/health.ts';
+import { createKeyAdoption } from '../signing-keys/adoption.ts';
+import { createKeyCompromise } from '../signing-keys/compromise.ts';
 import { createKeyRotation } from '../signing-keys/rotation.ts';
 import { createMaintenance } from '../maintenance/maintenance.ts';
 import type { Admission } from '../restore/admission.ts';
@@ -15,6 +19,8 @@ import type { Backends } from './backends.ts';
 interface OperationOptions
   extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
   readonly admission: Admission;
+  readonly cipher: RowCipher;
+  readonly encryptionKeys: EncryptionKeys;
   readonly outbox: Outbox;
   readonly writeMark: () => Promise<string>;
   readonly clock: Clock;
@@ -30,6 +36,8 @@ export function createOperation(config: Config, options: OperationOptions) {
     cache: createCacheProbe(redis, clock),
     documentExpiry,
     health: createHealth({ ...options, isDraining }),
+    keyAdoption: createKeyAdoption(options),
+    keyCompromise: createKeyCompromise(options),
     keyRotation: createKeyRotation({ ...options, ...config.keys }),
     maintenance: createMaintenance({
       ...options,

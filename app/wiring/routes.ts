@@ -12,6 +12,7 @@ import { documentRoutes } from '../documents/routes.ts';
 import { sealingRoutes } from '../documents/certification/routes.ts';
 import { searchRoutes } from '../documents/search/routes.ts';
 import { versionRoutes } from '../documents/versions/routes.ts';
+import { encryptionKeyRoutes } from '../encryption-keys/routes.ts';
 import { envelopeRoutes } from '../envelopes/routes.ts';
 import { healthRoutes } from '../health/routes.ts';
 import { createOpenApi } from '../http/openapi/openapi.ts';
@@ -66,6 +67,7 @@ const routes: readonly Route<Services>[] = [
   ...entryRoutes,
   ...dlqRoutes,
   ...keyRoutes,
+  ...encryptionKeyRoutes,
   ...purgeRoutes,
   ...maintenanceRoutes,
 ];
@@ -75,11 +77,8 @@ export function listRoutes(): readonly Route<Services>[] {
   return routes;
 }
 
-/** Returns the OpenAPI 3.1 document of the whole API. */
-export function describeApi() {
-  return createOpenApi(routes, {
-    title: 'Probatio',
-    version: '1.0.0',
-    description: about.description,
-  });
+/** Returns the OpenAPI 3.1 document of the whole API, with or without the aliases of paths. */
+export function describeApi(options: Parameters<typeof createOpenApi>[2] = {}) {
+  const info = { title: 'Probatio', version: '1.0.0', description: about.description };
+  return createOpenApi(routes, info, options);
 }

@@ -6,12 +6,14 @@ import { createSharedAddressWatch } from '../http/requests/shared-address.ts';
 import { createJsonBodies } from '../http/bodies/json-body.ts';
 import { startMarkWriter } from '../restore/mark-writer.ts';
 import { createPlans } from '../plans/plans.ts';
-import { createOutbox } from '../outbox/outbox.ts';
+import { createOutbox, messageRow } from '../outbox/outbox.ts';
+import { decryptMail } from '../outbox/stored-mail.ts';
 import { startOutboxWorker } from '../outbox/worker.ts';
 import { about } from '../telemetry/about.ts';
 import { startAccess } from './access.ts';
 import { startAudit } from './audit.ts';
 import { openBackends } from './backends.ts';
+import { startEncryption } from './encryption.ts';
 import { openMarks } from './marks.ts';
 import { createOperation } from './operation.ts';
 import { createVault } from './vault.ts';
@@ -38,10 +40,16 @@ export async function startServices(config: Config, log: Log) {
   const { admission } = marks;
   const sharedAddress = createSharedAddressWatch({ log, clock });
   const plans = createPlans({ ...config.plans, log });
-  const basis = { ...backends, admission, plans, sharedAddress, clock, log };
+  const { issuer } = config.auth;
+  const basis = { ...backends, issuer, admission, plans, sharedAddress, clock, log };
   const { stop: stopAudit, ...records } = startAudit(config.audit, basis);
   const markWriter = startMarkWriter({ ...marks, ...basis, ...records });
-  const common = { ...basis, ...records, outbox };
+  const { stop: stopEncryption, ...encryption } = startEncryption(config.keys, {
+    ...basis,
+    ...records,
+  });
+  const { cipher } = encryption;
+  const common = { ...basis, ...records, ...encryption, outbox };
   const { stop: stopAccess, ...access } = startAccess(config, common);
   const changeFeeds = startChangeFeeds({ ...common, ...access });
   const heavyWork = createHeavyWork();
@@ -56,7 +64,7 @@ export async function startServices(config: Config, log: Log) {
     log,
     signal: promised,
     handlers: {
-      email: (mail, id) => mailer.send(mail, id),
+      email: (mail, id) => mailer.send(decryptMail(cipher, messageRow(id), mail), id),
       registration: (asked, id) => access.registration.enrol(asked, id),
       'account.sweep': (owner) => vault.closure.sweep(owner),
       'object.delete': createObjectRemoval({ db, store }),
@@ -66,6 +74,7 @@ export async function startServices(config: Config, log: Log) {
 
   return {
     ...records,
+    ...encryption,
     ...access,
     ...vault,
     ...operation,
@@ -94,6 +103,7 @@ export async function startServices(config: Config, log: Log) {
       await Promise.all([
         stopAudit(),
         stopAccess(),
+        stopEncryption(),
         changeFeeds.stop(),
         outboxWorker.stop(),
         admission.stop(),

@@ -12,6 +12,7 @@ import { createDocumentMetadata } from '../documents/metadata/metadata.ts';
 import { createDocumentSearch } from '../documents/search/search.ts';
 import { createDocuments } from '../documents/documents.ts';
 import { createDocumentVersions } from '../documents/versions/versions.ts';
+import type { RowCipher } from '../encryption/row-cipher.ts';
 import { createKeyForms } from '../envelopes/key-form.ts';
 import { createEnvelopes } from '../envelopes/envelopes.ts';
 import { createIdempotencyKeys } from '../idempotency/kept-responses.ts';
@@ -35,6 +36,7 @@ import type { Backends } from './backends.ts';
 
 interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<AccessServices, 'stop'> {
   readonly changeFeeds: ChangeFeeds;
+  readonly cipher: RowCipher;
   readonly heavyWork: HeavyWork;
   readonly jsonBodies: JsonBodies;
   readonly outbox: Outbox;
@@ -48,8 +50,9 @@ interface VaultOptions extends Backends, Omit<AuditServices, 'stop'>, Omit<Acces
  * account is closed.
  */
 export function createVault(config: Config, options: VaultOptions) {
-  const { db, act, audit, proofs, proofReads, outbox, plans, store, keys, limits, clock, log } =
+  const { db, cipher, act, audit, proofs, proofReads, outbox, plans, store, keys, limits } =
     options;
+  const { clock, log } = options;
   const { revocations, sessionBinding: binding, deviceGuard } = options;
   const { uploads, uploadSessions, parts, completion, streamedUploads } = createUploadServices(
     config,
@@ -78,11 +81,11 @@ export function createVault(config: Config, options: VaultOptions) {
     documentProofs: createDocumentProofs({ db, proofs, proofReads }),
     documentSearch: createDocumentSearch({ db }),
     documentVersions: createDocumentVersions({ db, act, uploads, clock }),
-    deviceEnvelopes: createDeviceEnvelopes({ db, act, toEnvelope, binding, clock }),
+    deviceEnvelopes: createDeviceEnvelopes({ db, cipher, act, toEnvelope, binding, clock }),
     devices: createDevices({ db, act, revocations, binding, clock }),
     documents,
     downloads: createDownloads({ db, store, revocations, log }),
-    envelopes: createEnvelopes({ issuer, unknownUser, db, act, toEnvelope, clock }),
+    envelopes: createEnvelopes({ issuer, unknownUser, db, cipher, act, toEnvelope, clock }),
     formUpload: createFormUpload({
       act,
       uploads,
@@ -93,7 +96,7 @@ export function createVault(config: Config, options: VaultOptions) {
     idempotencyKeys: createIdempotencyKeys({ db }),
     parts,
     recipients,
-    replacedKeys: createReplacedKeys({ issuer, db, act, clock }),
+    replacedKeys: createReplacedKeys({ issuer, db, cipher, act, clock }),
     senderBlocks,
     sharing,
     sharingKeys: createSharingKeys({ db, act, clock }),

@@ -15,7 +15,10 @@ const DocumentVersion = z.object({
 /** A version of a document, which is one file. */
 export type DocumentVersion = z.output<typeof DocumentVersion>;
 
-const DocumentProofs = z.object({ proofs: z.array(AuditProof) });
+const DocumentProofs = z.object({
+  proofs: z.array(AuditProof),
+  actions: z.record(z.string(), z.string()),
+});
 
 export interface NewVersion {
   /** Base64, from `encryptMetadata`. */
@@ -64,7 +67,8 @@ export function createDocumentVersions({ http }: { readonly http: Http }): Docum
       const path = `${documentPath(id)}/proof`;
       const proofs: AuditProof[] = [];
       for await (const body of readBodies(http, { method: 'GET', path })) {
-        proofs.push(...parseAnswer(DocumentProofs, body).proofs);
+        const page = parseAnswer(DocumentProofs, body);
+        proofs.push(...page.proofs.filter((proof) => page.actions[proof.id] === 'document.sealed'));
       }
       return proofs;
     },

@@ -3,6 +3,7 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { readStream } from '../bytes/read-stream.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { VaultError } from '../errors/vault-error.ts';
+import { assertProtected } from './base-url.ts';
 import { createPatience, type Patience } from './wait-limit.ts';
 import { isRepeatable, timeoutSecondsOf, toFetch, toUrl, type HttpRequest } from './request.ts';
 import { withRetries, type RetryPolicy } from './retry.ts';
@@ -46,12 +47,11 @@ export interface HttpOptions {
 }
 
 /**
- * Creates the client's HTTP layer. Throws TypeError unless the base URL is absolute, http or https.
+ * Creates the client's HTTP layer. Throws TypeError unless the base URL is absolute, and https or
+ * loopback.
  */
 export function createHttp({ baseUrl, fetch, retry, now }: HttpOptions): Http {
-  if (!/^https?:$/.test(new URL(baseUrl).protocol)) {
-    throw new TypeError('The base URL of a vault must be an http or https URL.');
-  }
+  assertProtected(baseUrl);
 
   function begin(request: HttpRequest, timeout: AbortSignal): Promise<Response> {
     const signal =

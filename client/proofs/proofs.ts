@@ -1,41 +1,23 @@
 import { z } from 'zod';
 import type { Http } from '../http/http.ts';
+import { AuditKey, KeyState } from './audit-key.ts';
 import { AuditProof } from './proof-format.ts';
 
 const Verdict = z.object({
   valid: z.boolean(),
   hashValid: z.boolean(),
   signatureValid: z.boolean(),
+  /** The state of the signing key; absent if the vault has no such key. */
+  keyState: KeyState.optional(),
+  /** Whether the HSM did not generate the signing key: others may hold it too. */
+  imported: z.boolean().optional(),
+  /** The instant since which somebody else may have the signing key. */
+  compromisedSince: z.iso.datetime().optional(),
+  /** The first defect of the proof, as `verifyProof` names it; absent if it is valid. */
+  reason: z.string().optional(),
   verifiedAt: z.iso.datetime(),
 });
 export type Verdict = z.output<typeof Verdict>;
-
-const AuditKey = z.object({
-  keyId: z.string(),
-  purpose: z.string(),
-  algorithm: z.string(),
-  /** SubjectPublicKeyInfo, DER, base64. */
-  publicKey: z.string(),
-  /** SHA-256 of the DER, 64 hex digits. */
-  fingerprint: z.string(),
-  generation: z.int(),
-  state: z.enum(['CREATED', 'ACTIVE', 'RETIRED']),
-  registeredAt: z.iso.datetime(),
-  activatedAt: z.iso.datetime().nullable(),
-  retiredAt: z.iso.datetime().nullable(),
-  /**
-   * Audit proof of the entry that records this key, signed by the audit key of that time; null
-   * until the entry is signed.
-   */
-  record: AuditProof.nullable(),
-  /**
-   * Id of the other key that signed `record`. If null, no other key vouches for this key: compare
-   * its fingerprint with a published one.
-   */
-  vouchedBy: z.string().nullable(),
-});
-/** A public key of the vault, of any generation and state. */
-export type AuditKey = z.output<typeof AuditKey>;
 
 const AuditKeys = z.object({ keys: z.array(AuditKey) });
 

@@ -6,6 +6,8 @@ import canonicalize from 'canonicalize';
 import { z } from 'zod';
 import { decodeBase64 } from '../bytes/base64.ts';
 import { equalBytes, type Bytes } from '../bytes/bytes.ts';
+import type { KeyState } from './audit-key.ts';
+import { findValidityDefect, type KeyFacts, type ValidityDefect } from './key-validity.ts';
 import { AuditProof } from './proof-format.ts';
 
 /**
@@ -22,8 +24,17 @@ const keyIdDigits = 32;
  */
 const KnownFields = z.strictObject(AuditProof.shape);
 
+/** The form of `sealedAt`: ISO 8601 in UTC with milliseconds. */
+const instant =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}\.\d{3}Z$/;
+
 /** Members that distinguish an entry from other data that the key may sign in future. */
-const Entry = z.looseObject({ v: z.literal(1), id: z.string() });
+const Entry = z.looseObject({
+  v: z.literal(2),
+  id: z.string(),
+  sealedAt: z.string().regex(instant),
+});
+type Entry = z.output<typeof Entry>;
 
 export type ProofDefect =
   | 'malformed'
@@ -33,7 +44,8 @@ export type ProofDefect =
   | 'hash_mismatch'
   | 'key_id_mismatch'
   | 'key_untrusted'
-  | 'signature_invalid';
+  | 'signature_invalid'
+  | ValidityDefect;
 
 /**
  * The result of `verifyProof`. `valid`, `hashValid` and `signatureValid` mean the same as in the
@@ -47,12 +59,24 @@ export interface ProofVerdict {
    * is its hash.
    */
   readonly hashValid: boolean;
-  /** Whether a trusted key with the proof's key id signed `entryCanonical`. */
+  /**
+   * Whether a trusted key with the proof's key id signed `entryCanonical`, and was valid then as
+   * far as `keys` tell.
+   */
   readonly signatureValid: boolean;
   /** Whether the public key of the proof is among the trusted ones. */
   readonly keyTrusted: boolean;
+  /** The state of the key; absent, as is the next member, unless `keys` have the key. */
+  readonly keyState?: KeyState;
+  /** Whether the vault's HSM did not generate the key: others may hold it too. */
+  readonly imported?: boolean;
   /** The first defect found; undefined if the proof is valid. */
   readonly reason?: ProofDefect;
+}
+
+export interface VerifyOptions {
+  readonly trustedKeys: readonly string[];
+  readonly keys?: readonly KeyFacts[];
 }
 
 /** Returns the SHA-256 of a key's DER, 64 hex digits; the first half is the `hsmKeyId`. */
@@ -63,11 +87,14 @@ export function keyFingerprint(publicKey: Bytes): string {
 /**
  * Verifies an audit proof of any origin without the vault. `trustedKeys` are fingerprints, whole or
  * their first 32 hex digits; obtain them from a place that the maker of the proof does not control.
- * Never throws, whatever the proof contains.
+ * `keys` is the vault's list of keys, of `Proofs.keys` or `GET /v1/audit/keys`: with it, what a key
+ * signed before its activation or after its retirement is not valid, and nothing that a compromised
+ * key signed; only the vault itself can tell which of its proofs are. Never throws, whatever the
+ * proof contains.
  */
 export function verifyProof(
   proof: unknown,
-  { trustedKeys }: { readonly trustedKeys: readonly string[] },
+  { trustedKeys, keys = [] }: VerifyOptions,
 ): ProofVerdict {
   const { data: fields } = KnownFields.safeParse(proof);
   if (fields === undefined) {
@@ -79,34 +106,44 @@ export function verifyProof(
   const fingerprint = keyFingerprint(publicKey);
   const keyTrusted = trustedKeys.some((trusted) => isFingerprintOf(trusted, fingerprint));
 
-  const hashDefect = findEntryDefect(fields) ?? findHashDefect(fields, digest);
+  const entry = parseEntry(fields.entryCanonical);
+  const hashDefect = typeof entry === 'string' ? entry : findHashDefect(fields, entry, digest);
+  const key = keys.find(({ keyId }) => keyId === fields.hsmKeyId);
   let keyDefect: ProofDefect | undefined;
   if (fields.hsmKeyId !== fingerprint.slice(0, keyIdDigits)) keyDefect = 'key_id_mismatch';
   else if (!keyTrusted) keyDefect = 'key_untrusted';
   else if (!verifySignature(decodeBase64(fields.hsmSignature), digest, publicKey)) {
     keyDefect = 'signature_invalid';
+  } else if (key !== undefined) {
+    keyDefect = findValidityDefect(key, typeof entry === 'string' ? undefined : entry.sealedAt);
   }
 
   const reason = hashDefect ?? keyDefect;
   const valid = reason === undefined;
   const signatureValid = keyDefect === undefined;
-  const verdict = { valid, hashValid: hashDefect === undefined, signatureValid, keyTrusted };
+  const verdict = {
+    valid,
+    hashValid: hashDefect === undefined,
+    signatureValid,
+    keyTrusted,
+    ...(key === undefined ? {} : { keyState: key.state, imported: key.imported }),
+  };
   return reason === undefined ? verdict : { ...verdict, reason };
 }
 
-/**
- * Returns a defect of the entry unless it is the canonical JSON (RFC 8785) of an entry of version 1
- * with the proof's id.
- */
-function findEntryDefect({ id, entryCanonical }: AuditProof): ProofDefect | undefined {
-  const value = parseCanonical(entryCanonical);
+/** Parses the canonical JSON (RFC 8785) of an entry of version 2, or returns its defect. */
+function parseEntry(text: string): Entry | ProofDefect {
+  const value = parseCanonical(text);
   if (value === undefined) return 'not_canonical';
-  const { data: entry } = Entry.safeParse(value);
-  if (entry === undefined) return 'not_an_entry';
-  return entry.id === id ? undefined : 'id_mismatch';
+  return Entry.safeParse(value).data ?? 'not_an_entry';
 }
 
-function findHashDefect({ entryHash }: AuditProof, digest: Bytes): ProofDefect | undefined {
+function findHashDefect(
+  { id, entryHash }: AuditProof,
+  entry: Entry,
+  digest: Bytes,
+): ProofDefect | undefined {
+  if (entry.id !== id) return 'id_mismatch';
   return equalBytes(hexToBytes(entryHash), digest) ? undefined : 'hash_mismatch';
 }
 

@@ -8,6 +8,7 @@ import {
   type KnownVariables,
 } from '../protocol/process/environment.ts';
 import { findFileProblem } from '../protocol/process/named-file.ts';
+import { findDirectoryProblem } from '../protocol/socket-directory.ts';
 import { parseSettings } from '../protocol/process/parse-settings.ts';
 import {
   allVariables,
@@ -26,6 +27,12 @@ const serverSchemas = { ...processVariables, ...serverVariables };
 
 export interface SignerConfig {
   readonly socketPath: string;
+  /** The URLs of the vaults that the signer serves. */
+  readonly issuers: readonly string[];
+  /** Tokens a second for each user. */
+  readonly tokensPerUser: number;
+  /** Tokens a second for all users. */
+  readonly tokensPerSecond: number;
   readonly sessions: number;
   readonly operationTimeoutMs: number;
   readonly logLevel: string;
@@ -50,6 +57,9 @@ export function loadSignerConfig(env: NodeJS.ProcessEnv): SignerConfig {
   ]);
   return {
     socketPath: values.SIGNER_SOCKET_PATH,
+    issuers: values.SIGNER_ISSUERS,
+    tokensPerUser: values.SIGNER_TOKENS_PER_USER,
+    tokensPerSecond: values.SIGNER_TOKENS_PER_SECOND,
     sessions: values.SIGNER_SESSIONS,
     operationTimeoutMs: values.SIGNER_OPERATION_TIMEOUT_MS,
     logLevel: values.LOG_LEVEL,
@@ -135,9 +145,11 @@ function findSocketProblems(path: string | undefined): readonly string[] {
     if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) {
       return ['SIGNER_SOCKET_PATH: is in a directory that does not exist; create the directory'];
     }
-    return statSync(path, { throwIfNoEntry: false })?.isSocket() === false
-      ? ['SIGNER_SOCKET_PATH: names something that is no socket; choose another path']
-      : [];
+    if (statSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
+      return ['SIGNER_SOCKET_PATH: names something that is no socket; choose another path'];
+    }
+    const problem = findDirectoryProblem(path);
+    return problem === undefined ? [] : [`SIGNER_SOCKET_PATH: ${problem}`];
   } catch {
     return ['SIGNER_SOCKET_PATH: is in a directory that this process may not use; let its user in'];
   }

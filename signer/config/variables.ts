@@ -33,6 +33,15 @@ const Pin = z
   .max(255, 'has over 255 characters; set it to the PIN of the token')
   .refine((pin) => pin === pin.trim(), 'begins or ends with a space; remove the space');
 
+const Issuers = z
+  .string()
+  .transform((text) => text.split(',').map((url) => url.trim().replace(/\/+$/, '')))
+  .pipe(
+    z
+      .array(z.url({ protocol: /^https?$/, error: 'must be URLs, separated by commas' }).max(2048))
+      .min(1),
+  );
+
 /** Variables that every program of the signer reads: they name the token and describe its keys. */
 export const tokenVariables = {
   SIGNER_LIBRARY: variable(Path, {
@@ -95,6 +104,23 @@ export const serverVariables = {
       'The socket that the signer listens on, with mode 0660. Whoever can open it can have ' +
       'entries and tokens signed: share it with the app only. A socket that a dead signer left ' +
       'is replaced; one that is in use is not.',
+  }),
+  SIGNER_ISSUERS: variable(Issuers, {
+    form: 'URLs, separated by commas',
+    description:
+      'The URL of the vault, exactly as `HTTP_PUBLIC_URL` of the app. The signer signs only ' +
+      'entries and tokens that name it. After a change of the URL, list the earlier one behind ' +
+      'it as long as entries of that time may be unsealed.',
+  }),
+  SIGNER_TOKENS_PER_USER: variable(z.coerce.number().int().min(1).max(1_000_000).default(20), {
+    unit: 'tokens a second',
+    description:
+      'How many tokens the signer signs a second for one user. Beyond that it answers 503 ' +
+      '`busy`, counts and logs it.',
+  }),
+  SIGNER_TOKENS_PER_SECOND: variable(z.coerce.number().int().min(1).max(1_000_000).default(1_000), {
+    unit: 'tokens a second',
+    description: 'How many tokens the signer signs a second for all users.',
   }),
   SIGNER_OPERATION_TIMEOUT_MS: variable(Milliseconds.default(10_000), {
     unit: 'milliseconds',

@@ -8,8 +8,10 @@ import { startHsmProcess, type HsmProcess } from './hsm-process.ts';
 import {
   Bytes,
   type Activity,
+  Mac,
   type HsmRequest,
   type KeyInToken,
+  type MacPurpose,
   type StateReport,
 } from '../ipc/messages.ts';
 import {
@@ -54,6 +56,8 @@ export interface Hsm {
    * signatures can still be verified.
    */
   readonly keys: readonly KeyInToken[];
+  /** Imported keys of the token that nobody has adopted, which sign nothing. */
+  readonly unadopted: readonly KeyInToken[];
   /**
    * Runs the HSM process and restarts it whenever it ends. Resolves when no process will be started
    * again: after `close`, or after the token has refused the PIN. Throws ConfigError when the
@@ -62,8 +66,15 @@ export interface Hsm {
   run(): Promise<void>;
   /** Resolves with the signatures in the order of `inputs`; see `HsmRequest`. */
   sign(keyId: string, inputs: readonly Buffer[]): Promise<Buffer[]>;
-  /** Resolves with the HMAC-SHA-256 of the label, 32 bytes. */
-  mac(label: string): Promise<Buffer>;
+  /**
+   * Resolves with the HMAC-SHA-256 of a label. The key `mac` has one generation; without a
+   * generation, the newest key `encryption` is used.
+   */
+  mac(request: {
+    readonly purpose: MacPurpose;
+    readonly label: string;
+    readonly generation?: number | undefined;
+  }): Promise<Mac>;
   /** Reads the keys of the token again. */
   refresh(): Promise<void>;
   /**
@@ -71,6 +82,10 @@ export interface Hsm {
    * of the new key.
    */
   createKey(purpose: SigningPurpose, after: number): Promise<string>;
+  /** Records in the token that an imported key may be used, and reads the keys again. */
+  adoptKey(keyId: string): Promise<void>;
+  /** Creates the next key `encryption`, and resolves with its generation. */
+  createEncryptionKey(after: number): Promise<number>;
   /** Lets operations in progress finish, then stops the process. */
   close(): Promise<void>;
 }
@@ -88,6 +103,7 @@ export function createHsm(options: HsmOptions): Hsm {
   let current: HsmProcess | undefined;
   let state: TokenState = 'connecting';
   let keys: readonly KeyInToken[] = [];
+  let unadopted: readonly KeyInToken[] = [];
   /** Time at which the process connected; it is kept while the process repairs the connection. */
   let connectedAt: number | undefined;
   let inputsInHand = 0;
@@ -98,6 +114,9 @@ export function createHsm(options: HsmOptions): Hsm {
     },
     get keys() {
       return keys;
+    },
+    get unadopted() {
+      return unadopted;
     },
     run,
 
@@ -111,7 +130,7 @@ export function createHsm(options: HsmOptions): Hsm {
       }
     },
 
-    mac: (label) => ask({ kind: 'mac', label }, Bytes),
+    mac: (request) => ask({ kind: 'mac', ...request }, Mac),
 
     async refresh() {
       await ask({ kind: 'refresh' }, z.null());
@@ -119,6 +138,12 @@ export function createHsm(options: HsmOptions): Hsm {
 
     createKey: (purpose, after) =>
       ask({ kind: 'create_key', purpose, after }, z.string(), keyCreationTimeoutMs),
+
+    async adoptKey(keyId) {
+      await ask({ kind: 'adopt_key', keyId }, z.null());
+    },
+    createEncryptionKey: (after) =>
+      ask({ kind: 'create_encryption_key', after }, z.int(), keyCreationTimeoutMs),
 
     async close() {
       stopping.abort();
@@ -182,11 +207,11 @@ export function createHsm(options: HsmOptions): Hsm {
     return { steady };
   }
 
-  function mirror({ state: reported, keys: reportedKeys }: StateReport): void {
+  function mirror({ state: reported, ...report }: StateReport): void {
     if (reported === 'stopped') return;
     state = reported;
     if (state === 'ready') {
-      keys = reportedKeys;
+      ({ keys, unadopted } = report);
       connectedAt ??= performance.now();
     } else if (state !== 'connecting') connectedAt = undefined;
     if (state === 'pin_incorrect') void current?.stop(operationTimeoutMs);

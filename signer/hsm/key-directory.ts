@@ -24,18 +24,30 @@ export interface SigningKey {
 export interface KeyDirectory {
   /**
    * Loads the key with this id. If the id is unknown, reads the keys of the token again. Throws
-   * SignerRefused `not_permitted` for a key of another purpose, and SignerUnavailable `key_missing`
-   * when the token holds no such key.
+   * SignerRefused `not_permitted` for a key of another purpose and for an imported key that nobody
+   * has adopted, and SignerUnavailable `key_missing` when the token holds no such key.
    */
   load(keyId: string, purpose: SigningPurpose): Promise<SigningKey>;
   /** Reads the keys of the token again and lists all generations of both purposes. */
-  list(): Promise<PublicKey[]>;
+  list(): Promise<HeldKeys>;
   /** Creates the next generation of a signing key, with a number above `after`. */
   create(purpose: SigningPurpose, after: number): Promise<PublicKey>;
+  /**
+   * Makes an imported key usable, for this signer and all others of the token. Has no effect on a
+   * key that is used already. Throws SignerRefused `not_permitted` if another key has the label of
+   * the key, and SignerUnavailable `key_missing` when the token holds no such key.
+   */
+  adopt(keyId: string): Promise<PublicKey>;
+}
+
+/** The public keys of the token, by whether they are used. */
+interface HeldKeys {
+  readonly keys: PublicKey[];
+  readonly unadopted: PublicKey[];
 }
 
 interface KeyDirectoryOptions {
-  readonly hsm: Pick<Hsm, 'keys' | 'refresh' | 'createKey'>;
+  readonly hsm: Pick<Hsm, 'keys' | 'unadopted' | 'refresh' | 'createKey' | 'adoptKey'>;
   readonly clock: () => Date;
 }
 
@@ -47,7 +59,7 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
   return {
     async load(keyId, purpose) {
       const key = find(keyId) ?? (await findAfterRefresh(keyId));
-      if (key === undefined) throw missing();
+      if (key === undefined) throw unusable(keyId);
       if (key.purpose !== purpose)
         throw new SignerRefused('not_permitted', `the ${key.purpose} key must not sign this`);
       return { keyId, publicKey: parse(key) };
@@ -55,7 +67,7 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
 
     async list() {
       await hsm.refresh();
-      return hsm.keys.map(describe);
+      return { keys: hsm.keys.map(describe), unadopted: hsm.unadopted.map(describe) };
     },
 
     async create(purpose, after) {
@@ -63,7 +75,24 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
       if (key === undefined) throw missing();
       return describe(key);
     },
+
+    async adopt(keyId) {
+      await hsm.refresh();
+      const imported = hsm.unadopted.find((key) => key.keyId === keyId);
+      if (imported?.contested === true)
+        throw new SignerRefused('not_permitted', 'another key of the token has the same label');
+      if (imported !== undefined) await hsm.adoptKey(keyId);
+      const key = find(keyId);
+      if (key === undefined) throw missing();
+      return describe(key);
+    },
   };
+
+  function unusable(keyId: string): SignerRefused | SignerUnavailable {
+    return hsm.unadopted.some((key) => key.keyId === keyId)
+      ? new SignerRefused('not_permitted', 'the token did not generate this key: adopt it first')
+      : missing();
+  }
 
   function find(keyId: string): KeyInToken | undefined {
     return hsm.keys.find((key) => key.keyId === keyId);
@@ -87,9 +116,8 @@ export function createKeyDirectory({ hsm, clock }: KeyDirectoryOptions): KeyDire
   }
 }
 
-function describe({ purpose, keyId, spki, generation, contested }: KeyInToken): PublicKey {
-  const publicKey = spki.toString('base64');
-  return { purpose, keyId, algorithm: algorithms[purpose], publicKey, generation, contested };
+function describe({ spki, ...key }: KeyInToken): PublicKey {
+  return { ...key, algorithm: algorithms[key.purpose], publicKey: spki.toString('base64') };
 }
 
 function missing(): SignerUnavailable {

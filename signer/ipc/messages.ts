@@ -6,17 +6,35 @@ import { unavailableCodes } from '../protocol/signer-error.ts';
 
 export const Bytes = z.custom<Buffer>((value) => Buffer.isBuffer(value));
 
+/** The keys that compute MACs: one that never changes, and one that has generations. */
+const MacPurpose = z.enum(['mac', 'encryption']);
+export type MacPurpose = z.output<typeof MacPurpose>;
+
+/** The HMAC-SHA-256 of a label, and the generation of the key that computed it. */
+export const Mac = z.strictObject({ mac: Bytes, generation: z.int().positive() });
+export type Mac = z.output<typeof Mac>;
+
 /**
  * A request to the HSM process. `sign` signs each input with the key of that id: a SHA3-256 digest
- * for an audit key, the text to sign by RS256 for a token key. `mac` computes the HMAC of a label.
+ * for an audit key, the text to sign by RS256 for a token key. `mac` computes the HMAC of a label
+ * with the oldest key `mac`, or with a generation of the key `encryption`, by default the newest.
  * `refresh` reads the keys of the token again. `create_key` creates the next generation of a
- * signing key, with a number above `after`. `ping` shows that the process is not stuck in a call.
+ * signing key, with a number above `after`; `create_encryption_key` does so for the key
+ * `encryption`. `adopt_key` makes an imported key usable. `ping` shows that the process is not
+ * stuck in a call.
  */
 export const HsmRequest = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sign'), keyId: KeyId, inputs: z.array(Bytes) }),
-  z.strictObject({ kind: z.literal('mac'), label: z.string() }),
+  z.strictObject({
+    kind: z.literal('mac'),
+    purpose: MacPurpose,
+    label: z.string(),
+    generation: z.int().optional(),
+  }),
   z.strictObject({ kind: z.literal('refresh') }),
   z.strictObject({ kind: z.literal('create_key'), purpose: SigningPurpose, after: z.int() }),
+  z.strictObject({ kind: z.literal('adopt_key'), keyId: KeyId }),
+  z.strictObject({ kind: z.literal('create_encryption_key'), after: z.int() }),
   z.strictObject({ kind: z.literal('ping') }),
 ]);
 export type HsmRequest = z.output<typeof HsmRequest>;
@@ -28,12 +46,16 @@ export const ToHsm = z.discriminatedUnion('kind', [
 ]);
 export type ToHsm = z.output<typeof ToHsm>;
 
-/** A public key of the token. `contested`: another key of the token has the same label. */
+/**
+ * A public key of the token. `contested`: another key of the token has the same label. `imported`:
+ * the token did not generate the key, or the key may have left the token.
+ */
 export const KeyInToken = z.strictObject({
   purpose: SigningPurpose,
   generation: z.int().positive(),
   keyId: KeyId,
   spki: Bytes,
+  imported: z.boolean(),
   contested: z.boolean(),
 });
 export type KeyInToken = z.output<typeof KeyInToken>;
@@ -51,7 +73,13 @@ export const FromHsm = z.discriminatedUnion('kind', [
     code: z.enum(unavailableCodes),
     message: z.string(),
   }),
-  z.strictObject({ kind: z.literal('state'), state: TokenState, keys: z.array(KeyInToken) }),
+  z.strictObject({
+    kind: z.literal('state'),
+    state: TokenState,
+    keys: z.array(KeyInToken),
+    /** Imported keys that nobody has adopted, which sign nothing. */
+    unadopted: z.array(KeyInToken),
+  }),
   z.strictObject({
     kind: z.literal('activity'),
     calls: z.array(Call),

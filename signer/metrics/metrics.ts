@@ -80,6 +80,12 @@ export function createMetrics({ sessionsMax, readState }: MetricsOptions) {
       labelNames: ['typ'],
       registers,
     }),
+    tokensRefused: new Counter({
+      name: 'signer_tokens_refused_total',
+      help: 'Tokens that were not signed because of a limit a second',
+      labelNames: ['limit'],
+      registers,
+    }),
     unverified: new Counter({
       name: 'signer_signatures_unverified_total',
       help: 'Requests that failed because a signature of the HSM did not verify in software',

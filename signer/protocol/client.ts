@@ -1,12 +1,15 @@
 import { Agent } from 'node:http';
 import type { z } from 'zod';
 import {
+  EncryptionKeyResponse,
+  encryptionLabel,
   ErrorResponse,
   HealthResponse,
   keyCreationTimeoutMs,
   KeyResponse,
   KeysResponse,
   MacResponse,
+  MarkSealResponse,
   SealResponse,
   TokenResponse,
   type EntryToSeal,
@@ -17,6 +20,7 @@ import {
   type TokenRequest,
 } from './protocol.ts';
 import { isRefusedCode, SignerRefused, SignerUnavailable } from './signer-error.ts';
+import { findDirectoryProblem } from './socket-directory.ts';
 import { exchange, type HttpRequest, type HttpResponse } from './transport.ts';
 
 const defaultTimeoutMs = 10_000;
@@ -26,18 +30,46 @@ const defaultTimeoutMs = 10_000;
  */
 const marginMs = 5_000;
 
+/** A key that the HSM derives, with which the application encrypts. */
+export interface EncryptionKey {
+  readonly generation: number;
+  /** 32 bytes. */
+  readonly key: Buffer;
+}
+
 /** A client of the signer. Every method throws SignerUnavailable or SignerRefused. */
 export interface SignerClient {
   /**
    * Seals up to 256 entries with the audit key `keyId`. The results are in the order of `entries`.
    */
   seal(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]>;
+  /**
+   * Seals entries of signing keys like `seal`. The signer checks what they say of a key against its
+   * token.
+   */
+  sealKeyRecords(keyId: string, entries: readonly EntryToSeal[]): Promise<SealResult[]>;
+  /** Seals a high-water mark. */
+  sealMark(keyId: string, entry: EntryToSeal): Promise<SealResult>;
   /** Resolves with a compact JWS, signed with the token key that the request names. */
   signToken(token: TokenRequest): Promise<string>;
   /** Resolves with the HMAC-SHA-256 of the label, 32 bytes. */
   mac(label: MacLabel): Promise<Buffer>;
-  /** Lists the public keys of all generations in the token. */
+  /**
+   * Resolves with the 32-byte key of encryption of a generation, by default of the newest one in
+   * the token. Throws SignerUnavailable `key_missing` if the token lacks the generation.
+   */
+  encryptionKey(generation?: number): Promise<EncryptionKey>;
+  /**
+   * Creates the next generation of the key of encryption, with a number above `after`, the highest
+   * generation that ever existed. Resolves with the generation.
+   */
+  createEncryptionKey(options: { readonly after: number }): Promise<number>;
+  /** Lists the public keys of all generations in the token, without imported, unadopted keys. */
   listKeys(): Promise<PublicKey[]>;
+  /** Lists the imported keys of the token that nobody has adopted, which sign nothing. */
+  listUnadopted(): Promise<PublicKey[]>;
+  /** Makes an imported key usable, for all signers of the token. */
+  adoptKey(keyId: string): Promise<PublicKey>;
   /**
    * Creates the next generation of a signing key, with a number above `after`. If the token may
    * have lost keys, pass the highest generation that ever existed. May take a minute.
@@ -59,6 +91,14 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
       const body = { keyId, entries };
       return (await call({ method: 'POST', path: '/v1/seal', body }, SealResponse)).results;
     },
+    async sealKeyRecords(keyId, entries) {
+      const body = { keyId, entries };
+      return (await call({ method: 'POST', path: '/v1/key-records', body }, SealResponse)).results;
+    },
+    async sealMark(keyId, entry) {
+      const body = { keyId, entry };
+      return (await call({ method: 'POST', path: '/v1/marks', body }, MarkSealResponse)).result;
+    },
     async signToken(token) {
       const request = { method: 'POST', path: '/v1/tokens', body: token } as const;
       return (await call(request, TokenResponse)).token;
@@ -67,8 +107,25 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
       const { mac } = await call({ method: 'POST', path: '/v1/mac', body: { label } }, MacResponse);
       return Buffer.from(mac, 'base64');
     },
+    async encryptionKey(generation) {
+      const body = { label: encryptionLabel, generation };
+      const answer = await call({ method: 'POST', path: '/v1/mac', body }, MacResponse);
+      return { generation: answer.generation, key: Buffer.from(answer.mac, 'base64') };
+    },
+    async createEncryptionKey({ after }) {
+      const request = { method: 'POST', path: '/v1/encryption-keys', body: { after } } as const;
+      const timeoutMs = keyCreationTimeoutMs + marginMs;
+      return (await call(request, EncryptionKeyResponse, timeoutMs)).generation;
+    },
     async listKeys() {
       return (await call({ method: 'GET', path: '/v1/keys' }, KeysResponse)).keys;
+    },
+    async listUnadopted() {
+      return (await call({ method: 'GET', path: '/v1/keys' }, KeysResponse)).unadopted;
+    },
+    async adoptKey(keyId) {
+      const request = { method: 'POST', path: '/v1/keys/adopt', body: { keyId } } as const;
+      return (await call(request, KeyResponse)).key;
     },
     async createKey(purpose, { after = 0 } = {}) {
       const request = { method: 'POST', path: '/v1/keys', body: { purpose, after } } as const;
@@ -89,6 +146,7 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
   ): Promise<z.output<Schema>> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
+      assertTrusted(socketPath);
       const text = body === undefined ? undefined : JSON.stringify(body);
       return readResponse(
         await exchange({ ...route, agent, socketPath, body: text, signal }),
@@ -101,6 +159,13 @@ export function createSignerClient({ socketPath }: { readonly socketPath: string
       throw new SignerUnavailable('unreachable', 'the signer cannot be reached', { cause });
     }
   }
+}
+
+/** Throws SignerUnavailable `socket_untrusted` if a stranger could have put a socket there. */
+function assertTrusted(socketPath: string): void {
+  const problem = findDirectoryProblem(socketPath);
+  if (problem === undefined) return;
+  throw new SignerUnavailable('socket_untrusted', `SIGNER_SOCKET_PATH ${problem}`);
 }
 
 /** Parses a response. Throws the error in its body, or `bad_response` for an unknown body. */

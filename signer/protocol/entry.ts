@@ -6,14 +6,17 @@ const Name = z.string().min(1).max(128);
 const Reference = z.string().min(1).max(512);
 
 /**
- * An audit entry. Its canonical text is the RFC 8785 form of this object; that text is hashed,
- * signed and published. `timestamp` is UTC with milliseconds. `seq` counts from 1 without gaps per
- * (owner, type, id) of the resource. `salt` is 32 random bytes in base64, so that the hash reveals
- * nothing about an erased text.
+ * An audit entry as the vault appends it. Its appended text is the RFC 8785 form of this object;
+ * the signer adds the members of `SealMembers`, and the text with these is hashed, signed and
+ * published. `issuer` is the URL that names the vault. `timestamp` is the time of the event by the
+ * vault's clock, UTC with milliseconds. `seq` counts from 1 without gaps per (owner, type, id) of
+ * the resource. `salt` is 32 random bytes in base64, so that the hash reveals nothing about an
+ * erased text.
  */
 export const AuditEntry = z.strictObject({
-  v: z.literal(1),
-  id: z.uuid(),
+  v: z.literal(2),
+  id: z.uuid().lowercase(),
+  issuer: z.string().min(1).max(2048),
   timestamp: z.iso.datetime({ precision: 3 }),
   actor: z.strictObject({
     type: z.enum(['user', 'system', 'anonymous']),
@@ -41,7 +44,7 @@ export class EntryError extends Error {
 }
 
 /**
- * Parses a canonical text. Throws EntryError: `not_canonical` if the text is not the RFC 8785 form
+ * Parses an appended text. Throws EntryError: `not_canonical` if the text is not the RFC 8785 form
  * of a JSON value, `not_an_entry` if that value is no audit entry.
  */
 export function parseEntry(text: string): AuditEntry {

@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { sealMembersBytes } from './sealed-text.ts';
 import { refusedCodes, unavailableCodes } from './signer-error.ts';
 
 export const maxBatchEntries = 256;
-export const maxEntryBytes = 64 * 1024;
+/** The longest text of an entry that the signer takes, in bytes of UTF-8. */
+export const maxEntryBytes = 64 * 1024 - sealMembersBytes;
+/** The longest text of an entry that a seal is about, in bytes of UTF-8. */
+export const maxSealedBytes = maxEntryBytes + sealMembersBytes;
 
 /**
  * Maximum bytes of a body: fits a full batch of the largest entries, with room to escape every
@@ -27,17 +31,39 @@ export const SealRequest = z.strictObject({
   entries: z.array(EntryToSeal).min(1).max(maxBatchEntries),
 });
 
-/** The reason why one entry of a batch was not sealed. A retry with the same entry fails again. */
-export const EntryFault = z.enum(['too_large', 'not_canonical', 'not_an_entry', 'id_mismatch']);
+export const MarkSealRequest = z.strictObject({ keyId: KeyId, entry: EntryToSeal });
+
+/**
+ * The reason why one entry of a batch was not sealed. `wrong_issuer`: the signer does not serve the
+ * vault that the entry names. `future_timestamp`: the entry is of more than a minute in the future
+ * of the signer's clock. Those two may pass; for the others, a retry with the same entry fails
+ * again.
+ */
+export const EntryFault = z.enum([
+  'too_large',
+  'not_canonical',
+  'not_an_entry',
+  'id_mismatch',
+  'wrong_issuer',
+  'future_timestamp',
+  'reserved_action',
+  'not_a_key_record',
+  'key_not_held',
+  'key_differs',
+  'signed_by_itself',
+  'not_a_mark',
+]);
 export type EntryFault = z.output<typeof EntryFault>;
 
 /**
- * The seal of an entry. `hash`: SHA3-256 of the UTF-8 text, lowercase hex. `signature`: ECDSA P-256
- * over that hash, DER, base64. `keyId`: SHA-256 of the key's SPKI DER, first 16 bytes, lowercase
- * hex.
+ * The seal of an entry. `sealedAt` and `late`: the members that the signer added to the text.
+ * `hash`: SHA3-256 of the UTF-8 text with them, lowercase hex. `signature`: ECDSA P-256 over that
+ * hash, DER, base64. `keyId`: SHA-256 of the key's SPKI DER, first 16 bytes, lowercase hex.
  */
 export const Seal = z.strictObject({
   id: z.string(),
+  sealedAt: z.iso.datetime({ precision: 3 }),
+  late: z.boolean(),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   signature: Base64,
   keyId: KeyId,
@@ -49,6 +75,7 @@ export type SealResult = z.output<typeof SealResult>;
 
 /** The results, in the order of the request's entries. */
 export const SealResponse = z.strictObject({ results: z.array(SealResult) });
+export const MarkSealResponse = z.strictObject({ result: SealResult });
 
 export const TokenRequest = z.strictObject({
   keyId: KeyId,
@@ -66,10 +93,22 @@ export const TokenResponse = z.strictObject({ token: z.string() });
 export const MacLabel = z.enum(['email-hash', 'address-hash', 'decoy']);
 export type MacLabel = z.output<typeof MacLabel>;
 
-export const MacRequest = z.strictObject({ label: z.string() });
+/**
+ * The label whose MAC the application uses as a key of encryption. It is computed with a generation
+ * of the key `encryption`, while the MACs of the other labels never change.
+ */
+export const encryptionLabel = 'at-rest';
 
-/** The HMAC-SHA-256 of the label: 32 bytes, base64. */
-export const MacResponse = z.strictObject({ mac: Base64.length(44) });
+const Generation = z.int().positive().max(maxGeneration);
+
+/**
+ * A request for the MAC of a label. `generation` is for the encryption label only; without it, the
+ * newest generation in the token is used.
+ */
+export const MacRequest = z.strictObject({ label: z.string(), generation: Generation.optional() });
+
+/** The HMAC-SHA-256 of the label, 32 bytes, base64, and the generation of the key that made it. */
+export const MacResponse = z.strictObject({ mac: Base64.length(44), generation: Generation });
 
 /** The purposes of the keys that have a public half. */
 export const SigningPurpose = z.enum(['audit', 'token']);
@@ -78,7 +117,8 @@ export type SigningPurpose = z.output<typeof SigningPurpose>;
 /**
  * A public key. `publicKey`: SubjectPublicKeyInfo DER, base64. `contested`: another key of the
  * token has the same purpose and generation, as happens while two signers create a key
- * concurrently; a contested key may still be destroyed.
+ * concurrently; a contested key may still be destroyed. `imported`: the token did not generate the
+ * key, or the key may have left the token.
  */
 export const PublicKey = z.strictObject({
   purpose: SigningPurpose,
@@ -87,10 +127,17 @@ export const PublicKey = z.strictObject({
   publicKey: Base64,
   generation: z.int().positive(),
   contested: z.boolean(),
+  imported: z.boolean(),
 });
 export type PublicKey = z.output<typeof PublicKey>;
 
-export const KeysResponse = z.strictObject({ keys: z.array(PublicKey) });
+/** The keys that the signer uses, and the imported keys that it does not use until adopted. */
+export const KeysResponse = z.strictObject({
+  keys: z.array(PublicKey),
+  unadopted: z.array(PublicKey),
+});
+
+export const AdoptionRequest = z.strictObject({ keyId: KeyId });
 
 /** A request for a new key. `after`: a generation that existed, even if the token has lost it. */
 export const KeyRequest = z.strictObject({
@@ -102,7 +149,15 @@ export const KeyRequest = z.strictObject({
     .default(0),
 });
 
-/** The created key. Its generation is above both the highest of its purpose and `after`. */
+/** A request for a new encryption key, with a generation above `after` and all in the token. */
+export const EncryptionKeyRequest = KeyRequest.pick({ after: true });
+
+export const EncryptionKeyResponse = z.strictObject({ generation: Generation });
+
+/**
+ * The key that was created or adopted. The generation of a created key is above both the highest of
+ * its purpose and `after`.
+ */
 export const KeyResponse = z.strictObject({ key: PublicKey });
 
 export const TokenState = z.enum([
@@ -117,6 +172,8 @@ export type TokenState = z.output<typeof TokenState>;
 
 /** The health of the signer. `status` is `ok` only if `token`, the PKCS#11 token, is `ready`. */
 export const HealthResponse = z.strictObject({
+  /** The URLs of the vaults that the signer serves. */
+  issuers: z.array(z.string()),
   status: z.enum(['ok', 'error']),
   token: TokenState,
   /** The time by the signer's clock. */

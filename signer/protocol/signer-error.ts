@@ -12,6 +12,7 @@ export const unavailableCodes = [
   'key_missing',
   'busy',
   'clock_skew',
+  'wrong_issuer',
   'internal_error',
 ] as const;
 
@@ -22,6 +23,7 @@ export type RefusedCode = (typeof refusedCodes)[number];
 type UnavailableCode =
   | (typeof unavailableCodes)[number]
   | 'unreachable'
+  | 'socket_untrusted'
   | 'timeout'
   | 'bad_response';
 

@@ -35,23 +35,42 @@ const tokenTypes = {
 
 type TokenType = keyof typeof tokenTypes;
 
+interface SignableToken {
+  readonly typ: TokenType;
+  /** The user. */
+  readonly sub: string;
+}
+
+interface Circumstances {
+  readonly now: Date;
+  /** The URLs of the vaults whose tokens are signed. */
+  readonly issuers: readonly string[];
+}
+
 /**
- * Throws SignerRefused `not_permitted` unless the token key may sign these claims, and
- * SignerUnavailable `clock_skew` if `iat` is not the present time.
+ * Returns the type and the user of a token. Throws SignerRefused `not_permitted` unless the token
+ * key may sign these claims, and SignerUnavailable: `wrong_issuer` if `iss` is none of the issuers,
+ * `clock_skew` if `iat` is not the present time.
  */
-export function checkClaims(typ: string, claims: unknown, now: Date): TokenType {
+export function checkClaims(
+  typ: string,
+  claims: unknown,
+  { now, issuers }: Circumstances,
+): SignableToken {
   if (!isTokenType(typ)) throw refuse('tokens of this typ are not signed');
   const result = tokenTypes[typ].claims.safeParse(claims);
   if (!result.success) {
     const names = result.error.issues.map((issue) => issue.path.join('.'));
     throw refuse(`claims missing, malformed or not allowed: ${names.join(', ')}`);
   }
-  const { iat, exp } = result.data;
+  const { iss, sub, iat, exp } = result.data;
+  if (!issuers.includes(iss))
+    throw new SignerUnavailable('wrong_issuer', 'SIGNER_ISSUERS does not have this iss');
   if (exp <= iat || exp - iat > tokenTypes[typ].maxLifetimeSeconds)
     throw refuse('exp must be after iat, within the longest lifetime of this typ');
   if (Math.abs(iat - now.getTime() / 1000) > clockToleranceSeconds)
     throw new SignerUnavailable('clock_skew', 'iat differs by over 60 s from the signer’s clock');
-  return typ;
+  return { typ, sub };
 }
 
 function isTokenType(typ: string): typ is TokenType {

@@ -5,12 +5,17 @@ import type { KeyDirectory } from '../hsm/key-directory.ts';
 import { computeMac } from '../requests/mac.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import {
+  AdoptionRequest,
+  EncryptionKeyRequest,
   KeyRequest,
   MacRequest,
+  MarkSealRequest,
   SealRequest,
   TokenRequest,
   type HealthResponse,
 } from '../protocol/protocol.ts';
+import type { KeyRecordSealer } from '../requests/key-records.ts';
+import type { MarkSealer } from '../requests/marks.ts';
 import type { Sealer } from '../requests/sealer.ts';
 import type { TokenSigner } from '../requests/token-signer.ts';
 
@@ -18,8 +23,12 @@ export interface RouteOptions {
   readonly hsm: Hsm;
   readonly keys: KeyDirectory;
   readonly sealer: Sealer;
+  readonly keyRecordSealer: KeyRecordSealer;
+  readonly markSealer: MarkSealer;
   readonly tokenSigner: TokenSigner;
   readonly metrics: Metrics;
+  /** The URLs of the vaults that the signer serves. */
+  readonly issuers: readonly string[];
   readonly clock: () => Date;
 }
 
@@ -30,8 +39,11 @@ export function createRoutes({
   hsm,
   keys,
   sealer,
+  keyRecordSealer,
+  markSealer,
   tokenSigner,
   metrics,
+  issuers,
   clock,
 }: RouteOptions): Record<string, Record<string, Handler>> {
   return {
@@ -39,6 +51,18 @@ export function createRoutes({
       async POST(req, res) {
         const { keyId, entries } = await readBody(req, SealRequest);
         sendJson(res, 200, { results: await sealer(keyId, entries, abortOnClose(res)) });
+      },
+    },
+    '/v1/key-records': {
+      async POST(req, res) {
+        const { keyId, entries } = await readBody(req, SealRequest);
+        sendJson(res, 200, { results: await keyRecordSealer(keyId, entries, abortOnClose(res)) });
+      },
+    },
+    '/v1/marks': {
+      async POST(req, res) {
+        const { keyId, entry } = await readBody(req, MarkSealRequest);
+        sendJson(res, 200, { result: await markSealer(keyId, entry, abortOnClose(res)) });
       },
     },
     '/v1/tokens': {
@@ -49,25 +73,37 @@ export function createRoutes({
     },
     '/v1/mac': {
       async POST(req, res) {
-        const { label } = await readBody(req, MacRequest);
-        const mac = await computeMac(hsm, label);
-        sendJson(res, 200, { mac: mac.toString('base64') });
+        const { mac, generation } = await computeMac(hsm, await readBody(req, MacRequest));
+        sendJson(res, 200, { mac: mac.toString('base64'), generation });
+      },
+    },
+    '/v1/encryption-keys': {
+      async POST(req, res) {
+        const { after } = await readBody(req, EncryptionKeyRequest);
+        sendJson(res, 200, { generation: await hsm.createEncryptionKey(after) });
       },
     },
     '/v1/keys': {
       async GET(_req, res) {
-        sendJson(res, 200, { keys: await keys.list() });
+        sendJson(res, 200, await keys.list());
       },
       async POST(req, res) {
         const { purpose, after } = await readBody(req, KeyRequest);
         sendJson(res, 200, { key: await keys.create(purpose, after) });
       },
     },
+    '/v1/keys/adopt': {
+      async POST(req, res) {
+        const { keyId } = await readBody(req, AdoptionRequest);
+        sendJson(res, 200, { key: await keys.adopt(keyId) });
+      },
+    },
     '/health': {
       GET(_req, res) {
         const ready = hsm.state === 'ready';
         const status = ready ? 'ok' : 'error';
-        const health: HealthResponse = { status, token: hsm.state, time: clock().toISOString() };
+        const time = clock().toISOString();
+        const health: HealthResponse = { status, token: hsm.state, issuers: [...issuers], time };
         sendJson(res, ready ? 200 : 503, health);
       },
     },

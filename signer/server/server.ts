@@ -54,13 +54,20 @@ export function createSignerServer({ log, ...options }: RouteOptions & { log: Lo
       if (error.code === 'payload_too_large') res.setHeader('connection', 'close');
       return sendJson(res, refusalStatus[error.code], { code: error.code, message: error.message });
     }
-    log.error({ err: error }, 'a request failed');
-    if (!(error instanceof SignerUnavailable) || error.code === 'internal_error')
+    if (!(error instanceof SignerUnavailable) || error.code === 'internal_error') {
+      log.error({ err: error }, 'a request failed');
       return sendJson(res, 500, {
         code: 'internal_error',
         message: 'the signer failed: see its log',
       });
-    if (error.code !== 'pin_incorrect') res.setHeader('retry-after', retryAfterSeconds);
-    sendJson(res, 503, { code: error.code, message: error.message });
+    }
+    const { code, message } = error;
+    // The log has told why the token is away.
+    log[options.hsm.state === 'ready' ? 'error' : 'debug'](
+      { code, reason: message },
+      'a request failed',
+    );
+    if (code !== 'pin_incorrect') res.setHeader('retry-after', retryAfterSeconds);
+    sendJson(res, 503, { code, message });
   }
 }

@@ -86,6 +86,8 @@ export const floors: readonly Floor[] = [
       'app/tokens/external-issuers',
       'app/tokens',
       'app/signing-keys',
+      'app/signing-keys/rows',
+      'app/encryption-keys',
     ],
   },
   {
@@ -117,6 +119,7 @@ export const floors: readonly Floor[] = [
     name: 'base',
     folders: [
       'app/outbox',
+      'app/encryption',
       'app/limits',
       'app/clocks',
       'app/db/isolation',

@@ -8,7 +8,10 @@ export type CliVault = Awaited<ReturnType<typeof startCliVault>>;
 /** Starts a vault, and returns it with the command line on its database. */
 export async function startCliVault() {
   const vault = await startReadyVault();
-  const env = { DATABASE_SERVICE_URL: vault.databases.service };
+  const env = {
+    HTTP_PUBLIC_URL: vault.config.http.publicUrl,
+    DATABASE_SERVICE_URL: vault.databases.service,
+  };
   return {
     vault,
     sql: createSql(vault),

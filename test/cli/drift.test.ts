@@ -5,13 +5,17 @@ import { runCli } from '../support/processes/run-cli.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { countRows, storedUsage } from '../support/vault/usage.ts';
 import { startReadyVault } from '../support/vault/vault.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 test('usage finds counters that differ from the rows, and repairs them', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   const sql = createSql(vault);
   const run = (...args: string[]) =>
-    runCli(['usage', ...args], { DATABASE_SERVICE_URL: vault.databases.service });
+    runCli(['usage', ...args], {
+      HTTP_PUBLIC_URL: testIssuer,
+      DATABASE_SERVICE_URL: vault.databases.service,
+    });
   const right = { code: 0, stdout: 'every counter is right\n', stderr: '' };
   t.deepEqual(await run(), right);
   const [one, two] = [await createApi(vault), await createApi(vault)];

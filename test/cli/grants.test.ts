@@ -11,6 +11,7 @@ import { refresh, tryToken } from '../support/accounts/sessions.ts';
 import { createApi } from '../support/documents/uploads.ts';
 import { accountRow, claimsOf, entriesOf, startCliVault, type CliVault } from './cli-vault.ts';
 import { runCli } from '../support/processes/run-cli.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 const test = anyTest as TestFn<CliVault>;
 
@@ -173,6 +174,7 @@ test('only an active account can be granted or revoked rights', async (t) => {
 test('a database that is unavailable or refuses the login is reported in one line', async (t) => {
   const run = (url: string) =>
     runCli(['grant', '--email', 'a@example.org', '--role', 'auditor'], {
+      HTTP_PUBLIC_URL: testIssuer,
       DATABASE_SERVICE_URL: url,
     });
   const away = await run('postgresql://probatio_service:secret@127.0.0.1:1/vault');
@@ -198,7 +200,10 @@ test('a command refuses every login but that of the workers, and changes nothing
     [vault.databases.app, /\n {2}DATABASE_SERVICE_URL logs in as probatio_app, which /],
     [vault.databases.owner, /\n {2}DATABASE_SERVICE_URL logs in as \w+, which /],
   ] as const) {
-    const { code, stderr } = await runCli(args, { DATABASE_SERVICE_URL: url });
+    const { code, stderr } = await runCli(args, {
+      HTTP_PUBLIC_URL: testIssuer,
+      DATABASE_SERVICE_URL: url,
+    });
     t.is(code, 78);
     t.regex(stderr, told);
   }

@@ -13,6 +13,7 @@ import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
 import { usage } from '../../app/cli/commands/usage.ts';
 import { runCli } from '../support/processes/run-cli.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 const commands: Record<string, Command> = {
   access,
@@ -129,7 +130,11 @@ test('an invalid name of a role is reported by its variable, never by its value'
 });
 
 test('an invalid database URL is reported by its variable, never by its value', async (t) => {
-  const named = { DATABASE_OWNER_URL: 'jam', DATABASE_SERVICE_URL: 'mysql://app:jam@db/vault' };
+  const named = {
+    DATABASE_OWNER_URL: 'jam',
+    DATABASE_SERVICE_URL: 'mysql://app:jam@db/vault',
+    HTTP_PUBLIC_URL: testIssuer,
+  };
   for (const [command, name] of [
     ['migrate', 'DATABASE_OWNER_URL'],
     ['restored', 'DATABASE_SERVICE_URL'],

@@ -81,6 +81,18 @@ test.serial('a device without a name is not added', async (t) => {
   t.deepEqual(await gather(session.devices.list()), []);
 });
 
+test('a client speaks http to this machine alone', (t) => {
+  for (const host of ['127.0.0.1:8080', '127.9.9.9', '[::1]:80', 'localhost', 'a.localhost:1']) {
+    t.notThrows(() => createVaultClient({ baseUrl: `http://${host}/path` }), host);
+  }
+  const others = ['vault.example', '10.0.0.1', '127.0.0.1.example', 'localhost.example', '[::2]'];
+  for (const host of [...others, 'notlocalhost', '0.0.0.0', '127.0.0.1@vault.example']) {
+    const baseUrl = `http://${host}/`;
+    t.throws(() => createVaultClient({ baseUrl }), { instanceOf: TypeError }, host);
+    t.notThrows(() => createVaultClient({ baseUrl: baseUrl.replace('http:', 'https:') }), host);
+  }
+});
+
 test('a client is not created for an invalid base URL', (t) => {
   for (const baseUrl of ['', 'vault.example', '/api', 'ftp://vault.example', wrong(undefined)]) {
     t.throws(() => createVaultClient({ baseUrl }), { instanceOf: TypeError }, baseUrl);

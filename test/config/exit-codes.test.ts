@@ -54,10 +54,11 @@ test('every program ends with the codes of the table, and with no others', async
       meant.map(([name]) => name),
       program,
     );
-    for (const [name, { code: expected }] of meant) {
+    const ended = meant.map(async ([name, { code: expected }]) => {
       const { code, stdout, stderr } = await run(all[program]?.[name] as Run);
       t.is(code, expected, `${program} ${name}: ${(stdout + stderr).slice(-500)}`);
-    }
+    });
+    await Promise.all(ended);
   }
 });
 

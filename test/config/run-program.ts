@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { projectFile } from '../../app/dev/files/project.ts';
+import { compileCache } from '../support/processes/compile-cache.ts';
 
 /** A way to end a program with a code. */
 export interface Run {
@@ -20,7 +21,7 @@ interface Outcome {
 /** Runs a program with these variables alone, until it ends. */
 export async function run({ file, args = [], env = {}, stopAfter }: Run): Promise<Outcome> {
   const child = spawn(process.execPath, [projectFile(file), ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...compileCache(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
@@ -50,5 +51,6 @@ export const idleApp = {
 export const idleSigner = {
   SIGNER_LIBRARY: projectFile('package.json'),
   SIGNER_TOKEN_LABEL: 'none',
+  SIGNER_ISSUERS: 'https://vault.test',
   SIGNER_PIN: '1234-5678',
 };

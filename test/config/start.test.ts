@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { temporaryDirectory } from '../support/processes/processes.ts';
@@ -55,26 +57,45 @@ test('a signer whose PIN file holds no PIN ends with the reason', async (t) => {
   t.notRegex(stdout + stderr, /jam/);
 });
 
-test('a process that cannot listen logs the reason in one line and exits with 1', async (t) => {
-  const terminationLog = await createTerminationLog(t);
-  const { code, stdout, stderr } = await run({
-    file: 'app/main.ts',
-    env: {
-      ...idleApp,
-      ...terminationLog.env,
-      LOG_LEVEL: 'fatal',
-      HOST: '192.0.2.1',
-      DATABASE_URL: 'postgresql://app:jam-password@127.0.0.1:1/vault',
-    },
+const unusable = [
+  ['a foreign address', 'EADDRNOTAVAIL', /HOST is no address of this machine: /],
+  ['a port in use', 'EADDRINUSE', /another process has the port of PORT: /],
+  ['an internal port in use', 'EADDRINUSE', /another process has the port of HTTP_INTERNAL_PORT: /],
+  ['a name that does not resolve', 'ENOTFOUND', /HOST does not resolve: /],
+] as const;
+
+for (const [index, [what, code, remedy]] of unusable.entries()) {
+  test(`an app that cannot listen, on ${what}, says so in one line and exits with 1`, async (t) => {
+    const terminationLog = await createTerminationLog(t);
+    const taken = createServer().listen(0, '127.0.0.1');
+    t.teardown(() => taken.close());
+    await once(taken, 'listening');
+    const port = String((taken.address() as AddressInfo).port);
+    const addresses: readonly Record<string, string>[] = [
+      { HOST: '192.0.2.1' },
+      { PORT: port },
+      { HTTP_INTERNAL_PORT: port, HTTP_INTERNAL_ROUTES: 'internal' },
+      { HOST: 'nothing.invalid' },
+    ];
+    const outcome = await run({
+      file: 'app/main.ts',
+      env: {
+        ...idleApp,
+        ...terminationLog.env,
+        LOG_LEVEL: 'fatal',
+        DATABASE_URL: 'postgresql://app:jam-password@127.0.0.1:1/vault',
+        ...addresses[index],
+      },
+    });
+    t.is(outcome.code, 1);
+    t.is(outcome.stderr, '');
+    const line = JSON.parse(outcome.stdout) as { level: string; code: string; msg: string };
+    t.like(line, { level: 'fatal', code });
+    t.regex(line.msg, remedy);
+    t.notRegex(outcome.stdout, /jam-password|"stack"|192\.0\.2|nothing\.invalid/);
+    t.is(await terminationLog.read(), line.msg);
   });
-  t.is(code, 1);
-  t.is(stderr, '');
-  const { level, err } = JSON.parse(stdout) as { level: string; err: { code: string } };
-  t.is(level, 'fatal');
-  t.is(err.code, 'EADDRNOTAVAIL');
-  t.notRegex(stdout, /jam-password/);
-  t.regex(await terminationLog.read(), /EADDRNOTAVAIL/);
-});
+}
 
 const started = {
   'app/main.ts': {

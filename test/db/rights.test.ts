@@ -75,6 +75,31 @@ test.serial(
   },
 );
 
+test.serial('the app login inserts no entry of a signing key and no mark', async (t) => {
+  const { rows } = await admin.query<{ user_id: string; tenant_id: string }>(
+    'select user_id, tenant_id from audit_entries where action = $1 limit 1',
+    ['account.registered'],
+  );
+  const [owner] = rows;
+  const insert = (action: string) =>
+    app.query(
+      `insert into audit_entries
+         (id, user_id, tenant_id, resource_type, resource_id, seq, action, canonical)
+       values (gen_random_uuid(), $1, $2, 'key', gen_random_uuid()::text, 1, $3, '{}')`,
+      [owner?.user_id, owner?.tenant_id, action],
+    );
+  await app.query('begin');
+  await app.query("select set_config('app.user_id', $1, true)", [owner?.user_id]);
+  await app.query("select set_config('app.tenant_id', $1, true)", [owner?.tenant_id]);
+  await insert('upload.created');
+  for (const action of ['key.created', 'key.retired', 'key.other', 'vault.marked']) {
+    await app.query('savepoint before');
+    await t.throwsAsync(insert(action), { message: /row-level security/ }, action);
+    await app.query('rollback to before');
+  }
+  await app.query('rollback');
+});
+
 const forbidden = [
   'set role probatio_service',
   'set role probatio_owner',

@@ -12,6 +12,7 @@ import {
   temporaryDirectory,
 } from '../support/processes/processes.ts';
 import type { ServicesReport } from './services-program.ts';
+import { testSignerSettings } from '../support/vault/stack.ts';
 
 async function start(
   t: ExecutionContext,
@@ -19,7 +20,13 @@ async function start(
   options: Partial<Parameters<typeof startServices>[0]> = {},
 ): Promise<Services> {
   const log = () => undefined;
-  const services = await startServices({ directory, durable: true, log, ...options });
+  const services = await startServices({
+    directory,
+    signerSettings: testSignerSettings,
+    durable: true,
+    log,
+    ...options,
+  });
   t.teardown(() => services.stop());
   return services;
 }

@@ -1,10 +1,17 @@
 /** Starts the services in the directory of the argument, reports them as one line, and waits. */
 import { startServices } from '../../app/dev/stack/services.ts';
 import { stopSignals } from '../../app/dev/processes/stop-signals.ts';
+import { testSignerSettings } from '../support/vault/stack.ts';
 
 const [directory = ''] = process.argv.slice(2);
 const signal = stopSignals();
-const services = await startServices({ directory, durable: true, log: () => undefined, signal });
+const services = await startServices({
+  directory,
+  signerSettings: testSignerSettings,
+  durable: true,
+  log: () => undefined,
+  signal,
+});
 const { postgres, redis, signer, signerSocketPath } = services;
 
 /** The data that a test needs about services in another process. */

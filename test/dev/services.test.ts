@@ -8,6 +8,7 @@ import { asAdmin } from '../../app/dev/postgres/database.ts';
 import { startServices, type Services } from '../../app/dev/stack/services.ts';
 import { until } from '../../app/dev/processes/until.ts';
 import { isAlive } from '../support/processes/processes.ts';
+import { testSignerSettings } from '../support/vault/stack.ts';
 
 const stopped: string[] = [];
 let directory: string;
@@ -17,6 +18,7 @@ test.before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'probatio-test-'));
   services = await startServices({
     directory,
+    signerSettings: testSignerSettings,
     durable: true,
     log: (source, line) => {
       if (line === 'stopped') stopped.push(source);

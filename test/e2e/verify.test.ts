@@ -9,11 +9,8 @@ import { keyFingerprint } from '../../client/proofs/verify-proof.ts';
 import { runProgram, temporaryDirectory } from '../support/processes/processes.ts';
 
 /** Signs an entry with a new key and returns the proof, as anyone can make one. */
-function prove(entry: {
-  readonly v: 1;
-  readonly id: string;
-  readonly data?: Record<string, string>;
-}) {
+function prove(content: { readonly id: string; readonly data?: Record<string, string> }) {
+  const entry = { v: 2, sealedAt: '2026-11-23T07:30:00.000Z', ...content };
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }));
   const entryCanonical = canonicalize(entry) ?? '';
@@ -27,7 +24,7 @@ function prove(entry: {
   };
 }
 
-const proof = prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8057', data: { name: 'Größe' } });
+const proof = prove({ id: '01890a5d-ac96-774b-bcce-b302099a8057', data: { name: 'Größe' } });
 
 /** Runs `npm run demo -- --verify DIR …` with a vault that cannot be reached. */
 async function verify(t: ExecutionContext, directory: string, ...args: string[]) {
@@ -88,7 +85,7 @@ test('a changed proof.json is detected, though OpenSSL does not read it', async 
 
 test('an entry signed with another key fails the client library, but not OpenSSL', async (t) => {
   const directory = await createFolder(t);
-  const forged = prove({ v: 1, id: proof.id, data: { name: 'forged' } });
+  const forged = prove({ id: proof.id, data: { name: 'forged' } });
   await writeProofFolder(forged, directory);
   t.deepEqual(await verify(t, directory, '--key', proof.hsmKeyId), {
     ...bad,
@@ -98,7 +95,7 @@ test('an entry signed with another key fails the client library, but not OpenSSL
 
 test('files of another proof are detected by the id', async (t) => {
   const directory = await createFolder(t);
-  await writeProofFiles(prove({ v: 1, id: '01890a5d-ac96-774b-bcce-b302099a8058' }), directory);
+  await writeProofFiles(prove({ id: '01890a5d-ac96-774b-bcce-b302099a8058' }), directory);
   t.deepEqual(await verify(t, directory), { ...bad, opensslAgrees: true });
 });
 

@@ -13,9 +13,11 @@ import { createSql } from '../support/vault/sql.ts';
 import { unlimited } from '../support/vault/unlimited.ts';
 import { sharedVault } from '../support/vault/shared-vault.ts';
 import type { Vault } from '../support/vault/vault.ts';
+import { createTestCipher } from '../support/encryption/test-cipher.ts';
 import { serviceRequest } from '../support/http/service-request.ts';
 import { createAct } from '../../app/audit-trail/act.ts';
 import { createAuditTrail } from '../../app/audit-trail/audit-trail.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 let vault: Vault;
 
@@ -116,6 +118,7 @@ test('recovery envelope and keyring come from one snapshot, whatever rekeys run'
     },
   };
   const audit = createAuditTrail({
+    issuer: testIssuer,
     assertClock: () => undefined,
     clock: () => new Date(),
     isBacklogFull: () => false,
@@ -124,6 +127,7 @@ test('recovery envelope and keyring come from one snapshot, whatever rekeys run'
   const envelopes = createEnvelopes({
     issuer: '',
     unknownUser: 'reveal',
+    cipher: createTestCipher(),
     act: createAct({ db, audit, plans: unlimited }),
     toEnvelope: createKeyForms({ rawForm: 'refuse' }),
     clock: () => new Date(),

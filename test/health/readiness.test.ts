@@ -5,8 +5,9 @@ import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../../app/dev/processes/until.ts';
+import { startSrpLogin } from '../../client/srp/login.ts';
 import { startOwnRedis } from '../limits/own-redis.ts';
-import { beginLogin, createAccount, logIn } from '../support/accounts/test-account.ts';
+import { createAccount, logIn } from '../support/accounts/test-account.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { createTokenFixture, startSigner } from '../support/audit/token-fixture.ts';
 import { createApi } from '../support/documents/uploads.ts';
@@ -134,8 +135,11 @@ test('a start without the HSM becomes ready, and refuses only what needs the HSM
   await untilReadiness(vault, 200);
   t.like((await checksOf(vault)).checks['signer'], { error: 'hsm_unavailable' });
   t.is((await getJson(`${vault.baseUrl}/v1/documents`, token)).status, 200);
-  const { sessionId, A, M1 } = await beginLogin(vault, account);
-  const login = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
+  const { A } = startSrpLogin();
+  const login = await postJson(`${vault.baseUrl}/v1/auth/login/challenge`, {
+    email: account.email,
+    A,
+  });
   assertError(t, login, { status: 503, code: 'signer_unavailable' });
 
   await signer.kill();

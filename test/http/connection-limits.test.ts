@@ -36,7 +36,7 @@ async function serve(t: ExecutionContext, limits: Limits) {
     },
     log,
   );
-  t.teardown(() => server.drain(0));
+  t.teardown(() => server.drain(0, 0));
   return {
     lines,
     requests: () => requests,

@@ -18,6 +18,8 @@ test('OpenSSL and jq alone reach every verdict, for the same reason', async (t) 
     const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----\n`;
     await writeFile(join(trusted, `${keyId}.pem`), pem);
   }
+  const list = join(trusted, 'keys.json');
+  await writeFile(list, JSON.stringify({ keys: [...keys.audit, ...keys.token] }));
   const folders = cases.map(({ name }) => join(directory, 'proofs', name));
   for (const [index, folder] of folders.entries()) {
     const [proofCase] = cases.slice(index);
@@ -39,16 +41,23 @@ test('OpenSSL and jq alone reach every verdict, for the same reason', async (t) 
   for (const [index, line] of lines.entries()) {
     const [folder = '', verdict = '', reason = 'none'] = line.split(': ');
     t.true(basename(folder) === cases[index]?.name, line);
-    const expected = cases[index]?.reason ?? 'none';
-    t.is(verdict, expected === 'none' ? 'valid' : 'invalid', line);
-    t.true(reason === expected, line);
+    const { reason: defect, proof } = cases[index] ?? {};
+    t.is(verdict, defect === undefined ? 'valid' : 'invalid', line);
+    t.is(reason, defect ?? (isImported(proof) ? 'imported' : 'none'), line);
   }
 
   const [valid = ''] = folders;
   t.is((await runScript(trusted, valid)).code, 0);
   t.is((await runScript(join(directory, 'proofs'), valid)).code, 2, 'a directory without keys');
   t.is((await runScript(trusted, directory)).code, 2, 'a directory without a proof');
+  await writeFile(list, '{}');
+  t.is((await runScript(trusted, valid)).code, 2, 'a list of something else');
 });
+
+function isImported(proof: unknown): boolean {
+  const { hsmKeyId } = (proof ?? {}) as { readonly hsmKeyId?: string };
+  return keys.audit.some(({ keyId, imported }) => imported && keyId === hsmKeyId);
+}
 
 interface ScriptAnswer {
   readonly code: number | string | undefined;

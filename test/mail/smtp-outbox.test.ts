@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { SMTPServerOptions } from 'smtp-server';
 import { until } from '../../app/dev/processes/until.ts';
 import type { Mail } from '../../app/outbox/mail.ts';
 import { createSmtpMailer } from '../../app/mail/smtp-mailer.ts';
+import { messageRow } from '../../app/outbox/outbox.ts';
+import { decryptMail, encryptMail } from '../../app/outbox/stored-mail.ts';
 import { startOutboxWorker } from '../../app/outbox/worker.ts';
 import { createWakeSignal } from '../../app/async/wake-signal.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { emailHandlers } from '../outbox/email-handlers.ts';
 import { count, emptyOutbox, hurry, untilEmpty } from '../outbox/empty-outbox.ts';
+import { createTestCipher } from '../support/encryption/test-cipher.ts';
 import { createCertificate } from '../support/network/certificate.ts';
 import { password, refusal, startMailServer, user } from './mail-server.ts';
 import { messageOptions, validateMail } from './sample-mail.ts';
@@ -27,14 +31,21 @@ async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {
   const mailer = await createSmtpMailer({ ...messageOptions, url, caFile, log });
   t.teardown(() => mailer.close());
   const { db, outbox } = await emptyOutbox(t);
-  const handlers = emailHandlers((mail, id) => mailer.send(mail, id));
+  const cipher = createTestCipher();
+  const handlers = emailHandlers((mail, id) =>
+    mailer.send(decryptMail(cipher, messageRow(id), mail), id),
+  );
   const worker = startOutboxWorker({ db, log, signal: createWakeSignal(), handlers });
   t.teardown(() => worker.stop());
   return {
     server,
     db,
     lines,
-    promise: (mail: Mail) => db.asService((tx) => outbox.add(tx, 'email', mail)),
+    promise(mail: Mail) {
+      const id = randomUUID();
+      const stored = encryptMail(cipher, messageRow(id), mail);
+      return db.asService((tx) => outbox.add(tx, 'email', stored, { id }));
+    },
     untilLogged: (words: string, times = 1) =>
       until(() => lines.filter((line) => line.includes(words)).length >= times, {
         what: `the log to say "${words}"`,

@@ -215,8 +215,9 @@ test.serial('expired rows are removed, and younger ones are not', async (t) => {
      from generate_series(1, 1100) n, unnest(array[399, 400]) days`,
   );
   await sql(
-    `insert into replaced_keys (id, user_id, tenant_id, kind, version, wrapped_key, replaced_at)
-     select gen_random_uuid(), gen_random_uuid(), 'default', 'MASTER', 1, '',
+    `insert into replaced_keys (id, user_id, tenant_id, kind, version, key_generation, wrapped_key,
+       replaced_at)
+     select gen_random_uuid(), gen_random_uuid(), 'default', 'MASTER', 1, 1, '',
        now() - days * interval '1 day'
      from generate_series(1, 1100) n, unnest(array[29, 30]) days`,
   );

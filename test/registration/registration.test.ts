@@ -1,6 +1,7 @@
 import test from 'ava';
 import { rfc5054Group3072 } from '../../client/srp/group.ts';
 import { until } from '../../app/dev/processes/until.ts';
+import { messageRow } from '../../app/outbox/outbox.ts';
 import { assertError } from '../support/http/error-body.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import { postJson } from '../support/http/send.ts';
@@ -103,13 +104,16 @@ test('a registration that is delivered again after its validation sends no mail'
   const account = inventAccount();
   await register(vault, account);
   const [mail] = await validationMails(vault, account.email, 1);
-  const [registration] = await sql('select id from registrations where salt = $1', [
-    account.saltHex,
-  ]);
+  const [registration] = await sql(
+    'select r.id from registrations r join accounts a on a.id = r.account_id where email = $1',
+    [account.email],
+  );
   await validate(vault, mail?.token ?? '');
   const { email, saltHex: salt, verifierHex: verifier } = account;
-  const promised = { email, salt, verifier, emailHash: '', requestId: '', isMailed: true };
-  await vault.services.registration.enrol(promised, String(registration?.['id']));
+  const id = String(registration?.['id']);
+  const credential = vault.services.cipher.encrypt(messageRow(id), { salt, verifier });
+  const promised = { email, credential, emailHash: '', requestId: '', isMailed: true };
+  await vault.services.registration.enrol(promised, id);
   const toSend = `select 1 from outbox where payload::json ->> 'to' = $1`;
   await until(async () => (await sql(toSend, [email])).length === 0, {
     what: 'every mail to be sent',

@@ -23,6 +23,7 @@ import { assertError } from '../support/http/error-body.ts';
 import { send } from '../support/http/send.ts';
 import { createSql, type Sql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { nextPage } from '../support/http/next-page.ts';
 
 interface Listed {
   readonly id: string;
@@ -263,7 +264,7 @@ test('replaced keys are listed in pages', async (t) => {
   const owner = await createReplacements();
   const { token } = owner;
   const page = await ask(vault, token, 'GET', '/replaced?limit=2');
-  const next = /<\/v1\/crypto\/keys([^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+  const next = nextPage('/replaced', page.headers);
   const rest = await ask(vault, token, 'GET', next ?? '/none');
   t.is(rest.headers.get('link'), null);
   t.deepEqual([...(page.body as Listed[]), ...(rest.body as Listed[])], await listReplaced(owner));

@@ -15,6 +15,7 @@ import { entriesOf } from '../support/vault/maintenance-vault.ts';
 import { createDrillVault, newestMark, type DrillVault } from './drill-vault.ts';
 import { makeBackups, type Backups } from './drill.ts';
 import { refused } from './refused.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 const test = (anyTest as TestFn<Backups>).serial;
 
@@ -28,8 +29,8 @@ const otherMark = 'ffffffff-ffff-7fff-bfff-ffffffffffff';
 
 /** Runs `probatio restored --accept`, with the logins of the drill. */
 function accept({ environment }: DrillVault, markId: string) {
-  const { DATABASE_SERVICE_URL } = environment;
-  return runCli(['restored', '--accept', markId], { DATABASE_SERVICE_URL });
+  const { HTTP_PUBLIC_URL, DATABASE_SERVICE_URL } = environment;
+  return runCli(['restored', '--accept', markId], { HTTP_PUBLIC_URL, DATABASE_SERVICE_URL });
 }
 
 test('the command line accepts what a refused start names, for one restore', async (t) => {
@@ -128,6 +129,7 @@ test('each acceptance is recorded once, whichever processes use it', async (t) =
   const db = await openDatabase({ url, serviceUrl: url, poolSize: 4 });
   t.teardown(() => db.close());
   const audit = createAuditTrail({
+    issuer: testIssuer,
     clock: systemClock,
     assertClock: () => undefined,
     isBacklogFull: () => false,

@@ -6,7 +6,7 @@ import { markKey } from '../../app/restore/high-water-marks/mark-key.ts';
 import { createMarkText } from '../../app/restore/high-water-marks/mark.ts';
 import { StartRefused } from '../../app/errors/start-refused.ts';
 import { createOwnToken, type OwnToken } from '../signing-keys/keys-vault.ts';
-import { testStack } from '../support/vault/stack.ts';
+import { testStack, testIssuer } from '../support/vault/stack.ts';
 import { createDrillVault } from './drill-vault.ts';
 
 const test = anyTest as TestFn<
@@ -30,7 +30,7 @@ const spki = publicKey.export({ format: 'der', type: 'spki' });
 /** Returns a mark signed by an unknown key, and well formed in everything else. */
 function plant(id: string, sealed: number): AuditProof {
   const state = { sealed, newestEntryId: id, keyIds: [] };
-  const text = Buffer.from(createMarkText(id, state, new Date()));
+  const text = Buffer.from(createMarkText({ id, issuer: testIssuer, at: new Date() }, state));
   return {
     id,
     entryCanonical: text.toString(),

@@ -7,6 +7,7 @@ import { startMarkWriter } from '../../app/restore/mark-writer.ts';
 import { createLog } from '../../app/telemetry/log.ts';
 import { appendEntries, openTrail } from '../support/audit/entries.ts';
 import { startOwnKeysVault } from '../signing-keys/keys-vault.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 test('a key retired while a mark is being signed signs no mark', async (t) => {
   const own = await startOwnKeysVault(t);
@@ -23,18 +24,19 @@ test('a key retired while a mark is being signed signs no mark', async (t) => {
   const marks: AuditProof[] = [];
   let isExchanged = false;
   const writer = startMarkWriter({
+    issuer: testIssuer,
     db,
     audit,
     clock,
     registry,
     signer: {
-      async seal(keyId, entries) {
+      async sealMark(keyId, entry) {
         if (!isExchanged) {
           t.is(keyId, first.keyId);
           await own.activate(second.keyId);
           isExchanged = true;
         }
-        return client.seal(keyId, entries);
+        return client.sealMark(keyId, entry);
       },
     },
     objects: {

@@ -12,6 +12,7 @@ import {
 import type { Answer, Api } from '../support/documents/uploads.ts';
 import { createSql } from '../support/vault/sql.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
+import { nextPage } from '../support/http/next-page.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 
@@ -140,8 +141,7 @@ test('blocks are idempotent, listed in pages and ended once', async (t) => {
     Object.values(page.body),
     first.slice(0, 3).map(({ body }) => body),
   );
-  const next = /<([^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
-  const rest = await api.send('GET', next);
+  const rest = await api.send('GET', nextPage(path, page.headers) ?? '');
   t.deepEqual(
     Object.values(rest.body),
     first.slice(3).map(({ body }) => body),

@@ -7,7 +7,7 @@ import { createSenderBlocks } from '../../app/sharing/blocks/blocks.ts';
 import { createSharing } from '../../app/sharing/sharing.ts';
 import { storeDocument } from '../support/documents/documents.ts';
 import { startReplica } from '../limits/replica.ts';
-import { testStack } from '../support/vault/stack.ts';
+import { testStack, testIssuer } from '../support/vault/stack.ts';
 import { unlimited } from '../support/vault/unlimited.ts';
 import { startReadyVault, type TestVault } from '../support/vault/vault.ts';
 import {
@@ -39,6 +39,7 @@ test('known and unknown recipients cost the same statements, at first and later'
   const keys = { get: () => Buffer.alloc(32, 1), isReady: () => true };
   const recipients = createRecipients({ db, keys, limits, plans: unlimited });
   const audit = createAuditTrail({
+    issuer: testIssuer,
     assertClock: () => undefined,
     clock,
     isBacklogFull: () => false,

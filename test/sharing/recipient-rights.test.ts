@@ -14,6 +14,7 @@ import {
   endShare,
   share,
 } from '../support/documents/people.ts';
+import { nextPage } from '../support/http/next-page.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 
@@ -163,12 +164,15 @@ test('shared documents are listed in pages, newest share first, under both prefi
     const documents = Object.values(body).map(
       (item) => (item as { documentId: string }).documentId,
     );
-    return { documents, next: /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] };
+    return { documents, next: nextPage(path, headers) };
   };
   const first = await page('/v1/documents/shared?limit=2');
   t.deepEqual(first.documents, ids.slice(0, 2));
   t.deepEqual(await page(first.next ?? ''), { documents: ids.slice(2), next: undefined });
   t.deepEqual((await page('/api/v1/documents/shared')).documents, ids);
+  const alias = await page('/api/v1/documents/shared?limit=2');
+  t.regex(alias.next ?? '', /^\/api\/v1\/documents\/shared\?limit=2&cursor=/);
+  t.deepEqual(await page(alias.next ?? ''), { documents: ids.slice(2), next: undefined });
 });
 
 test('a shared document is not in the recipient’s own list', async (t) => {

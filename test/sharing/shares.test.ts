@@ -21,6 +21,7 @@ import {
   share,
   strangersAddress,
 } from '../support/documents/people.ts';
+import { nextPage } from '../support/http/next-page.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault }>;
 
@@ -203,8 +204,7 @@ test('shares are listed in pages, newest first', async (t) => {
   while (query !== undefined) {
     const { headers, body } = await list(api, id, query);
     listed.push(...Object.values(body).map((item) => (item as { id: string }).id));
-    const link: string = headers.get('link') ?? '';
-    query = /<\/v1\/documents\/[^/]+\/shares(\?[^>]*)>; rel="next"/.exec(link)?.[1];
+    query = nextPage('', headers)?.slice(1);
   }
   t.deepEqual(listed, ids);
   t.is((await list(api, id, '?limit=0')).status, 400);

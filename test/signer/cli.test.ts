@@ -99,7 +99,7 @@ test.serial('self-test reports the problems of a token for each key', (t) =>
     await fixture.tool('keygen audit');
     t.is(
       await fixture.tool('self-test'),
-      'ok log in\nok audit-1\nok audit-2\nok token-1\nok mac\n',
+      'ok log in\nok audit-1\nok audit-2\nok token-1\nok mac\nok encryption\n',
     );
     await fixture.operate('destroy', 'public', 'audit-1');
     await fixture.operate('make', 'token', '1');
@@ -116,6 +116,7 @@ test.serial('self-test reports the problems of a token for each key', (t) =>
         'FAILED token-1',
         'FAILED token-1',
         'FAILED mac',
+        'ok encryption',
       ],
     );
   }),

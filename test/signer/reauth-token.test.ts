@@ -4,6 +4,7 @@ import { checkClaims } from '../../signer/requests/signable-claims.ts';
 import { SignerRefused, SignerUnavailable } from '../../signer/protocol/signer-error.ts';
 
 const now = new Date();
+const circumstances = { now, issuers: ['https://vault.test'] };
 const iat = Math.floor(now.getTime() / 1000);
 const claims = {
   iss: 'https://vault.test',
@@ -16,7 +17,10 @@ const claims = {
 };
 
 test('a reauthentication token with a lifetime of five minutes is signed', (t) => {
-  t.is(checkClaims('reauth+jwt', claims, now), 'reauth+jwt');
+  t.deepEqual(checkClaims('reauth+jwt', claims, circumstances), {
+    typ: 'reauth+jwt',
+    sub: claims.sub,
+  });
 });
 
 const refused: Record<string, object> = {
@@ -28,7 +32,7 @@ const refused: Record<string, object> = {
 };
 for (const [what, wrong] of Object.entries(refused)) {
   test(`a reauthentication token with ${what} is not signed`, (t) => {
-    t.throws(() => checkClaims('reauth+jwt', wrong, now), {
+    t.throws(() => checkClaims('reauth+jwt', wrong, circumstances), {
       instanceOf: SignerRefused,
       code: 'not_permitted',
     });
@@ -38,7 +42,7 @@ for (const [what, wrong] of Object.entries(refused)) {
 for (const seconds of [600, -200]) {
   test(`a reauthentication token of a time ${seconds} s from now is a fault of clocks`, (t) => {
     const wrong = { ...claims, iat: iat + seconds, exp: iat + seconds + 100 };
-    t.throws(() => checkClaims('reauth+jwt', wrong, now), {
+    t.throws(() => checkClaims('reauth+jwt', wrong, circumstances), {
       instanceOf: SignerUnavailable,
       code: 'clock_skew',
     });

@@ -2,12 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { AuditEntry } from '../../signer/protocol/entry.ts';
 import type { EntryToSeal } from '../../signer/protocol/protocol.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 export function sampleEntry(change: Partial<AuditEntry> = {}): AuditEntry {
   const owner = randomUUID();
   return {
-    v: 1,
+    v: 2,
     id: randomUUID(),
+    issuer: testIssuer,
     timestamp: new Date().toISOString(),
     actor: { type: 'user', id: owner },
     tenant: 'default',

@@ -4,8 +4,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { maxBatchEntries, maxEntryBytes, type SealResult } from '../../signer/protocol/protocol.ts';
-import { canonicalText, sampleText } from './sample-entry.ts';
+import {
+  maxBatchEntries,
+  maxEntryBytes,
+  maxSealedBytes,
+  type EntryFault,
+  type SealResult,
+} from '../../signer/protocol/protocol.ts';
+import { toSealedText } from '../../signer/protocol/sealed-text.ts';
+import { canonicalText, sampleEntry, sampleText } from './sample-entry.ts';
 import {
   createTokenFixture,
   startSigner,
@@ -33,6 +40,11 @@ function sealOf(result: SealResult | undefined) {
   return result;
 }
 
+/** Returns the text that a seal of an entry is about. */
+function sealedText(text: string, result: SealResult | undefined): string {
+  return toSealedText(text, JSON.parse(text) as object, sealOf(result));
+}
+
 test('a full batch is sealed, in order, with signatures that node:crypto verifies', async (t) => {
   const entries = Array.from({ length: maxBatchEntries }, () => sampleText());
   const keyId = await signer.keyId('audit');
@@ -46,9 +58,12 @@ test('a full batch is sealed, in order, with signatures that node:crypto verifie
   );
   for (const [index, { text }] of entries.entries()) {
     const seal = sealOf(seals[index]);
-    t.is(seal.hash, hash('sha3-256', text));
+    const sealed = sealedText(text, seal);
+    t.is(seal.hash, hash('sha3-256', sealed));
     t.is(seal.keyId, hash('sha256', spki).slice(0, 32));
-    t.true(verify('sha3-256', Buffer.from(text), publicKey, Buffer.from(seal.signature, 'base64')));
+    t.true(
+      verify('sha3-256', Buffer.from(sealed), publicKey, Buffer.from(seal.signature, 'base64')),
+    );
   }
 });
 
@@ -57,7 +72,7 @@ test('the openssl command alone verifies a seal', async (t) => {
   const seal = sealOf((await signer.seal([entry]))[0]);
   const key = (await signer.client.listKeys()).find(({ keyId }) => keyId === seal.keyId);
   const path = (name: string): string => join(fixture.directory, name);
-  await writeFile(path('entry.json'), entry.text);
+  await writeFile(path('entry.json'), sealedText(entry.text, seal));
   await writeFile(path('sig.der'), Buffer.from(seal.signature, 'base64'));
   const base64 = key?.publicKey.replaceAll(/.{64}/g, '$&\n');
   const pem = `-----BEGIN PUBLIC KEY-----\n${base64}\n-----END PUBLIC KEY-----\n`;
@@ -85,8 +100,8 @@ test('an invalid entry gets its fault in its own place, and the others are seale
     { id: 'd', error: 'too_large' },
     { id: other.id, error: 'not_canonical' },
   ]);
-  t.is(sealOf(results[0]).hash, hash('sha3-256', first.text));
-  t.is(sealOf(results.at(-1)).hash, hash('sha3-256', last.text));
+  t.is(sealOf(results[0]).hash, hash('sha3-256', sealedText(first.text, results[0])));
+  t.is(sealOf(results.at(-1)).hash, hash('sha3-256', sealedText(last.text, results.at(-1))));
 });
 
 test('concurrent batches do not mix', async (t) => {
@@ -94,6 +109,63 @@ test('concurrent batches do not mix', async (t) => {
   const responses = await Promise.all(batches.map((batch) => signer.seal(batch)));
   t.deepEqual(
     responses.map((results) => results.map((result) => sealOf(result).hash)),
-    batches.map((batch) => batch.map(({ text }) => hash('sha3-256', text))),
+    batches.map((batch, at) =>
+      batch.map(({ text }, index) => hash('sha3-256', sealedText(text, responses[at]?.[index]))),
+    ),
   );
+});
+
+test('the sealed text is canonical, and has the time by the clock of the signer', async (t) => {
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+  const before = Date.now();
+  for (const [timestamp, late] of [
+    [minutesAgo(-0.9), false],
+    [minutesAgo(9.9), false],
+    [minutesAgo(10.1), true],
+    ['2016-02-29T23:59:59.999Z', true],
+  ] as const) {
+    const { id, text } = sampleText({ timestamp, data: { '"outcome":': ',"seq":7,', z: null } });
+    const seal = sealOf((await signer.seal([{ id, text }]))[0]);
+    t.is(seal.late, late, timestamp);
+    t.true(Date.parse(seal.sealedAt) >= before && Date.parse(seal.sealedAt) <= Date.now());
+    const members = { ...(late ? { late } : {}), sealedAt: seal.sealedAt };
+    t.is(sealedText(text, seal), canonicalText({ ...(JSON.parse(text) as object), ...members }));
+  }
+});
+
+test('an entry of the future, of another vault or with a seal is not sealed', async (t) => {
+  const own = sampleEntry();
+  const later = new Date(Date.now() + 65_000).toISOString();
+  const sealedAt = new Date().toISOString();
+  const wrong: [object, EntryFault][] = [
+    [{ ...own, timestamp: later }, 'future_timestamp'],
+    [{ ...own, issuer: 'https://elsewhere.example' }, 'wrong_issuer'],
+    [{ ...own, issuer: `${own.issuer}/` }, 'wrong_issuer'],
+    [{ ...own, issuer: undefined }, 'not_an_entry'],
+    [{ ...own, v: 1 }, 'not_an_entry'],
+    [{ ...own, sealedAt }, 'not_an_entry'],
+    [{ ...own, late: true }, 'not_an_entry'],
+    [{ ...own, id: own.id.toUpperCase() }, 'not_an_entry'],
+  ];
+  const results = await signer.seal(
+    wrong.map(([entry]) => ({ id: own.id, text: canonicalText(entry) })),
+  );
+  t.deepEqual(
+    results,
+    wrong.map(([, error]) => ({ id: own.id, error })),
+  );
+});
+
+test('the longest text that is taken becomes the longest that is published', async (t) => {
+  const filled = (bytes: number) => sampleEntry({ data: { filled: 'x'.repeat(bytes) } });
+  const overhead = Buffer.byteLength(canonicalText(filled(0)));
+  const entry = sampleEntry({
+    timestamp: new Date(Date.now() - 3_600_000).toISOString(),
+    data: { filled: 'x'.repeat(maxEntryBytes - overhead) },
+  });
+  const text = canonicalText(entry);
+  t.is(Buffer.byteLength(text), maxEntryBytes);
+  const [result] = await signer.seal([{ id: entry.id, text }]);
+  const bytes = Buffer.byteLength(sealedText(text, result));
+  t.true(bytes > maxEntryBytes && bytes <= maxSealedBytes, String(bytes));
 });

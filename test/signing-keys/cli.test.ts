@@ -59,6 +59,21 @@ test.serial('a key is created, activated and listed', async (t) => {
   t.true(stdout.includes(', signed by itself\n'));
 });
 
+test.serial(
+  'a compromised key is listed with its instant, and its successor is active',
+  async (t) => {
+    const { keyId } = await t.context.activeKey('audit');
+    const { keyId: successor } = await t.context.create('audit');
+    const since = '2026-01-01T00:00:00Z';
+    const compromise = ['compromise', keyId, '--since', since, '--successor', successor];
+    const { code, stdout, stderr } = await run(t.context, ...compromise);
+    t.deepEqual([code, stderr], [0, '']);
+    t.regex(stdout, new RegExp(`^${keyId}  audit-\\d+  COMPROMISED\n`));
+    t.true(stdout.includes('  compromised  since 2026-01-01T00:00:00.000Z\n'));
+    t.is((await t.context.activeKey('audit')).keyId, successor);
+  },
+);
+
 test.serial('an unneeded key is retired', async (t) => {
   const { keyId } = await t.context.create('token');
   const { code, stdout } = await run(t.context, 'retire', keyId);
@@ -130,6 +145,11 @@ test.serial('a misused command exits with 2', async (t) => {
       ['retire', '0'.repeat(32), '--predecessor-lost'],
       /^--predecessor-lost is an option of activate only/,
     ],
+    [['compromise', '0'.repeat(32)], /^--since must be an instant/],
+    [['compromise', '0'.repeat(32), '--since', 'today'], /^--since must be an instant/],
+    [['compromise', '7', '--since', '2026-01-01T00:00:00Z'], /^KEYID must be/],
+    [['activate', '0'.repeat(32), '--successor', '0'.repeat(32)], /^--since and --successor are/],
+    [['adopt', '7'], /^KEYID must be/],
     [['list'], /^--key-file or INTERNAL_API_KEY_FILE must name/],
   ] as const) {
     const { code, stdout, stderr } = await runCli(['keys', ...args]);

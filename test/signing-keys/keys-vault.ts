@@ -22,10 +22,13 @@ export interface ListedKey {
   readonly publicKey: string;
   readonly fingerprint: string;
   readonly generation: number;
+  readonly imported: boolean;
   readonly state: string;
   readonly registeredAt: string;
   readonly activatedAt: string | null;
   readonly retiredAt: string | null;
+  readonly compromisedSince: string | null;
+  readonly compromise: AuditProof | null;
   readonly record: AuditProof | null;
   readonly vouchedBy: string | null;
 }

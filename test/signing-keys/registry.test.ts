@@ -10,7 +10,7 @@ import { verifyProof } from '../../client/proofs/verify-proof.ts';
 import { askOpenssl } from '../support/audit/openssl.ts';
 import { startProxiedDatabase } from '../support/network/proxied-database.ts';
 import { getJson } from '../support/http/send.ts';
-import { testStack } from '../support/vault/stack.ts';
+import { testStack, testIssuer } from '../support/vault/stack.ts';
 import {
   createOwnToken,
   readRecord,
@@ -48,7 +48,10 @@ test('the registry lists every key with its fingerprint', async (t) => {
     t.deepEqual(Object.keys(key).sort(), [
       'activatedAt',
       'algorithm',
+      'compromise',
+      'compromisedSince',
       'generation',
+      'imported',
       'purpose',
       'record',
       'registeredAt',
@@ -69,8 +72,8 @@ test('OpenSSL verifies a key’s record, which names the key', async (t) => {
     const { action, resource, data } = readRecord(record);
     t.is(action, 'key.created');
     t.like(resource, { type: 'key', id: key.keyId });
-    const { purpose, publicKey, fingerprint, generation, algorithm } = key;
-    t.like(data, { purpose, publicKey, fingerprint, generation, algorithm });
+    const { purpose, publicKey, fingerprint, generation, algorithm, imported } = key;
+    t.like(data, { purpose, publicKey, fingerprint, generation, algorithm, imported });
   }
 });
 
@@ -261,6 +264,7 @@ function createRegistry(
   clock = () => new Date(),
 ) {
   const audit = createAuditTrail({
+    issuer: testIssuer,
     assertClock: () => undefined,
     clock,
     isBacklogFull: () => false,

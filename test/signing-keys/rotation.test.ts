@@ -6,6 +6,7 @@ import { refresh, tryToken } from '../support/accounts/sessions.ts';
 import { startReplica } from '../support/documents/replica.ts';
 import { startExchangeLoad } from './exchange-load.ts';
 import { startOwnKeysVault, type KeysVault } from './keys-vault.ts';
+import { composeSealedText, type StoredText } from '../../app/proof/sealed-text.ts';
 
 const rounds = 3;
 
@@ -76,12 +77,15 @@ async function assertSealed(t: ExecutionContext, { sql, list }: KeysVault): Prom
       createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' }),
     ]),
   );
-  const entries = await sql('select id, key_id, canonical, signature from audit_entries');
+  const entries = await sql(
+    'select id, key_id, canonical, sealed_at, late, signature from audit_entries',
+  );
   t.true(entries.length > 300, String(entries.length));
-  for (const { id, key_id, canonical, signature } of entries) {
+  for (const { id, key_id, signature, ...stored } of entries) {
     const key = publicKeys.get(String(key_id));
     const bytes = Buffer.from(String(signature), 'base64');
-    if (key === undefined || !verify('sha3-256', Buffer.from(String(canonical)), key, bytes)) {
+    const text = composeSealedText(stored as unknown as StoredText);
+    if (key === undefined || !verify('sha3-256', Buffer.from(text), key, bytes)) {
       t.fail(`${String(id)} does not verify`);
     }
   }

@@ -69,7 +69,7 @@ test('a token key stays published until the last token it signed has expired', (
   const activatedAt = new Date('2030-01-01T00:00:00Z');
   const retiredAt = new Date('2030-02-01T00:00:00Z');
   const after = (seconds: number) => new Date(retiredAt.getTime() + seconds * 1000);
-  const key = { purpose: 'token', activatedAt, retiredAt } as const;
+  const key = { purpose: 'token', state: 'RETIRED', activatedAt, retiredAt } as const;
   // 15 minutes of lifetime, 30 seconds between clocks, and 10 until every process knows of the
   // retirement.
   t.true(servesTokens(key, after(0)));
@@ -79,4 +79,5 @@ test('a token key stays published until the last token it signed has expired', (
   t.true(servesTokens({ ...key, activatedAt: null, retiredAt: null }, after(0)));
   t.false(servesTokens({ ...key, activatedAt: null }, after(0)));
   t.false(servesTokens({ ...key, purpose: 'audit' }, after(0)));
+  t.false(servesTokens({ ...key, state: 'COMPROMISED' }, after(0)));
 });

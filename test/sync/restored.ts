@@ -1,6 +1,7 @@
 import { runCli } from '../support/processes/run-cli.ts';
 import type { Sql } from '../support/vault/sql.ts';
 import type { Vault } from '../support/vault/vault.ts';
+import { testIssuer } from '../support/vault/stack.ts';
 
 const tables = ['sync_objects', 'sync_history', 'sync_counters', 'sync_requests'];
 
@@ -31,6 +32,7 @@ export async function backUpObjects(sql: Sql, userId: string): Promise<Restore> 
 /** Reports a restore as an operator does, and returns the epoch that it begins. */
 export async function tellRestored({ databases }: Vault): Promise<string> {
   const { code, stdout, stderr } = await runCli(['restored'], {
+    HTTP_PUBLIC_URL: testIssuer,
     DATABASE_SERVICE_URL: databases.service,
   });
   const [, epoch] = /^sync cursors now belong to epoch ([0-9a-f]{16})\n$/.exec(stdout) ?? [];

@@ -21,7 +21,7 @@ export const accountEvents = {
   'account.activated': {
     resource: 'account',
     actor: theUser,
-    data: z.strictObject({ credentialFingerprint: Text }),
+    data: nothing,
   },
   'account.closed': {
     resource: 'account',
@@ -97,7 +97,6 @@ export const accountEvents = {
     actor: theUser,
     data: z.strictObject({
       method: Text,
-      credentialFingerprint: Text,
       isRekey: z.boolean().optional(),
       isRecovery: z.boolean().optional(),
       sessions: Count.optional(),

@@ -49,7 +49,7 @@ export const documentEvents = {
   'document.sealed': {
     resource: 'document',
     actor: theUser,
-    data: z.strictObject({ fileHash: Text, size: Count, metadataHash: Text }),
+    data: z.strictObject({ version: Count, fileHash: Text, size: Count, metadataHash: Text }),
   },
   'document.expired': {
     resource: 'document',

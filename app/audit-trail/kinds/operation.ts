@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyRecordData } from '../../../signer/protocol/key-record.ts';
 import { Count, Text, theUser, type EventKind } from './kind.ts';
 
 const maintenanceCounts = {
@@ -18,6 +19,10 @@ const maintenanceCounts = {
   removedReplacedKeys: Count.optional(),
   retriedEntries: Count.optional(),
   recoveredEntries: Count.optional(),
+  reencryptedCredentials: Count.optional(),
+  reencryptedRegistrations: Count.optional(),
+  reencryptedEnvelopes: Count.optional(),
+  reencryptedReplacedKeys: Count.optional(),
 };
 
 /** Entries of signing keys, the audit log itself and maintenance. */
@@ -25,37 +30,36 @@ export const operationEvents = {
   'key.created': {
     resource: 'key',
     actor: 'system `keys`',
-    data: z.strictObject({
-      requestedBy: Text.nullable(),
-      purpose: Text,
-      generation: Count,
-      algorithm: Text,
-      publicKey: Text,
-      fingerprint: Text,
-      state: Text,
-    }),
+    data: keyRecordData['key.created'],
+    note: '`imported`: the HSM did not generate the key',
   },
   'key.activated': {
     resource: 'key',
     actor: 'system `keys`',
-    data: z.strictObject({
-      requestedBy: Text.nullable(),
-      purpose: Text,
-      at: Text,
-      predecessor: Text.nullable(),
-      predecessorLost: z.literal(true).optional(),
-    }),
+    data: keyRecordData['key.activated'],
   },
   'key.retired': {
     resource: 'key',
     actor: 'system `keys`',
-    data: z.strictObject({
-      requestedBy: Text.nullable(),
-      purpose: Text,
-      at: Text,
-      successor: Text.nullable(),
-      lost: z.literal(true).optional(),
-    }),
+    data: keyRecordData['key.retired'],
+    note: '`lost`: the HSM does not hold the key, and nobody checked what is said of it',
+  },
+  'key.compromised': {
+    resource: 'key',
+    actor: 'system `keys`',
+    data: keyRecordData['key.compromised'],
+    note: 'somebody else may have the key since `since`; `lost` as above',
+  },
+  'encryption_key.created': {
+    resource: 'encryption_key',
+    actor: 'system `keys`',
+    data: z.strictObject({ generation: Count, requestedBy: Text }),
+  },
+  'encryption_key.escrowed': {
+    resource: 'encryption_key',
+    actor: 'system `keys`',
+    data: z.strictObject({ generation: Count, escrowKey: Text }),
+    note: 'the key was encrypted for the offline key with the fingerprint `escrowKey`',
   },
   'audit.retried': {
     resource: 'audit_entry',

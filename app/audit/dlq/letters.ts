@@ -5,6 +5,7 @@ import { takesLock } from '../../db/lock-order.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { DeadLetterStatus } from '../../db/tables/audit.ts';
 import type { ClaimedEntry, SealFault } from '../sealing/entry-signing.ts';
+import { comparedColumns } from '../sealing/row-comparison.ts';
 import { leaseSeconds, sendableText } from '../sealing/turns.ts';
 
 /** A dead letter: an entry that is or was in the dead-letter queue. */
@@ -18,10 +19,6 @@ export interface DeadLetter {
   readonly resource: { readonly type: string; readonly id: string };
   readonly seq: number;
   readonly isLeased: boolean;
-}
-
-export interface DeadEntry extends ClaimedEntry {
-  readonly owner: Owner;
 }
 
 const isLeased = sql<boolean>`claim_id is not null and claimed_until > now()`;
@@ -99,7 +96,7 @@ export async function claimLetters(
   tx: Tx,
   claimId: string,
   { reach, limit, among }: LetterChoice,
-): Promise<DeadEntry[]> {
+): Promise<ClaimedEntry[]> {
   const isAmong = among === undefined ? sql`true` : sql`l.entry_id = any(${among}::uuid[])`;
   const { rows } = await sql<{ readonly id: string }>`
     select e.id from audit_dead_letters l join audit_entries e on e.id = l.entry_id
@@ -116,22 +113,16 @@ export async function lease(
   tx: Tx,
   claimId: string,
   entryIds: readonly string[],
-): Promise<DeadEntry[]> {
-  const rows = await tx
+): Promise<ClaimedEntry[]> {
+  return tx
     .updateTable('audit_entries')
     .set({
       claim_id: claimId,
       claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
     })
     .where('id', 'in', entryIds)
-    .returning(['id', 'user_id', 'tenant_id'])
-    .returning(sendableText.as('text'))
+    .returning([...comparedColumns, sendableText.as('text')])
     .execute();
-  return rows.map(({ id, text, user_id: userId, tenant_id: tenantId }) => ({
-    id,
-    text,
-    owner: { userId, tenantId },
-  }));
 }
 
 /**

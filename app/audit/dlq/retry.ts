@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SignerRefused } from '../../../signer/protocol/signer-error.ts';
+import { SignerRefused, SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
@@ -13,14 +13,18 @@ import {
   listWaiting,
   lockLetter,
   recoverLetters,
-  type DeadEntry,
   type LetterChoice,
 } from './letters.ts';
 import { operatorOf, type Operator } from './operator.ts';
 import type { Caller, InternalCaller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Act } from '../../audit-trail/act.ts';
-import type { EntrySigning, Signed } from '../sealing/entry-signing.ts';
+import {
+  earlyEntries,
+  type ClaimedEntry,
+  type EntrySigning,
+  type Signed,
+} from '../sealing/entry-signing.ts';
 import type { AuditEvent } from '../../audit-trail/event.ts';
 import type { SealerStore } from '../sealing/sealer-store.ts';
 import { storeSeals } from '../sealing/stored-seals.ts';
@@ -65,7 +69,7 @@ export function createDlqRetry(options: DlqOptions) {
    */
   async function sealAgain(
     claimId: string,
-    entries: readonly DeadEntry[],
+    entries: readonly ClaimedEntry[],
     operator: Operator,
   ): Promise<RetriedEntry[]> {
     if (entries.length === 0) return [];
@@ -73,6 +77,7 @@ export function createDlqRetry(options: DlqOptions) {
       for (;;) {
         const { keyId } = await registry.active('audit');
         const signed = await signing.sign(keyId, entries);
+        assertNoneEarly(signed);
         const retried = await db.asService(async (tx) => {
           const outcomes = await settle(tx, claimId, keyId, signed);
           if (outcomes !== undefined) await record(tx, entries, outcomes, operator);
@@ -113,14 +118,14 @@ export function createDlqRetry(options: DlqOptions) {
 
   async function record(
     tx: Tx,
-    entries: readonly DeadEntry[],
+    entries: readonly ClaimedEntry[],
     outcomes: readonly RetriedEntry[],
     operator: Operator,
   ): Promise<void> {
     const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
-    const events = entries.flatMap(({ id, owner }) => {
+    const events = entries.flatMap(({ id, ownerId: userId, tenantId }) => {
       const outcome = outcomeOf.get(id);
-      return outcome === undefined ? [] : [retried(outcome, owner, operator)];
+      return outcome === undefined ? [] : [retried(outcome, { userId, tenantId }, operator)];
     });
     await audit.appendAll(tx, events);
   }
@@ -192,6 +197,11 @@ export function createDlqRetry(options: DlqOptions) {
       }
     },
   };
+}
+
+/** Throws SignerUnavailable if entries wait until the signer's clock reaches their time. */
+function assertNoneEarly({ early }: Signed): void {
+  if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
 }
 
 function recovered(id: string, attempts: number): RetriedEntry {

@@ -17,7 +17,7 @@ import {
 } from './schema.ts';
 
 const common = {
-  tag: 'Dead letters',
+  tag: 'Operation',
   access: { roles: rolesFor('operation'), orInternal: true },
   status: 200,
 } as const;
@@ -29,6 +29,7 @@ export const dlqRoutes = [
     ...common,
     method: 'get',
     path: '/v1/audit/proof/dlq/stats',
+    operation: 'getDeadLetterStatistics',
     summary: 'Returns how many entries could not be sealed, and why',
     response: Stats,
     maxAnswerBytes: listBytes,
@@ -39,6 +40,7 @@ export const dlqRoutes = [
     ...common,
     method: 'get',
     path: '/v1/audit/proof/dlq/alerts',
+    operation: 'listAlerts',
     summary: 'Lists the alerts whose thresholds are reached now',
     response: Alerts,
     maxAnswerBytes: listBytes,
@@ -49,6 +51,7 @@ export const dlqRoutes = [
     ...common,
     method: 'post',
     path: '/v1/audit/proof/dlq/retry',
+    operation: 'retryDeadLetters',
     summary: 'Tries to sign dead entries again, those with the fewest attempts first',
     query: RetryManyQuery,
     response: RetriedBatch,
@@ -60,6 +63,7 @@ export const dlqRoutes = [
     ...common,
     method: 'post',
     path: '/v1/audit/proof/dlq/:id/retry',
+    operation: 'retryDeadLetter',
     summary: 'Tries to sign a dead entry again; does nothing if the entry was recovered before',
     params: DeadEntryId,
     query: RetryQuery,
@@ -79,6 +83,7 @@ export const dlqRoutes = [
     ...common,
     method: 'post',
     path: '/v1/audit/proof/dlq/:id/abandon',
+    operation: 'abandonDeadLetter',
     summary: 'Abandons a dead entry; a signed tombstone takes its place',
     params: DeadEntryId,
     query: AbandonQuery,

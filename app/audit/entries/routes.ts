@@ -12,7 +12,8 @@ export const entryRoutes = [
   route({
     method: 'get',
     path,
-    tag: 'Audit',
+    operation: 'listAuditEntries',
+    tag: 'Proofs',
     summary: 'Lists the audit entries of the caller, or of everyone for auditors; newest first',
     access: { scopes: ['audit:read'] },
     query: EntryQuery,
@@ -22,7 +23,7 @@ export const entryRoutes = [
     errors: [],
     handler: async ({ entries }, { request, query, reply }) => {
       const page = await entries.list(request, query);
-      linkNextPage(reply, path, query, page.cursor);
+      linkNextPage(reply, query, page.cursor);
       return page.entries;
     },
   }),

@@ -1,44 +1,59 @@
 import { z } from 'zod';
-import { Limit, Moment, Timestamp, Uuid } from '../../http/bodies/wire.ts';
+import { Limit, Moment, Timestamp, Uuid, UuidCursor } from '../../http/bodies/wire.ts';
 
 const Name = z.string().min(1).max(512);
 /** The id of any resource. A UUID, as most ids are, is converted to lower case. */
 const ResourceId = Name.overwrite((id) => Uuid.safeParse(id).data ?? id);
 
 export const EntryQuery = z.strictObject({
-  resourceType: Name.optional(),
-  resourceId: ResourceId.optional(),
-  action: Name.optional(),
-  /** The period of the entries: `from` is inclusive, `to` is exclusive. */
-  from: Moment.optional(),
-  to: Moment.optional(),
+  resourceType: Name.optional().describe('Only entries of resources of this type.'),
+  resourceId: ResourceId.optional().describe('Only entries of the resource with this id.'),
+  action: Name.optional().describe('Only entries of this action, such as `document.sealed`.'),
+  from: Moment.optional().describe('Only entries that were recorded at this time or later.'),
+  to: Moment.optional().describe('Only entries that were recorded before this time.'),
   limit: Limit,
-  cursor: Uuid.optional(),
+  cursor: UuidCursor,
 });
 
 /** The members of an entry's text that are in no column of its row. */
 export const EntryText = z.object({
-  actor: z.strictObject({
-    type: z.enum(['user', 'system', 'anonymous']),
-    id: z.string().nullable(),
-  }),
+  actor: z
+    .strictObject({
+      type: z.enum(['user', 'system', 'anonymous']).describe('Kind of the actor.'),
+      id: z.string().nullable().describe('Id of the user or worker; null for a stranger.'),
+    })
+    .meta({ id: 'AuditActor' }),
   outcome: z.enum(['success', 'failure']),
   data: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
 });
 
+const Resource = z
+  .strictObject({
+    type: z.string().describe('Type, such as `document`.'),
+    id: z.string().describe('Id; a UUID for most types.'),
+  })
+  .meta({ id: 'AuditResource' });
+
 export const EntryView = z
   .strictObject({
-    id: Uuid,
-    action: z.string(),
-    resource: z.strictObject({ type: z.string(), id: z.string() }),
-    seq: z.int(),
-    /** Null if the entry's text was erased or is not valid; so are `outcome` and `data`. */
-    actor: EntryText.shape.actor.nullable(),
-    outcome: EntryText.shape.outcome.nullable(),
-    state: z.enum(['PENDING', 'SEALED', 'DEAD', 'ABANDONED', 'ERASED']),
-    recordedAt: Timestamp,
-    sealedAt: Timestamp.nullable(),
-    data: EntryText.shape.data.nullable(),
+    id: Uuid.describe('Id of the entry, and of its audit proof.'),
+    action: z.string().describe('Name of the action, such as `document.sealed`.'),
+    resource: Resource.describe('What the entry is about.'),
+    seq: z.int().min(1).describe('Number of the entry among those of its resource, without gaps.'),
+    actor: EntryText.shape.actor
+      .nullable()
+      .describe('Who acted; null if the text was erased or is not valid.'),
+    outcome: EntryText.shape.outcome
+      .nullable()
+      .describe('Whether the action succeeded; null if the text was erased or is not valid.'),
+    state: z
+      .enum(['PENDING', 'SEALED', 'DEAD', 'ABANDONED', 'ERASED'])
+      .describe('`SEALED` once it is signed; `DEAD` in the dead-letter queue.'),
+    recordedAt: Timestamp.describe('When the entry was recorded.'),
+    sealedAt: Timestamp.nullable().describe('When the entry was signed; null until then.'),
+    data: EntryText.shape.data
+      .nullable()
+      .describe('Facts of the action; null if the text was erased or is not valid.'),
   })
   .meta({ id: 'AuditEntry' });
 

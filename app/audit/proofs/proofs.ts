@@ -15,11 +15,11 @@ export interface Proofs {
   get(caller: Caller, entryId: string): Promise<AuditProof>;
   /**
    * Returns the audit proofs of the entries that have a proof, in the order of `entryIds`. Reads
-   * all of them at once: `findSizes` tells how many are not too many.
+   * all of them at once: `findOfResource` tells how many are not too many.
    */
   list(caller: Caller, entryIds: readonly string[]): Promise<AuditProof[]>;
-  /** Returns the sizes in bytes of the texts of the entries that the caller may see. */
-  findSizes(caller: Caller, entryIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Returns a page of the entries of a resource that the caller may see, as StoredProofs does. */
+  readonly findOfResource: StoredProofs['findOfResource'];
   /**
    * Waits for the audit proof of an entry. Resolves with undefined if the entry is not signed
    * within `ms`. Rejects at once with any error of `get` except proof_not_ready.
@@ -68,7 +68,7 @@ export function createProofs({ db, storedProofs, sealer }: ProofsOptions): Proof
       const stored = await storedProofs.find(caller, entryIds);
       return stored.flatMap((found) => ('proof' in found ? [found.proof] : []));
     },
-    findSizes: storedProofs.findSizes,
+    findOfResource: storedProofs.findOfResource,
     async waitFor(caller, entryId, ms) {
       const deadline = performance.now() + ms;
       for (;;) {

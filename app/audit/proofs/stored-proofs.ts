@@ -1,5 +1,5 @@
 import { sql, type Selectable } from 'kysely';
-import type { Database } from '../../db/database.ts';
+import type { Database, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
@@ -7,6 +7,7 @@ import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { pageBytes } from '../../http/responses/page.ts';
 import { selectInReach, selectMatches, textBytes } from '../entries/matches.ts';
 import type { AuditProof } from '../../proof/proof.ts';
+import { composeSealedText } from '../../proof/sealed-text.ts';
 import { asReader, selectReadable } from '../entries/readers.ts';
 
 /** The reason why an entry has no proof, as an error code. */
@@ -21,16 +22,41 @@ export type StoredProof = { readonly entryId: string } & (
       readonly proof: AuditProof;
       /** Undefined if the signing key is not registered; `proof.publicKey` is then empty. */
       readonly key: RegisteredKey | undefined;
+      /** When the entry was stored. */
+      readonly heldSince: Date;
     }
   | { readonly absence: Absence }
 );
 
+/** A resource that audit entries are about. */
+interface Resource {
+  readonly type: string;
+  readonly id: string;
+}
+
+interface EntriesPage {
+  readonly limit: number;
+  /** The number of the last entry on the previous page. */
+  readonly after?: number | undefined;
+  /** Restricts the page to entries of one action. */
+  readonly action?: string | undefined;
+}
+
 export type StoredProofs = ReturnType<typeof createStoredProofs>;
 
-type Row = Pick<
-  Selectable<Schema['audit_entries']>,
-  'id' | 'canonical' | 'state' | 'hash' | 'signature' | 'key_id'
->;
+type Row = Pick<Selectable<Schema['audit_entries']>, (typeof readColumns)[number]>;
+
+const readColumns = [
+  'id',
+  'canonical',
+  'state',
+  'hash',
+  'signature',
+  'key_id',
+  'sealed_at',
+  'late',
+  'created_at',
+] as const;
 
 const absent = {
   missing: { reason: 'not_found' },
@@ -52,8 +78,8 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
     const keyIds = [...new Set(rows.flatMap(({ key_id: keyId }) => keyId ?? []))];
     const find = () => Promise.all(keyIds.map((keyId) => registry.find(keyId)));
     let keys = await find();
-    if (keys.includes(undefined)) {
-      // Another process may have just registered the key.
+    if (keys.some((key) => key === undefined || key.state === 'CREATED')) {
+      // Another process may have just registered or activated the key.
       await registry.refresh();
       keys = await find();
     }
@@ -67,7 +93,7 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   async function find(caller: Caller, entryIds: readonly string[]): Promise<StoredProof[]> {
     const rows = await asReader(db, caller, (tx) =>
       selectReadable(tx, caller)
-        .select(['id', 'canonical', 'state', 'hash', 'signature', 'key_id'])
+        .select(readColumns)
         .where('id', '=', sql<string>`any(${entryIds}::uuid[])`)
         .execute(),
     );
@@ -92,7 +118,8 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
 
   return {
     find,
-    findSizes,
+    findOfResource: (caller: Caller, resource: Resource, page: EntriesPage) =>
+      asReader(db, caller, (tx) => selectOfResource(tx, caller, resource, page).execute()),
 
     /** Yields the results of `find` in slices whose entries have at most 1 MiB of text. */
     async *findInSlices(
@@ -127,25 +154,43 @@ export function createStoredProofs({ db, registry }: StoredProofsOptions) {
   };
 }
 
+/** Selects entries of a resource in the order of their numbers, with the sizes of their texts. */
+function selectOfResource(
+  tx: Tx,
+  caller: Caller,
+  { type, id }: Resource,
+  { after = 0, limit, action }: EntriesPage,
+) {
+  const found = selectReadable(tx, caller)
+    .select(['id', 'action', 'seq', textBytes.as('bytes')])
+    .where('resource_type', '=', type)
+    .where('resource_id', '=', id)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit);
+  return action === undefined ? found : found.where('action', '=', action);
+}
+
 function toStored(
   entryId: string,
   row: Row | undefined,
   keys: ReadonlyMap<string, RegisteredKey>,
 ): StoredProof {
   if (row === undefined) return { entryId, absence: absent.missing };
-  const { canonical, state, hash, signature, key_id: keyId } = row;
+  const { canonical, state, hash, signature, key_id: keyId, sealed_at, late } = row;
   if (canonical === null) return { entryId, absence: absent.erased };
   if (state === 'ABANDONED') return { entryId, absence: absent.abandoned };
-  if (hash === null || signature === null || keyId === null) {
+  if (hash === null || signature === null || keyId === null || sealed_at === null) {
     return { entryId, absence: state === 'DEAD' ? absent.dead : absent.pending };
   }
   const key = keys.get(keyId);
   return {
     entryId,
     key,
+    heldSince: row.created_at,
     proof: {
       id: entryId,
-      entryCanonical: canonical,
+      entryCanonical: composeSealedText({ canonical, sealed_at, late }),
       entryHash: hash,
       hsmSignature: signature,
       hsmKeyId: keyId,

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Seal } from '../../../signer/protocol/protocol.ts';
 import type { Database, Tx } from '../../db/database.ts';
-import type { ClaimedEntry, SealFault } from './entry-signing.ts';
+import { rowMismatch, type ClaimedEntry, type SealFault } from './entry-signing.ts';
 import { storeSeals } from './stored-seals.ts';
 import { createTurns } from './turns.ts';
 
@@ -31,7 +31,7 @@ export interface SealerStore {
   hasWaiting(): Promise<boolean>;
   /**
    * Counts a failed attempt that the entry itself caused. The fifth failure moves the entry to the
-   * dead-letter queue.
+   * dead-letter queue, as does the first for a text that contradicts its row.
    */
   recordFault(claimId: string, fault: SealFault): Promise<void>;
 }
@@ -82,7 +82,8 @@ export function createSealerStore(db: Database): SealerStore {
  * letter.
  */
 async function countFault(tx: Tx, claimId: string, { id, reason }: SealFault): Promise<void> {
-  const isLast = sql<boolean>`attempts + 1 >= ${maxAttempts}`;
+  const most = reason === rowMismatch ? 1 : maxAttempts;
+  const isLast = sql<boolean>`attempts + 1 >= ${most}`;
   const entry = await tx
     .updateTable('audit_entries')
     .set({

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import type { SignerClient } from '../../../signer/protocol/client.ts';
+import { SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
 import { tokenAway } from '../../../signer/protocol/token-unavailable.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
@@ -8,6 +9,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { sleep, type WakeSignal } from '../../async/wake-signal.ts';
 import { createBatchSize } from './batch-size.ts';
 import {
+  earlyEntries,
   mayBeToBlame,
   type ClaimedEntry,
   type EntrySigning,
@@ -58,17 +60,16 @@ export function startSealer(options: SealerOptions) {
       return false;
     }
     try {
-      const { seals, faults } = await sign(keyId, entries);
+      const { seals, faults, early } = await sign(keyId, entries);
       if (!(await store.storeSeals(claimId, keyId, seals))) {
         await store.release(claimId, idsOf(entries));
         await registry.refresh();
         return true;
       }
       await recordFaults(claimId, faults);
-      if (seals.length > 0) {
-        breaker.succeeded();
-        events.emit('sealed');
-      }
+      if (seals.length > 0) events.emit('sealed');
+      if (early.length > 0) throw new SignerUnavailable('clock_skew', earlyEntries);
+      if (seals.length > 0) breaker.succeeded();
       return entries.length === limit;
     } catch (error) {
       await giveBack(claimId, entries, error).catch(() => undefined);

@@ -21,11 +21,12 @@ export async function storeSeals(
   const { rows } = await sql<{ readonly id: string }>`
     update audit_entries e
     set state = 'SEALED', hash = s.hash, signature = s.signature, key_id = ${keyId},
-      sealed_at = clock_timestamp(), claim_id = null, claimed_until = null
+      sealed_at = s.sealed_at, late = s.late, claim_id = null, claimed_until = null
     from unnest(
       ${column(seals, 'id')}::uuid[], ${column(seals, 'hash')}::text[],
-      ${column(seals, 'signature')}::text[]
-    ) as s (id, hash, signature)
+      ${column(seals, 'signature')}::text[], ${column(seals, 'sealedAt')}::timestamptz[],
+      ${column(seals, 'late')}::boolean[]
+    ) as s (id, hash, signature, sealed_at, late)
     where e.id = s.id and e.claim_id = ${claimId}::uuid and e.signature is null
     returning e.id`.execute(tx);
   if (rows.length > 0) await addToTotal(tx, rows.length);
@@ -46,6 +47,6 @@ async function addToTotal(tx: Tx, sealed: number): Promise<void> {
     .execute();
 }
 
-function column(seals: readonly Seal[], name: keyof Seal): string[] {
+function column<Name extends keyof Seal>(seals: readonly Seal[], name: Name): Seal[Name][] {
   return seals.map((seal) => seal[name]);
 }

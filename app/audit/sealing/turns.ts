@@ -3,6 +3,7 @@ import { NIL } from 'uuid';
 import { maxEntryBytes } from '../../../signer/protocol/protocol.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ClaimedEntry } from './entry-signing.ts';
+import { comparedColumns } from './row-comparison.ts';
 
 export const leaseSeconds = 30;
 
@@ -13,10 +14,6 @@ export const sendableText: RawBuilder<string | null> = sql`
 /** The condition of entries that a batch may lease. The partial index requires its first half. */
 const isClaimable = sql<boolean>`
   state = 'PENDING' and (claimed_until is null or claimed_until < now())`;
-
-interface LeasedEntry extends ClaimedEntry {
-  readonly ownerId: string;
-}
 
 /**
  * Creates the function that leases the entries of a batch. Owners take turns: each gets an equal
@@ -30,7 +27,7 @@ export function createTurns() {
   return async (tx: Tx, claimId: string, limit: number): Promise<ClaimedEntry[]> => {
     let owners = await findOwners(tx, lastOwner, limit);
     lastOwner = owners.at(-1) ?? NIL;
-    const leased: LeasedEntry[] = [];
+    const leased: ClaimedEntry[] = [];
     while (owners.length > 0 && leased.length < limit) {
       const room = limit - leased.length;
       const share = Math.max(1, Math.floor(room / owners.length));
@@ -38,7 +35,7 @@ export function createTurns() {
       leased.push(...found);
       owners = [...ownersWithMore(found, share), ...owners.slice(room)];
     }
-    return leased.map(({ id, text }) => ({ id, text }));
+    return leased;
   };
 }
 
@@ -75,26 +72,30 @@ async function leaseShares(
   claimId: string,
   owners: readonly string[],
   share: number,
-): Promise<LeasedEntry[]> {
+): Promise<ClaimedEntry[]> {
   // `array` makes Postgres evaluate the inner query once, whatever its estimates are. Only the
   // index of unsealed entries is in the order of creation: for the order of ids, Postgres may read
   // the whole primary key.
-  const { rows } = await sql<LeasedEntry>`
-    update audit_entries
-    set claim_id = ${claimId}::uuid,
-      claimed_until = now() + make_interval(secs => ${leaseSeconds})
-    where id = any(array(
-      select turn.id from unnest(${owners}::uuid[]) as owner (id), lateral (
-        select id from audit_entries
-        where ${isClaimable} and user_id = owner.id
-        order by created_at, id limit ${share} for update skip locked
-      ) as turn
-    ))
-    returning id, user_id as "ownerId", ${sendableText} as text`.execute(tx);
-  return rows;
+  return tx
+    .updateTable('audit_entries')
+    .set({
+      claim_id: claimId,
+      claimed_until: sql`now() + make_interval(secs => ${leaseSeconds})`,
+    })
+    .where(
+      sql<boolean>`id = any(array(
+        select turn.id from unnest(${owners}::uuid[]) as owner (id), lateral (
+          select id from audit_entries
+          where ${isClaimable} and user_id = owner.id
+          order by created_at, id limit ${share} for update skip locked
+        ) as turn
+      ))`,
+    )
+    .returning([...comparedColumns, sendableText.as('text')])
+    .execute();
 }
 
-function ownersWithMore(leased: readonly LeasedEntry[], share: number): string[] {
+function ownersWithMore(leased: readonly ClaimedEntry[], share: number): string[] {
   const counts = new Map<string, number>();
   for (const { ownerId } of leased) counts.set(ownerId, (counts.get(ownerId) ?? 0) + 1);
   return [...counts].filter(([, count]) => count === share).map(([ownerId]) => ownerId);

@@ -1,18 +1,20 @@
 import { createFairSlots } from '../../async/fair-slots.ts';
+import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { KeyRegistry } from '../../signing-keys/registry.ts';
 import { verifyProof, type AuditProof, type Verdict } from '../../proof/proof.ts';
 import type { Proofs } from '../proofs/proofs.ts';
 import type { Absence, StoredProof, StoredProofs } from '../proofs/stored-proofs.ts';
+import { findHeldSince } from './held-entries.ts';
 import type { VerifyingThreads } from './verifying-threads.ts';
 
 /**
- * The verdict on an entry. If there is nothing to verify, `reason` says why and the three members
- * of the verdict are false.
+ * The verdict on an entry. If there is nothing to verify, `reason` says why and the first three
+ * members of the verdict are false.
  */
-interface EntryVerdict extends Verdict {
-  readonly reason?: Absence['reason'];
+interface EntryVerdict extends Omit<Verdict, 'reason'> {
+  readonly reason?: Verdict['reason'] | Absence['reason'];
 }
 
 interface BatchVerdict {
@@ -32,6 +34,7 @@ interface LogStatus {
 }
 
 interface VerificationOptions {
+  readonly db: Database;
   readonly proofs: Proofs;
   readonly storedProofs: StoredProofs;
   readonly registry: KeyRegistry;
@@ -42,7 +45,7 @@ export type Verification = ReturnType<typeof createVerification>;
 
 /** Creates the service that verifies entries as they are stored now; verdicts are not cached. */
 export function createVerification(options: VerificationOptions) {
-  const { proofs, storedProofs, registry, threads } = options;
+  const { db, proofs, storedProofs, registry, threads } = options;
   const turns = createFairSlots({ perKey: 1 });
 
   async function verifySlice(stored: readonly StoredProof[]): Promise<[string, EntryVerdict][]> {
@@ -77,7 +80,7 @@ export function createVerification(options: VerificationOptions) {
       const [stored] = await storedProofs.find(caller, [entryId]);
       if (stored === undefined) throw new AppError('not_found');
       if ('absence' in stored) return proofs.refuse(entryId, stored.absence);
-      return verifyProof(stored.proof, stored.key);
+      return verifyProof(stored.proof, stored.key, stored.heldSince);
     },
 
     /** Verifies several entries, each id once, in the order of the ids. */
@@ -89,8 +92,16 @@ export function createVerification(options: VerificationOptions) {
     },
 
     /** Verifies an audit proof from outside of the vault with the registered key that it names. */
-    verifyExternal: async (proof: AuditProof): Promise<Verdict> =>
-      verifyProof(proof, await registry.find(proof.hsmKeyId)),
+    async verifyExternal(proof: AuditProof): Promise<Verdict> {
+      let key = await registry.find(proof.hsmKeyId);
+      if (key?.state === 'CREATED') {
+        // Another process may have just activated the key.
+        await registry.refresh();
+        key = await registry.find(proof.hsmKeyId);
+      }
+      const isDoubtful = key?.state === 'COMPROMISED';
+      return verifyProof(proof, key, isDoubtful ? await findHeldSince(db, proof) : undefined);
+    },
 
     /** Verifies the newest entries that the caller may see. */
     async verifyNewest(caller: Caller, limit: number): Promise<LogStatus> {
@@ -98,7 +109,7 @@ export function createVerification(options: VerificationOptions) {
       const verdicts = await verifyAll(caller, newest);
       const count = (is: (verdict: EntryVerdict) => boolean) =>
         verdicts.filter(([, verdict]) => is(verdict)).length;
-      const checked = count(({ reason }) => reason === undefined);
+      const checked = count(({ reason }) => !absences.has(reason));
       const valid = count((verdict) => verdict.valid);
       const pending = count(({ reason }) => reason === 'proof_not_ready');
       const abandoned = count(({ reason }) => reason === 'entry_unrecoverable');
@@ -107,6 +118,14 @@ export function createVerification(options: VerificationOptions) {
     },
   };
 }
+
+/** Reasons why an entry has no proof to verify. */
+const absences: ReadonlySet<EntryVerdict['reason']> = new Set([
+  'not_found',
+  'proof_not_ready',
+  'entry_unrecoverable',
+  'entry_erased',
+] satisfies Absence['reason'][]);
 
 function unverified({ reason }: Absence): EntryVerdict {
   return { valid: false, hashValid: false, signatureValid: false, reason };

@@ -6,10 +6,12 @@ import type { RegisteredKey } from '../../proof/registered-key.ts';
 export interface VerifiableProof {
   readonly proof: AuditProof;
   readonly key: RegisteredKey | undefined;
+  /** When the vault stored the entry. */
+  readonly heldSince: Date;
 }
 
 parentPort?.on('message', (proofs: readonly VerifiableProof[]) => {
-  const verdicts = proofs.map(({ proof, key }) => verifyProof(proof, key));
+  const verdicts = proofs.map(({ proof, key, heldSince }) => verifyProof(proof, key, heldSince));
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(verdicts);
 });

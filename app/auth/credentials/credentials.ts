@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { lockUnchanged, type Accounts } from '../../accounts/accounts.ts';
-import { lockAccount, storeCredential, type Credential } from '../../accounts/credential-rows.ts';
-import { fingerprint } from '../../accounts/fingerprint.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { lockAccount, storePassword } from '../../accounts/credential-rows.ts';
 import { assertSaltLength } from '../../accounts/salt-length.ts';
 import type { Clock } from '../../async/clock.ts';
 import type { Tx } from '../../db/database.ts';
 import type { CredentialMethod } from '../../db/tables/accounts.ts';
+import type { RowCipher } from '../../encryption/row-cipher.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { isRecovery, type Caller } from '../../http/requests/caller.ts';
@@ -14,7 +14,7 @@ import { endSessions, assertNotEnded } from '../../sessions/login-sessions.ts';
 import type { Revocations } from '../../sessions/revocations.ts';
 import type { Act } from '../../audit-trail/act.ts';
 import type { RequestEvent } from '../../audit-trail/event.ts';
-import { credentialOf, parseRekey, storeEnvelopes, type Rekey } from './rekey.ts';
+import { parseRekey, storeEnvelopes, type Rekey } from './rekey.ts';
 import type { CredentialsChange } from './schema.ts';
 
 type Change = z.output<typeof CredentialsChange>;
@@ -24,6 +24,7 @@ interface CredentialsOptions {
   readonly issuer: string;
   readonly unknownUser: 'reveal' | 'decoy';
   readonly accounts: Accounts;
+  readonly cipher: RowCipher;
   readonly act: Act;
   readonly revocations: Revocations;
   readonly clock: Clock;
@@ -33,7 +34,7 @@ export type Credentials = ReturnType<typeof createCredentials>;
 
 /** Creates the service that changes an account's credentials and the envelopes wrapped by them. */
 export function createCredentials(options: CredentialsOptions) {
-  const { issuer, unknownUser, accounts, act, revocations, clock } = options;
+  const { issuer, unknownUser, accounts, cipher, act, revocations, clock } = options;
 
   /**
    * Ends all login sessions of the user except the caller's. If the caller's session is of a
@@ -63,15 +64,15 @@ export function createCredentials(options: CredentialsOptions) {
     const account = await accounts.findActiveById(caller.userId);
     await act.asService(request, async (tx) => {
       await lockAccount(tx, caller);
-      if (account === undefined || !(await lockUnchanged(tx, account))) {
+      if (account === undefined || !(await accounts.lockUnchanged(tx, account))) {
         throw new AppError('precondition_failed');
       }
       const now = clock();
       const { salt, verifier } = input;
-      await storeCredential(tx, caller, 'password', { salt, verifier }, now);
-      const stored = await storeEnvelopes(tx, caller, { masterEnvelope, rekey }, now);
+      await storePassword(tx, cipher, caller, { salt, verifier }, now);
+      const stored = await storeEnvelopes(tx, cipher, caller, { masterEnvelope, rekey }, now);
       const sessions = await endOthers(tx, caller, sessionId);
-      const changed = changedEvents(caller, input, rekey, sessions);
+      const changed = changedEvents(caller, rekey, sessions);
       return { answer: undefined, events: [...changed, ...stored] };
     });
   }
@@ -90,23 +91,17 @@ export function createCredentials(options: CredentialsOptions) {
 }
 
 /** Returns the events of the changed credentials, one for each login method. */
-function changedEvents(
-  caller: Caller,
-  { salt, verifier }: Change,
-  rekey: Rekey | undefined,
-  sessions: number,
-): RequestEvent[] {
-  const changed = (method: CredentialMethod, credential: Credential): RequestEvent => ({
+function changedEvents(caller: Caller, rekey: Rekey | undefined, sessions: number): RequestEvent[] {
+  const changed = (method: CredentialMethod): RequestEvent => ({
     action: 'credentials.changed',
     resource: { type: 'account', id: caller.userId },
     data: {
       method,
-      credentialFingerprint: fingerprint(credential.salt, credential.verifier),
       isRekey: rekey !== undefined,
       isRecovery: isRecovery(caller),
       sessions,
     },
   });
-  const password = changed('password', { salt, verifier });
-  return rekey === undefined ? [password] : [password, changed('recovery', credentialOf(rekey))];
+  const password = changed('password');
+  return rekey === undefined ? [password] : [password, changed('recovery')];
 }

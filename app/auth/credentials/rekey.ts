@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { storeCredential, type Credential } from '../../accounts/credential-rows.ts';
+import { storeRecovery, type Credential } from '../../accounts/credential-rows.ts';
 import type { Owner, Tx } from '../../db/database.ts';
+import type { RowCipher } from '../../encryption/row-cipher.ts';
 import { assertEnvelope } from '../../envelopes/key-form.ts';
 import { envelopeEvent } from '../../envelopes/recording.ts';
 import {
@@ -35,7 +36,7 @@ export function parseRekey({ recovery, devices, keyring }: Change): Rekey | unde
 }
 
 /** Returns the credential for recovery logins that a rekey contains. */
-export function credentialOf({ recovery }: Rekey): Credential {
+function credentialOf({ recovery }: Rekey): Credential {
   return { salt: recovery.recoverySalt, verifier: recovery.recoveryVerifier };
 }
 
@@ -53,6 +54,7 @@ interface Wrapped {
  */
 export async function storeEnvelopes(
   tx: Tx,
+  cipher: RowCipher,
   owner: Owner,
   { masterEnvelope, rekey }: Wrapped,
   now: Date,
@@ -62,8 +64,8 @@ export async function storeEnvelopes(
     const content = { encryptedEnvelope, keyring };
     const present = await lockEnvelope(tx, owner, name);
     const row = await (present === undefined
-      ? insertEnvelope(tx, owner, name, { ...content, isProven: true })
-      : replaceEnvelope(tx, present, content, now));
+      ? insertEnvelope(tx, cipher, owner, name, { ...content, isProven: true })
+      : replaceEnvelope(tx, cipher, present, content, now));
     const action = present === undefined ? 'envelope.created' : 'envelope.replaced';
     events.push(envelopeEvent(action, row));
   };
@@ -75,7 +77,7 @@ export async function storeEnvelopes(
       await store({ kind: 'DEVICE', deviceId }, encryptedEnvelope);
     }
     await store({ kind: 'RECOVERY' }, recovery.encryptedEnvelope);
-    await storeCredential(tx, owner, 'recovery', credentialOf(rekey), now);
+    await storeRecovery(tx, owner, credentialOf(rekey), now);
   }
   await forgetReplaced(tx, owner, rekey === undefined ? ['MASTER'] : ['MASTER', 'RECOVERY']);
   return events;

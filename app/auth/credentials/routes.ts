@@ -10,8 +10,9 @@ export const credentialsRoutes = [
   route({
     method: 'put',
     path: '/v1/auth/credentials',
+    operation: 'changeCredentials',
     aliases: ['/api/v1/auth/credentials'],
-    tag: 'Authentication',
+    tag: 'Login',
     summary: 'Sets a new password, and with it a new master key or the same; ends other sessions',
     access: { roles: ['user'], reauth: true, orRecovery: true },
     guardBody: forbidPassword,
@@ -25,6 +26,7 @@ export const credentialsRoutes = [
       'invalid_key_length',
       'rekey_incomplete',
       'precondition_failed',
+      'signer_unavailable',
       'audit_backlog_full',
     ],
     audit: {

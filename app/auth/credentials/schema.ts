@@ -6,28 +6,46 @@ import { Base64, Uuid } from '../../http/bodies/wire.ts';
 
 const maxKeyringBytes = 65_536;
 
+const RecoveryChange = z
+  .strictObject({
+    encryptedEnvelope: Envelope.describe('The new master key, wrapped under the recovery words.'),
+    recoverySalt: Salt,
+    recoveryVerifier: Verifier,
+  })
+  .meta({ id: 'RecoveryChange' });
+
+const DeviceRewrap = z
+  .strictObject({
+    deviceId: Uuid.describe('Id of an active device.'),
+    encryptedEnvelope: Envelope.describe('The new master key, wrapped for this device.'),
+  })
+  .meta({ id: 'DeviceRewrap' });
+
 /**
  * A new password, with the present master key or a new master key. A new master key needs
  * `recovery`, `devices` and `keyring` together.
  */
-export const CredentialsChange = z.strictObject({
-  salt: Salt,
-  verifier: Verifier,
-  /** The master key wrapped under the new password. */
-  masterEnvelope: Envelope,
-  recovery: z
-    .strictObject({ encryptedEnvelope: Envelope, recoverySalt: Salt, recoveryVerifier: Verifier })
-    .optional(),
-  devices: z
-    .array(z.strictObject({ deviceId: Uuid, encryptedEnvelope: Envelope }))
-    .max(maxDevices)
-    .refine(haveDistinctIds, 'names a device twice')
-    .optional(),
-  keyring: Base64(maxKeyringBytes)
-    .min(1)
-    .optional()
-    .meta({ description: 'Earlier master keys under the new one: base64 of at most 64 KiB.' }),
-});
+export const CredentialsChange = z
+  .strictObject({
+    salt: Salt,
+    verifier: Verifier,
+    masterEnvelope: Envelope.describe('The master key, wrapped under the new password.'),
+    recovery: RecoveryChange.optional().describe('Only with a new master key.'),
+    devices: z
+      .array(DeviceRewrap)
+      .max(maxDevices)
+      .refine(haveDistinctIds, 'names a device twice')
+      .optional()
+      .describe('Only with a new master key: every active device, once.'),
+    keyring: Base64(maxKeyringBytes)
+      .min(1)
+      .optional()
+      .describe(
+        'Only with a new master key: the earlier master keys, encrypted under the new one. ' +
+          'Base64 of at most 64 KiB.',
+      ),
+  })
+  .meta({ id: 'CredentialsChange' });
 
 function haveDistinctIds(devices: readonly { readonly deviceId: string }[]): boolean {
   return new Set(devices.map(({ deviceId }) => deviceId)).size === devices.length;

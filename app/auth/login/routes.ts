@@ -1,3 +1,4 @@
+import { forbidPassword } from '../../accounts/forbid-password.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
 import { smallBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
@@ -14,14 +15,17 @@ import {
 import type { SrpExchange } from './srp-exchange.ts';
 import { srpParams } from './srp-params.ts';
 
-const tag = 'Authentication';
+const tag = 'Login';
 const challengeErrors = [
+  'password_forbidden',
   'invalid_public_value',
   'user_not_found',
   'rate_limited',
   'cache_unavailable',
+  'signer_unavailable',
 ] as const satisfies readonly ErrorCode[];
 const proofErrors = [
+  'password_forbidden',
   'invalid_public_value',
   'srp_session_expired',
   'invalid_proof',
@@ -38,6 +42,7 @@ export const loginRoutes = [
   route({
     method: 'get',
     path: '/v1/auth/srp-params',
+    operation: 'getSrpParameters',
     aliases: ['/api/v1/auth/srp-params'],
     tag,
     summary: 'Returns the SRP group, hash and key derivation',
@@ -53,10 +58,12 @@ export const loginRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/login/challenge',
+    operation: 'beginLogin',
     aliases: ['/api/v1/auth/login/challenge'],
     tag,
     summary: 'Begins a login: takes A and returns the salt and B',
     access: 'public',
+    guardBody: forbidPassword,
     body: ChallengeRequest,
     maxBodyBytes: smallBodyBytes,
     status: 200,
@@ -72,10 +79,12 @@ export const loginRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/login/verify',
+    operation: 'completeLogin',
     aliases: ['/api/v1/auth/login/verify'],
     tag,
     summary: 'Completes a login: takes M1 and returns tokens and M2',
     access: 'public',
+    guardBody: forbidPassword,
     body: ProofRequest,
     maxBodyBytes: smallBodyBytes,
     status: 200,
@@ -88,10 +97,12 @@ export const loginRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/login',
+    operation: 'performLoginStep',
     aliases: ['/api/v1/auth/login'],
     tag,
     summary: 'Performs either step of a login: {email, A} or {sessionId, A, M1}',
     access: 'public',
+    guardBody: forbidPassword,
     body: LoginStep,
     maxBodyBytes: smallBodyBytes,
     status: 200,

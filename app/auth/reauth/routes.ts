@@ -9,8 +9,9 @@ export const reauthRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/reauth',
+    operation: 'reauthenticate',
     aliases: ['/auth/reauth', '/api/v1/auth/reauth'],
-    tag: 'Authentication',
+    tag: 'Login',
     summary: 'Takes the password or an SRP proof of it; returns an X-Reauth-Token for five minutes',
     access: { roles: ['user'] },
     body: ReauthRequest,

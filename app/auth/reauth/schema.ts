@@ -7,17 +7,32 @@ const Password = z
   .string()
   .min(1)
   .refine((text) => Buffer.byteLength(text) <= maxPasswordBytes, 'must be at most 1024 bytes')
-  .meta({ description: 'At most 1024 bytes of UTF-8.' });
+  .meta({
+    description: 'The password: at most 1024 bytes of UTF-8. Better: send an SRP proof.',
+    format: 'password',
+  });
+
+const ReauthPassword = z
+  .strictObject({ password: Password })
+  .meta({ id: 'PasswordReauthentication' });
+
+const ReauthProof = z
+  .strictObject({
+    sessionId: Uuid.describe('The `sessionId` of a new login challenge.'),
+    /** Checked by the SRP code, which throws invalid_public_value. */
+    A: z.string().describe('The A of that challenge, in hex.'),
+    M1: Hex(64).length(64).describe('The login proof M1: 64 hex digits.'),
+  })
+  .meta({ id: 'ProofReauthentication' });
 
 /** Evidence of who the caller is: the password or, better, the login proof of a new challenge. */
-export const ReauthRequest = z.union([
-  z.strictObject({ password: Password }),
-  z.strictObject({
-    sessionId: Uuid,
-    /** Checked by the SRP code, which throws invalid_public_value. */
-    A: z.string(),
-    M1: Hex(64).length(64),
-  }),
-]);
+export const ReauthRequest = z
+  .union([ReauthPassword, ReauthProof])
+  .meta({ id: 'Reauthentication' });
 
-export const Reauthenticated = z.strictObject({ reauthToken: z.string(), expiresAt: Timestamp });
+export const Reauthenticated = z
+  .strictObject({
+    reauthToken: z.string().describe('Signed JWT for the header X-Reauth-Token.'),
+    expiresAt: Timestamp.describe('End of the token, after five minutes.'),
+  })
+  .meta({ id: 'ReauthenticationToken' });

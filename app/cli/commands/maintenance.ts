@@ -7,6 +7,7 @@ const paths: ReadonlyMap<string, string> = new Map([
   ['expire-documents', 'v1/internal/maintenance/expire-documents'],
   ['collect-garbage', 'v1/internal/maintenance/collect-garbage'],
   ['retry-dlq', 'v1/internal/maintenance/retry-dlq'],
+  ['reencrypt', 'v1/internal/maintenance/reencrypt'],
 ]);
 
 export const maintenance: Command = {
@@ -20,6 +21,7 @@ the task failed.
   expire-documents   expires document versions that were not sealed in time
   collect-garbage    deletes unreferenced objects from the object store, and obsolete rows
   retry-dlq          retries the audit entries that could not be signed
+  reencrypt          encrypts what is stored with the newest encryption key
 
   --dry-run          reports what the task would do
 ${internalApiUsage}`,

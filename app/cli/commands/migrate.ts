@@ -1,3 +1,5 @@
+import { ConfigError } from '../../../signer/protocol/process/config-error.ts';
+import { refusalOf } from '../../db/isolation/refusal.ts';
 import { migrate as runMigrations } from '../../db/migrate.ts';
 import { commandVariables } from '../../config/other-variables.ts';
 import { roleSettings } from '../../config/settings/backends.ts';
@@ -22,7 +24,14 @@ Migrates the database to the newest schema, in one transaction. Safe to run conc
       appRole: app,
       serviceRole: service,
     } = readSettings({ url: ownerUrl, ...roleSettings });
-    const done = await runMigrations(url, { app, service });
+    const done = await runMigrations(url, { app, service }).catch(explainRefusal);
     return done.length === 0 ? 'nothing to migrate\n' : `ran ${done.join(', ')}\n`;
   },
 };
+
+/** Throws ConfigError if Postgres refuses the login for good, and any other error as it is. */
+function explainRefusal(error: unknown): never {
+  const refusal = refusalOf(error);
+  if (refusal === undefined) throw error;
+  throw new ConfigError([`DATABASE_OWNER_URL ${refusal}`]);
+}

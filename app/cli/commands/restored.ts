@@ -20,6 +20,7 @@ may be repeated.
 
   DATABASE_SERVICE_URL    database URL with the login of the workers, or the path of a file that
                           holds it in DATABASE_SERVICE_URL_FILE
+  HTTP_PUBLIC_URL         the vault's URL, by which audit entries name it
   DATABASE_APP_ROLE       role of the login for users; probatio_app unless set
   DATABASE_SERVICE_ROLE   role of the login for workers; probatio_service unless set
 `,

@@ -32,6 +32,7 @@ export async function examine(config: Config): Promise<readonly Finding[]> {
   const store = await createObjectStore(config.storage, { mayCreate: async () => false });
   const signer = createSignerClient({ socketPath: config.signer.socketPath });
   const audit = createAuditTrail({
+    issuer: config.http.publicUrl,
     clock: systemClock,
     assertClock: () => undefined,
     isBacklogFull: () => false,
@@ -48,7 +49,7 @@ export async function examine(config: Config): Promise<readonly Finding[]> {
     }),
     ...(config.storage.driver === 's3' ? bucketSteps(config.storage) : []),
     ...redisSteps(redis),
-    ...signerSteps({ signer, listRegistered: registry.list }),
+    ...signerSteps({ signer, issuer: config.http.publicUrl, listRegistered: registry.list }),
     ...mailSteps(config.mail),
   ]);
   redis.disconnect();

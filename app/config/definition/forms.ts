@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { findFileProblem } from '../../../signer/protocol/process/named-file.ts';
@@ -47,6 +48,25 @@ export const PemPath = FilePath.refine(
     findFileProblem(path) !== undefined || readFileSync(path, 'utf8').includes(pemCertificate),
   'names a file without a PEM certificate; name one that has some',
 );
+
+const minRsaBits = 3072;
+
+/** The path of a file with an RSA public key in PEM. */
+export const RsaPublicKeyPath = FilePath.refine(
+  (path) => findFileProblem(path) !== undefined || isRsaPublicKey(path),
+  `names a file without an RSA public key of at least ${minRsaBits} bits in PEM; name one with it`,
+);
+
+function isRsaPublicKey(path: string): boolean {
+  const pem = readFileSync(path, 'utf8');
+  if (!pem.includes('-----BEGIN PUBLIC KEY-----')) return false;
+  try {
+    const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(pem);
+    return type === 'rsa' && (details?.modulusLength ?? 0) >= minRsaBits;
+  } catch {
+    return false;
+  }
+}
 
 /** An http or https URL, without the slashes at its end. */
 export const Url = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''));

@@ -1,7 +1,25 @@
 import { z } from 'zod';
 import type { Variables } from '../../../signer/protocol/process/environment.ts';
-import { Flag } from '../definition/forms.ts';
-import { setting } from '../definition/setting.ts';
+import { Flag, RsaPublicKeyPath } from '../definition/forms.ts';
+import { secretSetting, setting } from '../definition/setting.ts';
+
+/** Keys by generation, each of 32 bytes. */
+const RecoveredKeys = z
+  .string()
+  .regex(
+    /^[1-9]\d{0,5}:[A-Za-z0-9+/]{43}=(,[1-9]\d{0,5}:[A-Za-z0-9+/]{43}=)*$/,
+    'is not of the form GENERATION:KEY with a key of 32 bytes in base64; ' +
+      'set it to what the escrow holds',
+  )
+  .transform(
+    (text) =>
+      new Map(
+        text.split(',').map((item) => {
+          const [generation = '', key = ''] = item.split(':');
+          return [Number(generation), Buffer.from(key, 'base64')] as const;
+        }),
+      ),
+  );
 
 /** Settings of the signing keys and of the keys of users. */
 export const keySettings = {
@@ -26,6 +44,23 @@ export const keySettings = {
         'weakens security: such a key passes through the memory of the service, which cannot be ' +
         'wiped completely. Set `refuse` unless a client of yours needs that form; keys then ' +
         'arrive only wrapped by the client ([accounts.md](accounts.md)).',
+    }),
+    escrowPublicKeyFile: setting('KEYS_ESCROW_PUBLIC_KEY_FILE', RsaPublicKeyPath.optional(), {
+      form: 'path of a PEM file with an RSA public key of at least 3072 bits',
+      whenUnset: 'encryption keys have no escrow',
+      description:
+        'The public half of a key that you keep offline. Each encryption key that the HSM ' +
+        'derives is also encrypted for it ([keys.md](keys.md#escrow)). Without it, the loss of ' +
+        'the HSM is the loss of all passwords: users then log in with their recovery words.',
+    }),
+    recovered: secretSetting('KEYS_RECOVERED', RecoveredKeys.optional(), {
+      form: '`GENERATION:KEY`, as the escrow holds it; several separated by commas',
+      whenUnset: 'the HSM derives all encryption keys',
+      description:
+        'Encryption keys that the HSM lost, decrypted with your offline key. Remove the setting ' +
+        'once `probatio maintenance reencrypt` has encrypted everything with a key of the new ' +
+        'HSM. The keys are secrets.',
+      rereads: 'at the start of the app',
     }),
     allowAnonymousInDevelopment: setting(
       'KEYS_ALLOW_ANONYMOUS_IN_DEVELOPMENT',

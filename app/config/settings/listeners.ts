@@ -10,6 +10,14 @@ const maxTimerSeconds = 2_147_483;
 const loopback = '127.0.0.1';
 export const defaultPublicUrl = 'http://127.0.0.1:8080';
 
+const PublicUrl = Url.refine(isBare, 'has a user, a query or a fragment; leave them out');
+
+/** The public URL for commands that append audit entries, without a default that may be wrong. */
+export const requiredPublicUrl = setting('HTTP_PUBLIC_URL', PublicUrl, {
+  form: 'the URL at which clients reach the API',
+  description: 'Names the vault in the audit entries of the command.',
+});
+
 /** The settings of the listeners. Production requires all of them. */
 const listenerSettings = {
   host: setting('HOST', Text.default(loopback), {
@@ -24,19 +32,14 @@ const listenerSettings = {
     whenUnset: 'required in production, otherwise `8080`',
     description: 'The TCP port of the public listener. With 0 the system picks a free port.',
   }),
-  publicUrl: setting(
-    'HTTP_PUBLIC_URL',
-    Url.refine(isBare, 'has a user, a query or a fragment; leave them out').prefault(
-      defaultPublicUrl,
-    ),
-    {
-      form: '`https` URL; outside of production also `http`',
-      whenUnset: `required in production, otherwise \`${defaultPublicUrl}\``,
-      description:
-        'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
-        'tokens that were issued under another URL are refused.',
-    },
-  ),
+  publicUrl: setting('HTTP_PUBLIC_URL', PublicUrl.prefault(defaultPublicUrl), {
+    form: '`https` URL; outside of production also `http`',
+    whenUnset: `required in production, otherwise \`${defaultPublicUrl}\``,
+    description:
+      'The URL at which clients reach the API. It is the issuer (`iss`) of the access tokens; ' +
+      'tokens that were issued under another URL are refused. Audit entries name the vault by ' +
+      'it (`issuer`), and the signer signs them only if its `SIGNER_ISSUERS` has it.',
+  }),
 };
 
 const internalListenerSettings = {

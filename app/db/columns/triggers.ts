@@ -23,3 +23,21 @@ export function refuses(table: string, { name, event, when }: Refusal): TriggerD
     ].join(' '),
   };
 }
+
+/**
+ * Returns the trigger that lets no login write a row unencrypted, or one encrypted that should not
+ * be. `isPlain` is the SQL condition, on `new`, of the rows that are not encrypted.
+ */
+export function encrypts(table: string, isPlain: string): TriggerDef {
+  return {
+    name: 'encrypted',
+    timing: 'before',
+    events: ['insert', 'update'],
+    expression: [
+      `create trigger encrypted before insert or update on ${table} for each row`,
+      `when (current_setting('is_superuser') = 'off'`,
+      `and (new.key_generation is null) <> (${isPlain}))`,
+      'execute function refuse_change()',
+    ].join(' '),
+  };
+}

@@ -68,7 +68,8 @@ export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
     if (roles.app === roles.service) {
       return { text: 'DATABASE_APP_ROLE and DATABASE_SERVICE_ROLE name one role: name two' };
     }
-    const app = await findProblemOf({ ...appLogin, roles, tables }, asStranger);
+    const findAppProblem = () => findProblemOf({ ...appLogin, roles, tables }, asStranger);
+    const app = await findAppProblem();
     if ('text' in app) return app;
     const service = await findProblemOf({ ...serviceLogin, roles, tables }, (work) =>
       db.asService(work),
@@ -80,7 +81,10 @@ export function createIsolationCheck(db: Database, roles: DatabaseRoles) {
     const text =
       findTableProblem(tables, await asStranger(readTableFacts)) ??
       (await findCanaryProblem(asStranger, db));
-    return text === undefined ? undefined : { text };
+    if (text === undefined) return undefined;
+    // Somebody may have altered the login since its facts were read; they name the cause.
+    const cause = await findAppProblem();
+    return 'text' in cause ? cause : { text };
   };
 }
 

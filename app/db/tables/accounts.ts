@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns/columns.ts';
+import { createdAt, keyGeneration, timestamp } from '../columns/columns.ts';
 import { ownedByService, ownedByUser } from '../columns/policies.ts';
+import { encrypts } from '../columns/triggers.ts';
 
 type AccountStatus = 'PENDING_VALIDATION' | 'ACTIVE' | 'CLOSED';
 
@@ -53,11 +54,16 @@ export const Registration = defineEntity({
   tableName: 'registrations',
   rowLevelSecurity: 'force',
   policies: ownedByService('registrations'),
+  triggers: [encrypts('registrations', 'false')],
   uniques: [{ name: 'registrations_token', properties: ['tokenHash'] }],
-  indexes: [{ name: 'registrations_account', properties: ['account'] }],
+  indexes: [
+    { name: 'registrations_account', properties: ['account'] },
+    { name: 'registrations_generation', properties: ['keyGeneration'] },
+  ],
   properties: {
     id: p.uuid().primary(),
     account: () => p.manyToOne(Account).mapToPk().deleteRule('cascade').updateRule('no action'),
+    keyGeneration: keyGeneration(),
     salt: p.text(),
     verifier: p.text(),
     tokenHash: p.text(),
@@ -69,17 +75,31 @@ export const Registration = defineEntity({
 /** How an account logs in: with its password, or for `recovery` with the 24 recovery words. */
 export type CredentialMethod = 'password' | 'recovery';
 
-/** SRP credentials of an account: the salt and the verifier v = g^x mod N, in hex. */
+/**
+ * SRP credentials of an account: the salt and the verifier v = g^x mod N, in hex. Those of the
+ * password are encrypted. Those of the recovery words, which nobody can guess, are not: they serve
+ * when the keys of encryption are lost.
+ */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'credentials',
   rowLevelSecurity: 'force',
   policies: ownedByService('credentials'),
+  triggers: [encrypts('credentials', "new.method <> 'password'")],
+  indexes: [
+    {
+      name: 'credentials_generation',
+      expression:
+        'create index credentials_generation on credentials (key_generation) ' +
+        "where method = 'password'",
+    },
+  ],
   checks: [{ name: 'credentials_method', expression: "method in ('password', 'recovery')" }],
   properties: {
     account: () =>
       p.manyToOne(Account).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
     method: p.text().$type<CredentialMethod>().primary().default('password'),
+    keyGeneration: keyGeneration(),
     salt: p.text(),
     verifier: p.text(),
     createdAt: createdAt(),

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, timestamp } from '../columns/columns.ts';
+import { createdAt, insertedAt, timestamp } from '../columns/columns.ts';
 import { onlyInserts, ownedByService, ownedByUser } from '../columns/policies.ts';
 import { refuses } from '../columns/triggers.ts';
 
@@ -12,8 +12,8 @@ type EntryState = 'PENDING' | 'SEALED' | 'DEAD' | 'ABANDONED';
 /**
  * An audited event. `canonical` is the evidence itself; the other columns serve to find and verify
  * entries. The app login may insert unsealed entries and read entries, but not change them; only
- * the sealer adds hash, signature and key. No login changes a sealed entry, except that the purge
- * erases its text, or removes an entry.
+ * the sealer adds the members of the seal, hash, signature and key. No login changes a sealed
+ * entry, except that the purge erases its text, or removes an entry.
  */
 export const AuditEntry = defineEntity({
   name: 'AuditEntry',
@@ -24,8 +24,17 @@ export const AuditEntry = defineEntity({
     onlyInserts(
       'audit_entries',
       "state = 'PENDING' and hash is null and signature is null and key_id is null " +
-        'and sealed_at is null and attempts = 0 and claim_id is null and claimed_until is null',
+        'and sealed_at is null and not late and attempts = 0 and claim_id is null ' +
+        'and claimed_until is null',
     ),
+    // Entries of signing keys and marks are the service's: no request of a user causes one.
+    {
+      ...onlyInserts(
+        'audit_entries',
+        "not starts_with(action, 'key.') and action <> 'vault.marked'",
+      ),
+      name: 'audit_entries_actions',
+    },
   ],
   triggers: [
     refuses('audit_entries', {
@@ -34,9 +43,9 @@ export const AuditEntry = defineEntity({
       when:
         "old.state = 'SEALED' and (row(new.id, new.user_id, new.tenant_id, new.resource_type, " +
         'new.resource_id, new.seq, new.action, new.state, new.hash, new.signature, new.key_id, ' +
-        'new.sealed_at) is distinct from row(old.id, old.user_id, old.tenant_id, ' +
+        'new.sealed_at, new.late) is distinct from row(old.id, old.user_id, old.tenant_id, ' +
         'old.resource_type, old.resource_id, old.seq, old.action, old.state, old.hash, ' +
-        'old.signature, old.key_id, old.sealed_at) ' +
+        'old.signature, old.key_id, old.sealed_at, old.late) ' +
         'or new.canonical is not null and new.canonical is distinct from old.canonical)',
     }),
   ],
@@ -89,14 +98,21 @@ export const AuditEntry = defineEntity({
     resourceId: p.text(),
     seq: p.bigint('number'),
     action: p.text(),
-    /** RFC 8785 text. Null once erased; hash and signature stay. */
+    /**
+     * RFC 8785 text as it was appended: the signed text has the members of the seal too. Null once
+     * erased; hash and signature stay.
+     */
     canonical: p.text().nullable(),
     state: p.text().$type<EntryState>().default('PENDING'),
     hash: p.text().nullable(),
     signature: p.text().nullable(),
     keyId: p.text().nullable(),
-    createdAt: createdAt(),
+    /** By the clock of the database: neither login can set it. */
+    createdAt: insertedAt(),
+    /** The member `sealedAt`, which the signer added. */
     sealedAt: timestamp().nullable(),
+    /** The member `late`, which the signer added. */
+    late: p.boolean().default(false),
     erasedAt: timestamp().nullable(),
     attempts: p.integer().default(0),
     /** Fencing token of the sealer that claimed the entry. */

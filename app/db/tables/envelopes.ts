@@ -1,17 +1,20 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAt, owner, timestamp } from '../columns/columns.ts';
+import { createdAt, keyGeneration, owner, timestamp } from '../columns/columns.ts';
 import { ownedByUser } from '../columns/policies.ts';
+import { encrypts } from '../columns/triggers.ts';
 
 type EnvelopeKind = 'MASTER' | 'RECOVERY' | 'DEVICE';
 
 /**
  * A user's master key, wrapped under a key that only the user has (AES-256-KW, 40 bytes, base64).
+ * MASTER envelopes, which are wrapped under the password, are encrypted at rest.
  */
 export const KeyEnvelope = defineEntity({
   name: 'KeyEnvelope',
   tableName: 'key_envelopes',
   rowLevelSecurity: 'force',
   policies: ownedByUser('key_envelopes'),
+  triggers: [encrypts('key_envelopes', "new.kind <> 'MASTER'")],
   indexes: [
     {
       name: 'key_envelopes_kind',
@@ -26,6 +29,12 @@ export const KeyEnvelope = defineEntity({
         'on key_envelopes (user_id, tenant_id, device_id) ' +
         'where device_id is not null',
     },
+    {
+      name: 'key_envelopes_generation',
+      expression:
+        'create index key_envelopes_generation on key_envelopes (key_generation) ' +
+        "where kind = 'MASTER'",
+    },
   ],
   checks: [
     { name: 'key_envelopes_kind_known', expression: "kind in ('MASTER', 'RECOVERY', 'DEVICE')" },
@@ -36,6 +45,7 @@ export const KeyEnvelope = defineEntity({
     ...owner(),
     kind: p.text().$type<EnvelopeKind>(),
     deviceId: p.uuid().nullable(),
+    keyGeneration: keyGeneration(),
     encryptedEnvelope: p.text(),
     version: p.integer().default(1),
     /**
@@ -64,9 +74,16 @@ export const ReplacedKey = defineEntity({
   tableName: 'replaced_keys',
   rowLevelSecurity: 'force',
   policies: ownedByUser('replaced_keys'),
+  triggers: [encrypts('replaced_keys', "new.kind <> 'MASTER'")],
   indexes: [
     { name: 'replaced_keys_owner', properties: ['userId', 'tenantId', 'id'] },
     { name: 'replaced_keys_age', properties: ['replacedAt'] },
+    {
+      name: 'replaced_keys_generation',
+      expression:
+        'create index replaced_keys_generation on replaced_keys (key_generation) ' +
+        "where kind = 'MASTER'",
+    },
   ],
   checks: [
     { name: 'replaced_keys_kind', expression: "kind in ('MASTER', 'RECOVERY', 'SHARING')" },
@@ -82,7 +99,11 @@ export const ReplacedKey = defineEntity({
     kind: p.text().$type<ReplacedKind>(),
     /** The version that the key had. */
     version: p.integer(),
-    /** The master key or the private sharing key, wrapped by the client, in base64. */
+    keyGeneration: keyGeneration(),
+    /**
+     * The master key or the private sharing key, wrapped by the client, in base64. Encrypted at
+     * rest if `kind` is MASTER.
+     */
     wrappedKey: p.text(),
     /** The public sharing key, in base64. */
     publicKey: p.text().nullable(),

@@ -48,7 +48,7 @@ export async function createCluster(options: ClusterOptions, adminPassword: stri
           '--locale-provider=builtin',
           '--builtin-locale=C.UTF-8',
           '--no-instructions',
-          ...(durable ? [] : ['--no-sync']),
+          ...(durable ? [] : ['--no-sync', '--set=scram_iterations=1']),
         ],
         cwd: '/',
         env: { TZ: 'UTC' },

@@ -112,11 +112,13 @@ export function describeExit({ code, signal }: ProcessExit): string {
 }
 
 function spawnWatchdog(output: ProcessOutput): ChildProcess {
+  // Shared compiled code halves the cost of a start.
+  const cache = process.env['NODE_COMPILE_CACHE'];
   const sink = 'file' in output ? openSync(output.file, 'a', 0o600) : 'pipe';
   const watchdog = spawn(process.execPath, [watchdogProgram], {
     detached: true,
     cwd: '/',
-    env: {},
+    env: cache === undefined ? {} : { NODE_COMPILE_CACHE: cache },
     stdio: ['ignore', sink, sink, 'ipc'],
   });
   if (typeof sink === 'number') closeSync(sink);

@@ -11,6 +11,8 @@ import { loadTools } from '../files/tools.ts';
 interface ServicesOptions {
   /** The directory of the data, created if missing. */
   readonly directory: string;
+  /** Environment variables of the signer beside those of its token: SIGNER_ISSUERS and more. */
+  readonly signerSettings: Readonly<Record<`SIGNER_${string}`, string>>;
   /** Whether data survives a crash. False is faster, for tests, but a crash may lose all data. */
   readonly durable: boolean;
   /** Called with each output line of the signer and each event of a service. */
@@ -51,7 +53,10 @@ export async function startServices(options: ServicesOptions): Promise<Services>
   const layout = await createLayout(options.directory);
   const runtimeDirectory = await createRuntimeDirectory(join(layout.locks, 'runtime-directory'));
   const signerSocketPath = join(runtimeDirectory, 'signer.sock');
-  const signerEnvironment = await tokenEnvironment(layout, tools.softhsmLibrary);
+  const signerEnvironment = {
+    ...(await tokenEnvironment(layout, tools.softhsmLibrary)),
+    ...options.signerSettings,
+  };
 
   const failure = new AbortController();
   const signal = AbortSignal.any([

@@ -43,7 +43,13 @@ export async function runStack(options: StackOptions): Promise<void> {
     await assertPortFree(listen.host, listen.port);
     await using running = new AsyncDisposableStack();
 
-    const services = await startServices({ directory, durable: true, log, signal });
+    const services = await startServices({
+      directory,
+      signerSettings: { SIGNER_ISSUERS: localUrl(listen) },
+      durable: true,
+      log,
+      signal,
+    });
     running.defer(() => services.stop());
     await prepareDatabase(services, directory, listen, signal);
     await ensureInternalKey(internalKeyFiles(services.layout));

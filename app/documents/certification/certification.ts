@@ -96,6 +96,7 @@ function sealedEvent(row: DocumentRow, proofId: string) {
     entryId: proofId,
     resource: { type: 'document', id: row.document_id },
     data: {
+      version: row.version,
       fileHash: row.file_hash,
       size: row.file_size,
       metadataHash: hashMetadata(row.encrypted_metadata),

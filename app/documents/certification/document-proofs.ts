@@ -1,11 +1,12 @@
-import type { AuditProof } from '../../proof/proof.ts';
+import type { z } from 'zod';
 import type { ProofReads } from '../../audit/proof-reads.ts';
 import type { Proofs } from '../../audit/proofs/proofs.ts';
-import type { Database, Tx } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { cutPage } from '../../http/responses/page.ts';
 import { loadOwner } from '../records/document-rows.ts';
+import type { DocumentProofList } from './schema.ts';
 
 interface DocumentProofsOptions {
   readonly db: Database;
@@ -15,78 +16,54 @@ interface DocumentProofsOptions {
 
 interface ListPage {
   readonly limit: number;
-  /** The last version number on the previous page. */
+  /** The number of the last entry on the previous page. */
   readonly cursor?: number | undefined;
 }
 
-interface ProofsPage {
-  readonly proofs: AuditProof[];
-  /** The last version number on this page; undefined if no further page exists. */
+type ProofsPage = Omit<z.input<typeof DocumentProofList>, 'documentId'> & {
+  /** The number of the last entry on this page; undefined if no further page exists. */
   readonly cursor: number | undefined;
-}
+};
 
 export type DocumentProofs = ReturnType<typeof createDocumentProofs>;
 
 /** Creates the service that returns the proofs of documents. */
 export function createDocumentProofs({ db, proofs, proofReads }: DocumentProofsOptions) {
-  async function read(caller: Caller, id: string, { limit, cursor }: ListPage) {
-    const { owner, sealed } = await db.asUser(caller, async (tx) => ({
-      owner: await loadOwner(tx, caller, id),
-      sealed: await findSealed(tx, id, { limit: limit + 1, cursor }),
-    }));
-    // The audit entries belong to the document's owner, but everyone who may read the document may
-    // also read the proofs of these entries.
+  async function read(caller: Caller, id: string, page: ListPage): Promise<ProofsPage> {
+    const { limit, cursor: after } = page;
+    const owner = await db.asUser(caller, (tx) => loadOwner(tx, caller, id));
+    // The audit entries belong to the document's owner. A recipient may read the proofs of its
+    // seals, but not those that tell with whom else it is shared.
     const reader = { ...caller, ...owner };
-    const sizes = await proofs.findSizes(reader, toProofIds(sealed));
-    const page = cutPage(sealed, {
+    const action = owner.userId === caller.userId ? undefined : 'document.sealed';
+    const resource = { type: 'document', id };
+    const query = { limit: limit + 1, after, action };
+    const entries = await proofs.findOfResource(reader, resource, query);
+    const { rows, cursor } = cutPage(entries, {
       limit,
-      cursorOf: ({ version }) => version,
+      cursorOf: ({ seq }) => seq,
       // The quotes in an entry's text are escaped in the response.
-      bytesOf: ({ proofId }) => 2 * (sizes.get(proofId) ?? 0),
+      bytesOf: ({ bytes }) => 2 * bytes,
     });
-    const found = await proofs.list(reader, toProofIds(page.rows));
-    const newestId = page.rows.at(-1)?.proofId;
-    const isWhole = cursor === undefined && page.cursor === undefined;
-    if (found.length > 0 || newestId === undefined || !isWhole) {
-      return { proofs: found, cursor: page.cursor };
-    }
-    return { proofs: [await proofs.get(reader, newestId)], cursor: undefined };
+    const ids = rows.map((row) => row.id);
+    const found = await proofs.list(reader, ids);
+    const newestId = ids.at(-1);
+    const isWhole = after === undefined && cursor === undefined;
+    // Nothing of the document is signed yet: say so, and when to ask again.
+    if (found.length === 0 && newestId !== undefined && isWhole) await proofs.get(reader, newestId);
+    const signed = new Set(found.map((proof) => proof.id));
+    const actions = rows.filter((row) => signed.has(row.id)).map((row) => [row.id, row.action]);
+    return { proofs: found, actions: Object.fromEntries(actions), cursor };
   }
 
   return {
     /**
-     * Returns a page of the audit proofs of a document's sealed versions, oldest first, if the
-     * caller may read the document. Leaves out versions whose audit entry is not signed yet. Throws
-     * not_found. If versions are sealed but none has a proof yet, throws as `Proofs.get` does for
-     * the newest sealed version.
+     * Returns a page of the audit proofs of a document, oldest first: all of them to its owner,
+     * those of its seals to a recipient. Leaves out entries that are not signed yet. Throws
+     * not_found. If the document has entries but none has a proof, throws as `Proofs.get` does for
+     * the newest entry.
      */
     list: (request: ServiceRequest, id: string, page: ListPage): Promise<ProofsPage> =>
       proofReads.record(request.caller, read(request.caller, id, page)),
   };
-}
-
-interface SealedVersion {
-  readonly version: number;
-  readonly proofId: string;
-}
-
-function toProofIds(sealed: readonly SealedVersion[]): string[] {
-  return sealed.map(({ proofId }) => proofId);
-}
-
-function findSealed(
-  tx: Tx,
-  documentId: string,
-  { limit, cursor = 0 }: ListPage,
-): Promise<SealedVersion[]> {
-  return tx
-    .selectFrom('document_versions')
-    .select(['version', 'proof_id as proofId'])
-    .where('document_id', '=', documentId)
-    .where('proof_id', 'is not', null)
-    .where('version', '>', cursor)
-    .orderBy('version')
-    .limit(limit)
-    .$narrowType<{ readonly proofId: string }>()
-    .execute();
 }

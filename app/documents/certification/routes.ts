@@ -1,8 +1,10 @@
 import { linkNextPage } from '../../http/responses/next-page.ts';
 import { listBytes } from '../../http/responses/page.ts';
 import { routeFor } from '../../http/routing/route.ts';
+import { TombstoneReference } from '../../proof/schema.ts';
 import { mayRead, mayWrite } from '../records/access.ts';
-import { Certified, DocumentId, DocumentProofList, VersionPage } from '../records/schema.ts';
+import { Certified, DocumentId, SealReference } from '../records/schema.ts';
+import { DocumentProofList, DocumentProofPage } from './schema.ts';
 import type { Certification } from './certification.ts';
 import type { DocumentProofs } from './document-proofs.ts';
 
@@ -20,6 +22,7 @@ export const sealingRoutes = [
   route({
     method: 'post',
     path: '/v1/documents/:id/certify',
+    operation: 'certifyDocument',
     aliases: ['/api/v1/documents/:id/certify'],
     tag,
     summary: 'Seals the current version of a document and returns its signed proof',
@@ -36,27 +39,31 @@ export const sealingRoutes = [
       'signer_unavailable',
       'audit_backlog_full',
     ],
+    errorMembers: { document_sealed: SealReference, signer_unavailable: SealReference },
     audit: { actions: ['document.sealed'] },
     handler: ({ certification }, { request, params }) => certification.certify(request, params.id),
   }),
   route({
     method: 'get',
     path: '/v1/documents/:id/proof',
+    operation: 'listDocumentProofs',
     aliases: ['/api/v1/documents/:id/proof'],
     tag,
-    summary: 'Lists the signed proofs of the sealed versions of a document, oldest first',
+    summary:
+      'Lists the signed proofs of a document, oldest first; to recipients those of its seals',
     access: mayRead,
     params: DocumentId,
-    query: VersionPage,
+    query: DocumentProofPage,
     status: 200,
     response: DocumentProofList,
     maxAnswerBytes: listBytes,
     errors: ['not_found', 'proof_not_ready', 'entry_unrecoverable', 'entry_erased'],
+    errorMembers: { entry_unrecoverable: TombstoneReference },
     audit: { actions: ['audit.read'] },
     handler: async ({ documentProofs }, { request, params, query, reply }) => {
-      const { proofs, cursor } = await documentProofs.list(request, params.id, query);
-      linkNextPage(reply, `/v1/documents/${params.id}/proof`, query, cursor);
-      return { documentId: params.id, proofs };
+      const { cursor, ...page } = await documentProofs.list(request, params.id, query);
+      linkNextPage(reply, query, cursor);
+      return { documentId: params.id, ...page };
     },
   }),
 ];

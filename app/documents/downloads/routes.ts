@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../errors/app-error.ts';
+import { IntegerText } from '../../http/bodies/wire.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { StreamedAnswer } from '../../http/responses/streamed-answer.ts';
 import { mayRead } from '../records/access.ts';
@@ -8,11 +9,9 @@ import type { Downloads } from './downloads.ts';
 import { DocumentId } from '../records/schema.ts';
 
 const DownloadQuery = z.strictObject({
-  version: z
-    .string()
-    .regex(/^[1-9][0-9]{0,8}$/, 'must be the number of a version')
-    .transform(Number)
-    .optional(),
+  version: IntegerText(1, 999_999_999)
+    .optional()
+    .describe('Number of a version. Default: the current version.'),
 });
 
 /** Bytes of a download that are in memory at once. */
@@ -24,6 +23,7 @@ export const downloadRoutes = [
   route({
     method: 'get',
     path: '/v1/documents/:id/download',
+    operation: 'downloadDocument',
     aliases: ['/api/v1/documents/:id/download'],
     tag: 'Documents',
     summary: 'Returns the encrypted file of a document, or one range of it',

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { AppError } from '../../errors/app-error.ts';
+import { assertContentType } from '../../http/bodies/content-type.ts';
 import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { limitIdle } from '../../http/requests/idle-clients.ts';
 
@@ -91,7 +92,7 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
         return refuse('file', 'must be sent without a transfer encoding');
       expected = 'end';
       stream = body;
-      body.once('limit', () => fail(new AppError('file_too_large')));
+      body.once('limit', () => fail(tooLarge(maxFileSize)));
       file.resolve({ fileName, mimeType, bytes: bytesOf(body) });
     });
     parser.on('partsLimit', () => refuse('form', 'must only have the fields document and file'));
@@ -107,10 +108,10 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
   function watch(): void {
     let room = maxFileSize + overheadBytes;
     const declared = Number(request.headers['content-length'] ?? 0);
-    if (declared > room) fail(new AppError('file_too_large'));
+    if (declared > room) fail(tooLarge(maxFileSize, declared));
     request.on('data', (chunk: Buffer) => {
       room -= chunk.length;
-      if (room < 0) fail(new AppError('file_too_large'));
+      if (room < 0) fail(tooLarge(maxFileSize));
     });
     limitIdle(request, idleMs);
     finished(request, { writable: false }, (cause) => {
@@ -142,15 +143,20 @@ export function readForm(request: IncomingMessage, { maxFileSize, idleMs }: Form
   };
 }
 
+/** Returns the error for a file that is too large. `came` is the size of the form, if declared. */
+function tooLarge(maxFileSize: number, came?: number): AppError {
+  const form = came === undefined ? 'more came' : `a form of ${came} bytes came`;
+  const message = `must be at most ${maxFileSize} bytes; ${form}`;
+  return new AppError('file_too_large', { details: [{ path: 'file', message }] });
+}
+
 /**
  * Creates the multipart parser. Throws multipart_required, or invalid_form if the Content-Type
  * header names no boundary.
  */
 function createParser({ headers }: IncomingMessage, maxFileSize: number): BusboyInstance {
   const type = headers['content-type'] ?? '';
-  const isForm = /^multipart\/form-data[ \t]*(?:;|$)/i.test(type);
-  const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity';
-  if (!isForm || !isPlain) throw new AppError('multipart_required');
+  assertContentType(headers, 'multipart/form-data');
   try {
     if (!/;[ \t]*boundary="?[^\s";]/i.test(type)) throw new TypeError('no boundary');
     return new Busboy({

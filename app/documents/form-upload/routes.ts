@@ -12,6 +12,7 @@ export const formUploadRoutes = [
   route({
     method: 'post',
     path: '/v1/documents/upload',
+    operation: 'uploadDocument',
     aliases: ['/api/v1/documents/upload'],
     tag: 'Documents',
     summary: 'Creates a document from a form: first the field `document`, then its encrypted file',

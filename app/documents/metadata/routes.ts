@@ -3,7 +3,7 @@ import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { mayWrite } from '../records/access.ts';
 import type { DocumentMetadata } from './metadata.ts';
-import { DocumentId, DocumentView, ReplaceMetadata } from '../records/schema.ts';
+import { DocumentId, DocumentView, ReplaceMetadata, SealReference } from '../records/schema.ts';
 
 const route = routeFor<{ readonly documentMetadata: DocumentMetadata }>();
 
@@ -11,6 +11,7 @@ export const metadataRoutes = [
   route({
     method: 'put',
     path: '/v1/documents/:id/metadata',
+    operation: 'replaceMetadata',
     aliases: ['/api/v1/documents/:id/metadata'],
     tag: 'Documents',
     summary: 'Replaces the metadata of a document whose ETag is sent as If-Match',
@@ -31,6 +32,7 @@ export const metadataRoutes = [
       'quota_exceeded',
       'audit_backlog_full',
     ],
+    errorMembers: { document_sealed: SealReference },
     audit: { actions: ['document.metadata_changed'] },
     handler: async ({ documentMetadata }, { request, params, body, http, reply }) => {
       const ifMatch = parseIfMatch(http.headers['if-match']);

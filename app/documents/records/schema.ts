@@ -1,83 +1,138 @@
 import { z } from 'zod';
 import { Proof } from '../../proof/schema.ts';
-import { Base64, Digest, Limit, Timestamp, Uuid } from '../../http/bodies/wire.ts';
+import {
+  Base64,
+  Base64Text,
+  Digest,
+  IntegerText,
+  Limit,
+  Timestamp,
+  Uuid,
+  UuidCursor,
+} from '../../http/bodies/wire.ts';
 
 const maxMetadataBytes = 65_536;
-export const DocumentStatus = z.enum(['PENDING', 'SEALED', 'EXPIRED']);
-const EncryptedMetadata = Base64(maxMetadataBytes).min(1);
+/** The greatest number of a version that a cursor or query can name. */
+const maxVersion = 9_999;
+
+export const DocumentStatus = z
+  .enum(['PENDING', 'SEALED', 'EXPIRED'])
+  .describe('`PENDING` until the version is sealed (`SEALED`) or was not in time (`EXPIRED`).');
+
+const EncryptedMetadata = Base64(maxMetadataBytes)
+  .min(1)
+  .describe('Metadata, encrypted by the client: base64 of at most 64 KiB.');
+
 /** HMACs of keywords, which the client computes with a key that only the client has. */
-const Keywords = z.array(Digest).max(200);
-const StoragePath = z.string().min(1).max(1024);
+const Keywords = z
+  .array(Digest)
+  .max(200)
+  .describe(
+    'Hashes of at most 200 keywords for the search: HMAC-SHA-256 under a key that only the ' +
+      'client has, in hex.',
+  );
 
-export const CreateDocument = z.strictObject({
-  encryptedMetadata: EncryptedMetadata,
-  keywordDeterministic: Keywords,
-  storagePath: StoragePath,
-});
+const StoragePath = z
+  .string()
+  .min(1)
+  .max(1024)
+  .describe('The `fileKey` of a completed upload that no document uses: `<uuid>/<file name>`.');
 
-export const ReplaceMetadata = z.strictObject({
-  encryptedMetadata: EncryptedMetadata,
-  keywordDeterministic: Keywords.optional(),
-});
+const documentId = Uuid.describe('Id of the document.');
+const storedMetadata = Base64Text.describe('Metadata as the client encrypted it: base64.');
+const fileHash = Digest.describe(
+  'SHA3-256 of the encrypted file, computed by the server from the stored bytes: hex.',
+);
 
-export const AddVersion = z.strictObject({
-  storagePath: StoragePath,
-  encryptedMetadata: EncryptedMetadata.optional(),
-});
+export const CreateDocument = z
+  .strictObject({
+    encryptedMetadata: EncryptedMetadata,
+    keywordDeterministic: Keywords,
+    storagePath: StoragePath,
+  })
+  .meta({ id: 'DocumentCreation' });
 
-export const DocumentId = z.strictObject({ id: Uuid });
+export const ReplaceMetadata = z
+  .strictObject({
+    encryptedMetadata: EncryptedMetadata,
+    keywordDeterministic: Keywords.optional().describe(
+      'Hashes of at most 200 keywords, in hex. Default: the keywords stay as they are.',
+    ),
+  })
+  .meta({ id: 'MetadataChange' });
+
+export const AddVersion = z
+  .strictObject({
+    storagePath: StoragePath,
+    encryptedMetadata: EncryptedMetadata.optional().describe(
+      'Metadata, encrypted by the client. Default: that of the version before.',
+    ),
+  })
+  .meta({ id: 'VersionCreation' });
+
+export const DocumentId = z.strictObject({ id: documentId });
 
 export const DocumentView = z
   .strictObject({
-    id: Uuid,
-    userId: Uuid,
-    encryptedMetadata: z.string(),
-    fileHash: z.string(),
+    id: documentId,
+    userId: Uuid.describe('Id of the owner.'),
+    encryptedMetadata: storedMetadata,
+    fileHash,
     status: DocumentStatus,
-    createdAt: Timestamp,
+    createdAt: Timestamp.describe('When the document was created.'),
   })
   .meta({ id: 'Document' });
 
-export const DocumentPage = z.strictObject({ limit: Limit, cursor: Uuid.optional() });
+export const DocumentPage = z.strictObject({ limit: Limit, cursor: UuidCursor });
 
-export const DocumentList = z.array(
-  z.strictObject({
-    id: Uuid,
-    encryptedMetadata: z.string(),
+export const DocumentSummary = z
+  .strictObject({
+    id: documentId,
+    encryptedMetadata: storedMetadata,
     status: DocumentStatus,
-    createdAt: Timestamp,
-  }),
-);
+    createdAt: Timestamp.describe('When the document was created.'),
+  })
+  .meta({ id: 'DocumentSummary' });
+
+export const DocumentList = z.array(DocumentSummary);
 
 export const VersionView = z
   .strictObject({
-    documentId: Uuid,
-    version: z.int(),
-    fileHash: z.string(),
+    documentId,
+    version: z.int().min(1).describe('Number of the version, from 1 without gaps.'),
+    fileHash,
     status: DocumentStatus,
-    createdAt: Timestamp,
+    createdAt: Timestamp.describe('When the version was added.'),
   })
   .meta({ id: 'DocumentVersion' });
 
 export const VersionPage = z.strictObject({
   limit: Limit,
-  cursor: z
-    .string()
-    .regex(/^[1-9][0-9]{0,3}$/, 'must be the cursor that the previous page returned')
-    .transform(Number)
-    .optional(),
+  cursor: IntegerText(1, maxVersion)
+    .optional()
+    .describe('Place after which the page begins, from the `Link` of the page before.'),
 });
 
 export const VersionList = z.array(VersionView);
 
-export const DocumentHash = z.strictObject({ hash: z.string(), algorithm: z.literal('SHA3-256') });
+export const DocumentHash = z
+  .strictObject({
+    hash: fileHash,
+    algorithm: z.literal('SHA3-256').describe('Hash function (FIPS 202).'),
+  })
+  .meta({ id: 'DocumentHash' });
 
-export const DocumentProofList = z.strictObject({ documentId: Uuid, proofs: z.array(Proof) });
+export const Certified = z
+  .strictObject({
+    id: documentId,
+    status: z.literal('SEALED').describe('The version can no longer change.'),
+    sealedAt: Timestamp.describe('When the version was sealed.'),
+    proofId: Uuid.describe('Id of the audit entry that seals the version.'),
+    proof: Proof.describe('The signed audit proof of that entry.'),
+  })
+  .meta({ id: 'Certification' });
 
-export const Certified = z.strictObject({
-  id: Uuid,
-  status: z.literal('SEALED'),
-  sealedAt: Timestamp,
-  proofId: Uuid,
-  proof: Proof,
+/** The member that names the audit proof of a sealed document, in errors. */
+export const SealReference = z.strictObject({
+  proofId: Uuid.describe('Id of the audit proof of the sealing: `GET /v1/audit/proof/{id}`.'),
 });

@@ -15,6 +15,7 @@ export const searchRoutes = [
   route({
     method: 'post',
     path,
+    operation: 'searchDocuments',
     aliases: [`/api${path}`],
     tag: 'Documents',
     summary:
@@ -31,7 +32,7 @@ export const searchRoutes = [
     audit: { actions: [], note: 'a search changes nothing' },
     handler: async ({ documentSearch }, { request, query, body, reply }) => {
       const page = await documentSearch.find(request, body, query);
-      linkNextPage(reply, path, query, page.cursor);
+      linkNextPage(reply, query, page.cursor);
       return page.documents;
     },
   }),

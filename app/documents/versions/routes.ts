@@ -19,6 +19,7 @@ export const versionRoutes = [
   route({
     method: 'post',
     path: '/v1/documents/:id/versions',
+    operation: 'addVersion',
     aliases: ['/api/v1/documents/:id/versions'],
     tag,
     summary: 'Makes a completed upload the current version of a document',
@@ -46,6 +47,7 @@ export const versionRoutes = [
   route({
     method: 'get',
     path: '/v1/documents/:id/versions',
+    operation: 'listVersions',
     aliases: ['/api/v1/documents/:id/versions'],
     tag,
     summary: 'Lists the versions of a document, newest first',
@@ -58,7 +60,7 @@ export const versionRoutes = [
     errors: ['not_found'],
     handler: async ({ documentVersions }, { request, params, query, reply }) => {
       const { versions, cursor } = await documentVersions.list(request, params.id, query);
-      linkNextPage(reply, `/v1/documents/${params.id}/versions`, query, cursor);
+      linkNextPage(reply, query, cursor);
       return versions;
     },
   }),

@@ -5,6 +5,7 @@ import { AppError } from '../../errors/app-error.ts';
 import type { BusyRest } from '../../async/busy-rest.ts';
 import { largeTextLength, type HeavyWork, type Steps } from '../../async/heavy-work.ts';
 import { createFairSlots } from '../../async/fair-slots.ts';
+import { assertContentType } from './content-type.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 import { assertSafeText, unusableJson } from './safe-text.ts';
 
@@ -98,7 +99,7 @@ export function createJsonBodies({ heavyWork, restAfter }: JsonBodiesOptions) {
       options: BodyOptions,
       work: (body: unknown) => Promise<T>,
     ): Promise<T> {
-      assertJsonType(request);
+      assertContentType(request.headers, 'application/json');
       const { maxBodyBytes = smallBodyBytes, waitsLong = false } = options;
       const length = request.headers['content-length'];
       if (Number(length) > maxBodyBytes) throw tooLarge(maxBodyBytes);
@@ -115,7 +116,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new AppError('invalid_json', { cause });
+    throw unusableJson('must be UTF-8; other bytes came', 'body', cause);
   }
 }
 
@@ -123,22 +124,23 @@ function parseText(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const details = [{ path, message: 'must be JSON' }];
-    throw new AppError('invalid_json', { cause, ...(path === '' ? {} : { details }) });
+    throw unusableJson(
+      `must be JSON; ${describeFault(text, cause)}`,
+      path === '' ? 'body' : path,
+      cause,
+    );
   }
 }
 
-function assertJsonType(request: IncomingMessage): void {
-  const [type, ...parameters] = (request.headers['content-type'] ?? '')
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8);
-  const isUtf8 = charset === undefined || charset.replaceAll('"', '') === 'utf-8';
-  const isPlain = (request.headers['content-encoding'] ?? 'identity') === 'identity';
-  if (type !== 'application/json' || !isUtf8 || !isPlain) {
-    throw new AppError('unsupported_media_type');
-  }
+/** Says where a text ceases to be JSON, without repeating any of the text. */
+function describeFault(text: string, error: unknown): string {
+  if (text.trim() === '') return 'nothing came';
+  const { message } = error as Error;
+  if (message.includes('end of JSON')) return 'the text ends too early';
+  const position = /position (\d+)/.exec(message)?.[1];
+  return position === undefined
+    ? 'another text came'
+    : `it ceases to be JSON at character ${position}`;
 }
 
 async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {

@@ -32,8 +32,8 @@ export function assertSafeText(value: unknown, path = ''): void {
 }
 
 /** Returns the error for well-formed JSON that the service does not accept. */
-export function unusableJson(message: string, path = ''): AppError {
-  return new AppError('invalid_json', { details: [{ path, message }] });
+export function unusableJson(message: string, path = '', cause?: unknown): AppError {
+  return new AppError('invalid_json', { details: [{ path, message }], cause });
 }
 
 export function isSafeString(text: string): boolean {

@@ -1,51 +1,93 @@
 import { z } from 'zod';
-import { EventStream } from '../responses/event-stream.ts';
-import { IdempotencyKey, replayedHeader } from '../routing/idempotency.ts';
-import { EventHeaders, RangeHeaders } from './stream.ts';
-import type { Route } from '../routing/route.ts';
-import { StreamedAnswer } from '../responses/streamed-answer.ts';
+import { describedAs } from '../bodies/wire.ts';
 
-const idempotencyKey = IdempotencyKey.optional().meta({
-  description:
-    'If the same request was sent under this key within 24 hours, its stored response is ' +
-    'returned, and the request is not carried out again.',
+/** Headers of requests. */
+export const requestId = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,128}$/)
+  .optional()
+  .meta({
+    description: 'Names the request in logs. Default: an id that the service makes.',
+    param: { id: 'RequestId' },
+  });
+
+export const idempotencyKey = z
+  .string()
+  .regex(/^[!-~]{1,255}$/)
+  .optional()
+  .meta({
+    description:
+      'If the same request was sent under this key within 24 hours, its stored response is ' +
+      'returned, and the request is not carried out again. 1 to 255 visible ASCII characters.',
+    param: { id: 'IdempotencyKey' },
+  });
+
+export const ifMatch = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The ETag of the state to change. Required if the resource already exists.',
+    param: { id: 'IfMatch' },
+  });
+
+export const contentDigest = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The digest of the body (RFC 9530); only `sha-256` is verified.',
+    param: { id: 'ContentDigest' },
+  });
+
+/** Headers of responses. */
+export const answeredRequestId = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,128}$/)
+  .meta({
+    description: 'The X-Request-Id of the request, or the id that the service made.',
+    header: { id: 'RequestId' },
+  });
+
+export const replayed = z
+  .literal('true')
+  .optional()
+  .meta({
+    description: 'The response was stored by an earlier request with the same Idempotency-Key.',
+    header: { id: 'IdempotencyReplayed' },
+  });
+
+export const link = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'The next page as `<…>; rel="next"` (RFC 8288), relative to the URL of the request; absent ' +
+      'on the last page.',
+    header: { id: 'Link' },
+  });
+
+export const entityTag = z.string().meta({
+  description: 'Names this state of the resource, for If-Match.',
+  header: { id: 'ETag' },
 });
 
-const ifMatch = z.string().optional().meta({
-  description: 'The ETag of the state to change. Required if the resource already exists.',
+const seconds = describedAs({ type: 'integer', minimum: 0 });
+const retryAfterText = 'Seconds after which the same request may succeed.';
+
+export const retryAfter = z
+  .string()
+  .meta({ description: retryAfterText, ...seconds, header: { id: 'RetryAfter' } });
+
+export const retryAfterIfPassing = z
+  .string()
+  .optional()
+  .meta({ description: retryAfterText, ...seconds, header: { id: 'RetryAfterIfPassing' } });
+
+export const wwwAuthenticate = z.string().meta({
+  description: 'How to authenticate: `Bearer` with an error code (RFC 6750).',
+  header: { id: 'WWWAuthenticate' },
 });
 
-const contentDigest = z.string().optional().meta({
-  description: 'The digest of the body (RFC 9530); only `sha-256` is verified.',
+export const wholeLength = z.string().meta({
+  description: 'The size of the file: `bytes */<size>`.',
+  header: { id: 'ContentRangeOfRefusal' },
 });
-
-const replayed = z.literal('true').optional().meta({
-  description: 'The response was stored by an earlier request with the same Idempotency-Key.',
-});
-
-const link = z.string().optional().meta({
-  description: 'The URL of the next page, as `<…>; rel="next"`; absent on the last page.',
-});
-
-/** Returns the headers of a request, except those that authenticate the caller. */
-export function requestHeaders(route: Route): { header?: z.ZodObject } {
-  if (route.response === StreamedAnswer) return { header: RangeHeaders };
-  if (route.response === EventStream) return { header: EventHeaders };
-  const header = {
-    ...(route.idempotent === true ? { 'Idempotency-Key': idempotencyKey } : {}),
-    ...(route.errors.includes('precondition_required') ? { 'If-Match': ifMatch } : {}),
-    ...(route.streamsBody === true ? { 'Content-Digest': contentDigest } : {}),
-  };
-  return Object.keys(header).length === 0 ? {} : { header: z.object(header) };
-}
-
-/** Returns the headers of a JSON response. */
-export function answerHeaders(route: Route): { headers?: z.ZodObject } {
-  const isPaged = route.query instanceof z.ZodObject && 'cursor' in route.query.shape;
-  const headers = {
-    ...(route.idempotent === true ? { [replayedHeader]: replayed } : {}),
-    ...(route.hasETag === true ? { ETag: z.string() } : {}),
-    ...(isPaged ? { Link: link } : {}),
-  };
-  return Object.keys(headers).length === 0 ? {} : { headers: z.object(headers) };
-}

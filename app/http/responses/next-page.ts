@@ -3,13 +3,12 @@ import type { Reply } from '../requests/request.ts';
 type Parameter = string | number | Date | undefined;
 
 /**
- * Sets the Link header (RFC 8288) to the URL of the next page: the same query with `cursor`. Does
- * nothing if `cursor` is undefined.
- * @param path absolute path of the list.
+ * Sets the Link header (RFC 8288) to the next page: the same query with `cursor`, relative to the
+ * URL of the request, whose path a gateway or an alias may have changed. Does nothing if `cursor`
+ * is undefined.
  */
 export function linkNextPage(
   reply: Reply,
-  path: string,
   query: Readonly<Record<string, Parameter>>,
   cursor: string | number | undefined,
 ): void {
@@ -19,5 +18,5 @@ export function linkNextPage(
     if (value === undefined) continue;
     parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
-  reply.set('Link', `<${path}?${parameters.toString()}>; rel="next"`);
+  reply.set('Link', `<?${parameters.toString()}>; rel="next"`);
 }

@@ -10,6 +10,7 @@ import {
   type InternalCaller,
   type TokenAccess,
 } from '../requests/caller.ts';
+import { explainToken, missingToken } from './token-problem.ts';
 
 /** The checks that identify and admit the caller of a request. */
 export interface Guards {
@@ -60,8 +61,10 @@ async function admitToken(
   guards: Guards,
 ): Promise<Caller> {
   const token = /^Bearer ([\w.~+/=-]+)$/i.exec(headers.authorization ?? '')?.[1];
-  if (token === undefined) throw new AppError('invalid_token');
-  const identified = await guards.authenticate(token);
+  if (token === undefined) throw missingToken(headers.authorization);
+  const identified = await guards.authenticate(token).catch((error: unknown) => {
+    throw explainToken(token, error);
+  });
   if (!mayAccess(identified, access)) throw new AppError('access_denied');
   const { tenantId } = identified;
   if (tenantId === undefined) throw new AppError(access.withoutTenant ?? 'invalid_token');

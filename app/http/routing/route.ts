@@ -10,7 +10,9 @@ import { untilHangUp } from '../requests/hang-up.ts';
 import type { Idempotency, Reply, RequestInfo, ServiceRequest } from '../requests/request.ts';
 import type { JsonText } from '../responses/json-text.ts';
 import { makeAnswer } from '../responses/long-answer.ts';
+import type { Contribution } from './contribution.ts';
 import { answerOnce, type IdempotencyKeys } from './idempotency.ts';
+import type { Tag } from './tags.ts';
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : undefined;
@@ -49,7 +51,9 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
   readonly path: string;
   /** Other paths of the same route. */
   readonly aliases?: readonly string[];
-  readonly tag: string;
+  readonly tag: Tag;
+  /** Names the operation in generated clients, such as `certifyDocument`; unique. */
+  readonly operation: string;
   readonly summary: string;
   readonly access: A;
   /**
@@ -101,12 +105,20 @@ interface RouteOptions<S, A extends Access, P, Q, B, R extends Schema | undefine
    * response is a list or a stream: all bytes of JSON, or one chunk of a stream.
    */
   readonly maxAnswerBytes?: number;
+  /** Documents the JSON value of a response that is a StreamedJson. */
+  readonly streams?: Schema;
+  /** Documents other statuses with the same body: their descriptions by status. */
+  readonly otherStatuses?: Readonly<Record<number, string>>;
   /** Sends Cache-Control: no-store, since the response contains a secret, token or key. */
   readonly noStore?: boolean;
   /** Documents that the response has an ETag. */
   readonly hasETag?: true;
   /** The error codes of this route, in addition to the codes of guards and validation. */
   readonly errors: readonly ErrorCode[];
+  /** Documents the members that the bodies of these errors have in addition to the usual ones. */
+  readonly errorMembers?: Readonly<Partial<Record<ErrorCode, z.ZodObject>>>;
+  /** Documents what the layers around the route add to it. */
+  readonly contributions?: readonly Contribution[];
   /** Error codes that this route sends with 403 instead of their usual status. */
   readonly forbids?: readonly ErrorCode[];
   /** The audit entries of the route. Required unless the method is GET, which changes nothing. */

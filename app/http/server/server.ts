@@ -13,7 +13,7 @@ interface ListenOptions extends ConnectionLimits {
   readonly port: number;
 }
 
-const lingerMs = 500;
+const usualLingerMs = 500;
 
 /** Starts the server. Rejects with the system's error, such as EADDRINUSE if the port is taken. */
 export async function listen(app: Koa, options: ListenOptions, log: Log) {
@@ -63,14 +63,15 @@ export async function listen(app: Koa, options: ListenOptions, log: Log) {
     /**
      * Stops accepting connections and resolves once all requests under way are finished.
      * Connections that are still open after `limitSeconds` are closed.
+     * @param lingerMs Milliseconds to wait for requests that are already in transit.
      */
-    async drain(limitSeconds: number): Promise<void> {
+    async drain(limitSeconds: number, lingerMs = usualLingerMs): Promise<void> {
       draining = true;
       for (const response of open) {
         if (!response.headersSent) response.setHeader('Connection', 'close');
       }
-      // Waits for requests that are already in transit on idle connections, which still get a
-      // response, with `Connection: close`.
+      // Requests that are already in transit on idle connections still get a response, with
+      // `Connection: close`.
       await setTimeout(lingerMs);
       await closeWithin(server, limitSeconds);
     },

@@ -7,6 +7,7 @@ export const closureRoutes = [
   route({
     method: 'delete',
     path: '/v1/auth/account',
+    operation: 'closeAccount',
     aliases: ['/api/v1/auth/account'],
     tag: 'Accounts',
     summary: 'Closes the account; only its sealed documents and their proofs are kept',

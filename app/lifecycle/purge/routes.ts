@@ -3,7 +3,7 @@ import { routeFor } from '../../http/routing/route.ts';
 import { Flag, Timestamp } from '../../http/bodies/wire.ts';
 import type { Purge } from './purge.ts';
 
-const tag = 'Maintenance';
+const tag = 'Operation';
 const access = 'internal';
 
 const PurgeQuery = z.strictObject({
@@ -11,30 +11,36 @@ const PurgeQuery = z.strictObject({
 });
 
 const counts = {
-  purgedAccounts: z.int(),
-  removedAuditTraces: z.int(),
-  removedEmails: z.int(),
-  dryRun: z.boolean(),
-  startedAt: Timestamp,
+  purgedAccounts: z.int().min(0).describe('Accounts that were removed.'),
+  removedAuditTraces: z.int().min(0).describe('Audit entries whose text was erased.'),
+  removedEmails: z.int().min(0).describe('Unsent e-mails that were removed.'),
+  dryRun: z.boolean().describe('Whether the run only counted.'),
+  startedAt: Timestamp.describe('When the run began.'),
 };
 
-const PurgeReport = z.strictObject({ ...counts, completedAt: Timestamp });
+const PurgeReport = z
+  .strictObject({ ...counts, completedAt: Timestamp.describe('When the run ended.') })
+  .meta({ id: 'PurgeReport' });
 
-const PurgeStatus = z.strictObject({
-  pendingAccounts: z.int(),
-  expiredAccounts: z.int(),
-  oldestExpiredAt: Timestamp.nullable(),
-  lastRun: z
-    .strictObject({
-      id: z.guid(),
-      requestedBy: z.string().meta({ description: 'The name of the internal API key.' }),
-      ...counts,
-      completedAt: Timestamp.nullable().meta({
-        description: 'Null while the run lasts, or if it was interrupted.',
-      }),
-    })
-    .nullable(),
-});
+const PurgeRun = z
+  .strictObject({
+    id: z.guid().describe('Id of the run.'),
+    requestedBy: z.string().describe('The name of the internal API key.'),
+    ...counts,
+    completedAt: Timestamp.nullable().describe(
+      'When the run ended; null while it lasts, or if it was interrupted.',
+    ),
+  })
+  .meta({ id: 'PurgeRun' });
+
+const PurgeStatus = z
+  .strictObject({
+    pendingAccounts: z.int().min(0).describe('Accounts that wait for their validation.'),
+    expiredAccounts: z.int().min(0).describe('Accounts that the next run would remove.'),
+    oldestExpiredAt: Timestamp.nullable().describe('When the first of them expired.'),
+    lastRun: PurgeRun.nullable().describe('The last run; null if there was none.'),
+  })
+  .meta({ id: 'PurgeStatus' });
 
 const route = routeFor<{ readonly purge: Purge }>();
 
@@ -42,6 +48,7 @@ export const purgeRoutes = [
   route({
     method: 'post',
     path: '/v1/auth/purge/expired',
+    operation: 'purgeAccounts',
     tag,
     summary: 'Removes the accounts that were never validated in time',
     access,
@@ -58,6 +65,7 @@ export const purgeRoutes = [
   route({
     method: 'get',
     path: '/v1/auth/purge/status',
+    operation: 'getPurgeStatus',
     tag,
     summary: 'Returns what a purge would find, and what the last one did',
     access,

@@ -1,9 +1,9 @@
 import type { Insertable, Selectable } from 'kysely';
-import { v7 as uuidv7 } from 'uuid';
 import type { Owner, Tx } from '../../db/database.ts';
 import { takesLock } from '../../db/lock-order.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { ReplacedKind } from '../../db/tables/envelopes.ts';
+import type { RowName } from '../../encryption/row-cipher.ts';
 import { AppError } from '../../errors/app-error.ts';
 
 export type ReplacedRow = Selectable<Schema['replaced_keys']>;
@@ -18,10 +18,15 @@ const keptMs = 30 * 86_400_000;
 export const maxReplacedKeys = 20;
 
 /** A key at the moment of its replacement. */
-type Replaced = Omit<Insertable<Schema['replaced_keys']>, 'id' | 'user_id' | 'tenant_id'> & {
+type Replaced = Omit<Insertable<Schema['replaced_keys']>, 'user_id' | 'tenant_id'> & {
   readonly kind: ReplacedKind;
   readonly replaced_at: Date;
 };
+
+/** Names the row of a replaced master envelope for the cipher. */
+export function replacedRow({ id, user_id: userId }: Pick<ReplacedRow, 'id' | 'user_id'>): RowName {
+  return { table: 'replaced_keys', key: [id, userId] };
+}
 
 /**
  * Keeps a key that the transaction replaces, for 30 days. The caller must have locked the row of
@@ -43,7 +48,7 @@ export async function keepReplaced(
   if (count >= maxReplacedKeys) throw tooMany(oldest ?? now, now);
   await tx
     .insertInto('replaced_keys')
-    .values({ id: uuidv7(), user_id: userId, tenant_id: tenantId, ...replaced })
+    .values({ user_id: userId, tenant_id: tenantId, ...replaced })
     .execute();
 }
 

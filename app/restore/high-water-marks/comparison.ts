@@ -23,7 +23,7 @@ interface Backups {
     readonly keyIds: ReadonlySet<string>;
     /**
      * The keys that the database contains. The token must hold each of these keys unless it is
-     * retired.
+     * retired or compromised.
      */
     readonly expected: readonly KnownKey[];
   };
@@ -81,7 +81,7 @@ export function compareBackups(backups: Backups): Comparison {
       ...(ofToken.length > 0 || isStrange ? ['token' as const] : []),
       ...(ofStore.length > 0 ? ['object store' as const] : []),
     ],
-    destroyedKeys: missing.filter(isRetired).map(({ keyId }) => keyId),
+    destroyedKeys: missing.filter(hasEnded).map(({ keyId }) => keyId),
   };
 }
 
@@ -108,7 +108,7 @@ function lossesOfToken(
   );
   return [
     ...missing
-      .filter((key) => !isRetired(key))
+      .filter((key) => !hasEnded(key))
       .map(({ keyId, state }) => `the token lacks the ${state} key ${keyId}`),
     ...lost.map((keyId) => `the token lacks the key ${keyId}`),
   ];
@@ -128,6 +128,6 @@ function describeStrange(count: number, newest: string): string {
   );
 }
 
-function isRetired({ state }: KnownKey): boolean {
-  return state === 'RETIRED';
+function hasEnded({ state }: KnownKey): boolean {
+  return state === 'RETIRED' || state === 'COMPROMISED';
 }

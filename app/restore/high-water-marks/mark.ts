@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { NIL, v7 as uuidv7 } from 'uuid';
-import { z } from 'zod';
 import type { AuditEntry } from '../../../signer/protocol/entry.ts';
-import { nobody, type AuditAction } from '../../audit-trail/event.ts';
+import { MarkEntry } from '../../../signer/protocol/mark-entry.ts';
+import { markAction } from '../../../signer/protocol/reserved-actions.ts';
+import { nobody } from '../../audit-trail/event.ts';
 import { canonicalText } from '../../json/canonical-text.ts';
-import { KeyId } from '../../http/bodies/wire.ts';
 
 /** The state of the audit log at one moment. */
 export interface LogState {
@@ -29,26 +29,6 @@ export interface Mark extends LogState {
 /** Stands for the absence of a high-water mark; less than the id of every mark. */
 export const noMark = NIL;
 
-const action = 'vault.marked' satisfies AuditAction;
-
-const KeyIds = z
-  .string()
-  .transform((text) => (text === '' ? [] : text.split(' ')))
-  .pipe(z.array(KeyId));
-
-const MarkEntry = z
-  .object({
-    id: z.guid(),
-    timestamp: z.iso.datetime(),
-    action: z.literal(action),
-    data: z.strictObject({
-      sealed: z.int().nonnegative(),
-      newestEntryId: z.guid().nullable(),
-      keyIds: KeyIds,
-    }),
-  })
-  .transform(({ id, timestamp, data }): Mark => ({ id, writtenAt: timestamp, ...data }));
-
 /**
  * Returns an id for a new high-water mark that is greater than `floor`, whatever the clock says.
  */
@@ -57,19 +37,30 @@ export function createMarkId(floor: string, now: Date): string {
   return uuidv7({ msecs: Math.max(now.getTime(), floorMs + 1) });
 }
 
+interface MarkStamp {
+  readonly id: string;
+  /** The vault's public URL. */
+  readonly issuer: string;
+  readonly at: Date;
+}
+
 /**
- * Returns the text of a high-water mark: an audit entry of a resource of its own, which is never
- * added to the log. The audit key can therefore sign the mark, and the mark's audit proof verifies
- * as the proofs of other entries do.
+ * Returns the text of a high-water mark, to which the signer adds members: an audit entry of a
+ * resource of its own, which is never added to the log. The audit key can therefore sign the mark,
+ * and the mark's audit proof verifies as the proofs of other entries do.
  */
-export function createMarkText(id: string, { keyIds, ...state }: LogState, at: Date): string {
+export function createMarkText(
+  { id, issuer, at }: MarkStamp,
+  { keyIds, ...state }: LogState,
+): string {
   const entry: AuditEntry = {
-    v: 1,
+    v: 2,
     id,
+    issuer,
     timestamp: at.toISOString(),
     actor: { type: 'system', id: 'marks' },
     tenant: nobody.tenantId,
-    action,
+    action: markAction,
     resource: { type: 'mark', id, owner: nobody.userId },
     seq: 1,
     outcome: 'success',
@@ -82,5 +73,8 @@ export function createMarkText(id: string, { keyIds, ...state }: LogState, at: D
 
 /** Parses the text of a high-water mark; returns undefined for any other entry. */
 export function parseMarkText(text: string): Mark | undefined {
-  return MarkEntry.safeParse(JSON.parse(text)).data;
+  const entry = MarkEntry.safeParse(JSON.parse(text)).data;
+  if (entry === undefined) return undefined;
+  const { id, timestamp, data } = entry;
+  return { id, writtenAt: timestamp, ...data };
 }

@@ -1,10 +1,10 @@
-import { verifyProof } from '../../proof/proof.ts';
+import { isSignedBy } from '../../proof/proof.ts';
 import type { RegisteredKey } from '../../proof/registered-key.ts';
 import { parseMarkText, type Mark } from './mark.ts';
 import type { MarkObjects } from './mark-objects.ts';
 
 export interface FoundMarks {
-  /** The newest high-water mark that one of the vault's own keys signed. */
+  /** The newest high-water mark that one of the vault's own keys signed, unless compromised. */
   readonly mark: Mark | undefined;
   /** The ids of `mark` and of the high-water marks before it, newest first. */
   readonly ids: readonly string[];
@@ -45,6 +45,8 @@ async function readMark(
 ): Promise<Mark | undefined> {
   const proof = await objects.read(id);
   if (proof?.id !== id) return undefined;
-  if (!verifyProof(proof, keys.get(proof.hsmKeyId)).valid) return undefined;
+  const key = keys.get(proof.hsmKeyId);
+  // An older database does not know when a key was activated, so that only a compromise counts.
+  if (key?.state === 'COMPROMISED' || !isSignedBy(proof, key)) return undefined;
   return parseMarkText(proof.entryCanonical);
 }

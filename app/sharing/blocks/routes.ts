@@ -14,6 +14,7 @@ export const senderBlockRoutes = [
   route({
     method: 'get',
     path,
+    operation: 'listBlockedSenders',
     aliases: [`/api${path}`],
     tag,
     summary: 'Lists the senders whom the caller blocks',
@@ -25,13 +26,14 @@ export const senderBlockRoutes = [
     errors: [],
     handler: async ({ senderBlocks }, { request, query, reply }) => {
       const { senders, cursor } = await senderBlocks.list(request, query);
-      linkNextPage(reply, path, query, cursor);
+      linkNextPage(reply, query, cursor);
       return senders;
     },
   }),
   route({
     method: 'put',
     path: `${path}/:senderId`,
+    operation: 'blockSender',
     aliases: [`/api${path}/:senderId`],
     tag,
     summary: 'Blocks a sender: the caller sees nothing that this user shares',
@@ -47,6 +49,7 @@ export const senderBlockRoutes = [
   route({
     method: 'delete',
     path: `${path}/:senderId`,
+    operation: 'unblockSender',
     aliases: [`/api${path}/:senderId`],
     tag,
     summary: 'Unblocks a sender',

@@ -28,16 +28,24 @@ interface FeedOptions {
   readonly readAfter: (cursor: Cursor) => Promise<FeedPage>;
   /** Returns the reason to end the feed with after reading the changes threw an error. */
   readonly explain: (error: unknown) => EndReason;
+  /** Milliseconds without an event after which a comment is sent. */
+  readonly heartbeatMs?: number;
 }
 
-const heartbeatMs = 20_000;
+const usualHeartbeatMs = 20_000;
 /**
  * Milliseconds of pause after a page that is not full, so that a burst of writes is sent together.
  */
 const pauseMs = 50;
 const lastWordsMs = 1_000;
 
-export function createFeed({ cursor, listener, readAfter, explain }: FeedOptions): Feed {
+export function createFeed({
+  cursor,
+  listener,
+  readAfter,
+  explain,
+  heartbeatMs = usualHeartbeatMs,
+}: FeedOptions): Feed {
   const { gone } = listener;
   let heard = cursor;
   let isBehind = true;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseDeviceId, requireDeviceId } from '../../devices/guard.ts';
 import { AppError } from '../../errors/app-error.ts';
 import { EventStream } from '../../http/responses/event-stream.ts';
+import type { Contribution } from '../../http/routing/contribution.ts';
 import { routeFor } from '../../http/routing/route.ts';
 import { Cursor } from '../objects/cursor.ts';
 import { pageSize } from './changes.ts';
@@ -11,30 +12,35 @@ import type { ChangeFeeds } from './feeds.ts';
 const eventBytes = 2 ** 9;
 
 const FeedQuery = z.strictObject({
-  since: Cursor.optional().meta({
-    description: 'The nextCursor of a list, or the id of an event. Default: the newest change.',
-  }),
+  since: Cursor.optional().describe(
+    'The `nextCursor` of a list, or the id of an event. Default: the newest change.',
+  ),
 });
+
+const takesLastEventId: Contribution = {
+  requestHeaders: {
+    'Last-Event-ID': z
+      .string()
+      .optional()
+      .describe('The id of the last event that the client read; goes before `since`.'),
+  },
+};
 
 const route = routeFor<{ readonly changeFeeds: ChangeFeeds }>();
 
 const events = route({
   method: 'get',
   path: '/v1/sync/events',
-  tag: 'Synchronization',
+  operation: 'streamChanges',
+  tag: 'Synchronisation',
   summary: 'Streams changes as they are committed, as server-sent events',
   access: { scopes: ['sync:read'] },
   query: FeedQuery,
   status: 200,
   response: EventStream,
   maxAnswerBytes: pageSize * eventBytes,
-  errors: [
-    'device_required',
-    'device_unknown',
-    'device_blacklisted',
-    'too_many_feeds',
-    'shutting_down',
-  ],
+  errors: ['too_many_feeds', 'shutting_down'],
+  contributions: [takesLastEventId],
   handler: async ({ changeFeeds }, { request, query, http }): Promise<EventStream> => {
     const deviceId = parseDeviceId(http.headers['x-device-id']);
     // Last-Event-ID takes precedence over the query, since an EventSource that reconnects requests

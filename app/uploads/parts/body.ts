@@ -7,7 +7,12 @@ import { idleMs, limitIdle } from '../../http/requests/idle-clients.ts';
 /** Returns the Content-Length of a part in bytes. Throws length_required. */
 export function declaredLength(request: IncomingMessage): number {
   const header = request.headers['content-length'];
-  if (header === undefined) throw new AppError('length_required');
+  if (header === undefined) {
+    const details = [
+      { path: 'Content-Length', message: 'must be the size of the part; none came' },
+    ];
+    throw new AppError('length_required', { details });
+  }
   return Number(header);
 }
 

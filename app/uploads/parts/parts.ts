@@ -7,7 +7,7 @@ import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { ObjectStore } from '../../storage/interface/object-store.ts';
 import { StorageError } from '../../storage/interface/storage-error.ts';
-import { parseContentDigest } from './content-digest.ts';
+import { formatDigest, parseContentDigest } from './content-digest.ts';
 import { declaredLength, drainBody, watchBody } from './body.ts';
 import {
   assertFits,
@@ -99,7 +99,7 @@ export function createParts({ db, store, clock }: PartsOptions) {
         if (size > maxPartSize) await assertFits(tx, session, partNumber, size);
         const part = await claimPart(tx, caller, target, size);
         if ('claimId' in part) await assertFits(tx, session, partNumber, size);
-        else if (part.size !== size) throw new AppError('part_conflict');
+        else if (part.size !== size) throw conflict(`${part.size} bytes`, `${size} bytes`);
         return { session, part };
       });
       if ('claimId' in part) return storeBody(caller, session, part, stream);
@@ -113,7 +113,8 @@ export function createParts({ db, store, clock }: PartsOptions) {
 /** Throws invalid_part_number if the upload session has fewer parts. */
 function assertPartNumber(partNumber: number, { total_parts: last }: SessionRow): void {
   if (partNumber <= last) return;
-  const details = [{ path: 'partNumber', message: `must be from 1 to ${last}` }];
+  const message = `must be from 1 to ${last}; ${partNumber} came`;
+  const details = [{ path: 'partNumber', message }];
   throw new AppError('invalid_part_number', { details });
 }
 
@@ -121,13 +122,23 @@ function assertPartNumber(partNumber: number, { total_parts: last }: SessionRow)
 async function compareBody(recorded: RecordedPart, request: IncomingMessage): Promise<void> {
   const sha256 = await drainBody(request);
   assertDigest(request, sha256);
-  if (sha256 !== recorded.sha256) throw new AppError('part_conflict');
+  if (sha256 !== recorded.sha256) {
+    throw conflict(formatDigest(recorded.sha256), formatDigest(sha256));
+  }
+}
+
+/** Returns the error for a part that was stored with other content. */
+function conflict(stored: string, came: string): AppError {
+  const details = [{ path: 'body', message: `must be the stored part, ${stored}; ${came} came` }];
+  return new AppError('part_conflict', { details });
 }
 
 /** Throws digest_mismatch if the Content-Digest header states another SHA-256. */
 function assertDigest(request: IncomingMessage, sha256: string): void {
   const stated = parseContentDigest(request.headers['content-digest']);
-  if (stated !== undefined && stated !== sha256) throw new AppError('digest_mismatch');
+  if (stated === undefined || stated === sha256) return;
+  const message = `must be the digest of the body, ${formatDigest(sha256)}; another came`;
+  throw new AppError('digest_mismatch', { details: [{ path: 'Content-Digest', message }] });
 }
 
 function toAnswer(
@@ -135,7 +146,8 @@ function toAnswer(
   { size, etag, sha256 }: RecordedPart,
   progress: { readonly uploadedParts: number; readonly uploadedBytes: number },
 ): Answer {
-  return { partNumber, size, etag, checksumSha256: sha256, ...progress };
+  const checksumSha256 = Buffer.from(sha256, 'base64').toString('hex');
+  return { partNumber, size, etag, checksumSha256, ...progress };
 }
 
 function toAppError(error: unknown): unknown {

@@ -48,12 +48,16 @@ export function expiredEvent(row: SessionRow, expiredBy: string | null) {
   } as const;
 }
 
-/** Selects open upload sessions that have reached their expiry time and are not being completed. */
+/**
+ * Selects open upload sessions that are not being completed and have reached their expiry time, by
+ * the clock of this process and by that of Postgres.
+ */
 export function selectOverdue(tx: Tx, now: Date) {
   return tx
     .selectFrom('upload_sessions')
     .where('status', '=', 'IN_PROGRESS')
     .where('expires_at', '<=', now)
+    .where('expires_at', '<=', sql<Date>`now()`)
     .where(({ eb, or }) =>
       or([eb('completing_until', 'is', null), eb('completing_until', '<=', sql<Date>`now()`)]),
     );

@@ -1,15 +1,17 @@
 import { z } from 'zod';
-import { Timestamp, Uuid } from '../../http/bodies/wire.ts';
-import { maxParts } from './limits.ts';
+import { Digest, IntegerText, Timestamp, Uuid } from '../../http/bodies/wire.ts';
+import { maxFileSize, maxParts } from './limits.ts';
 
-export const UploadConfig = z.strictObject({
-  maxFileSize: z.int(),
-  minPartSize: z.int(),
-  maxPartSize: z.int(),
-  maxParts: z.int(),
-  sessionTTL: z.int(),
-  allowedMimeTypes: z.array(z.string()),
-});
+export const UploadConfig = z
+  .strictObject({
+    maxFileSize: z.int().min(1).describe('Maximum size of a file in bytes.'),
+    minPartSize: z.int().min(1).describe('Minimum size of a part in bytes, but the last part.'),
+    maxPartSize: z.int().min(1).describe('Maximum size of a part in bytes.'),
+    maxParts: z.int().min(1).describe('Maximum number of parts.'),
+    sessionTTL: z.int().min(1).describe('Seconds for which an upload session stays open.'),
+    allowedMimeTypes: z.array(z.string()).describe('Media types that a file may have.'),
+  })
+  .meta({ id: 'UploadConfiguration' });
 
 /**
  * A file name, normalized to NFC: at most 255 bytes of UTF-8, no control characters or separators,
@@ -21,65 +23,91 @@ const FileName = z
   .transform((name) => name.normalize('NFC'))
   .refine((name) => Buffer.byteLength(name) <= 255, 'must be at most 255 bytes')
   .refine((name) => !/[\p{Cc}\p{Zl}\p{Zp}/\\]/u.test(name), 'has a control character or separator')
-  .refine((name) => name !== '.' && name !== '..', 'is not a file name');
+  .refine((name) => name !== '.' && name !== '..', 'is not a file name')
+  .meta({
+    description:
+      'Name of the file: at most 255 bytes of UTF-8 in NFC, without control characters, `/` ' +
+      'and `\\`. It is stored in the clear.',
+  });
 
-export const CreateUpload = z.strictObject({
-  fileName: FileName,
-  fileSize: z.int().positive(),
-  mimeType: z.string().min(1).max(255),
-  totalParts: z.int().positive().max(maxParts),
-});
+export const CreateUpload = z
+  .strictObject({
+    fileName: FileName,
+    fileSize: z
+      .int()
+      .min(1)
+      .describe(`Size of the encrypted file in bytes, at most ${maxFileSize}.`),
+    mimeType: z.string().min(1).max(255).describe('Media type: one of `allowedMimeTypes`.'),
+    totalParts: z
+      .int()
+      .min(1)
+      .max(maxParts)
+      .describe('Number of parts; each but the last has the minimum size or more.'),
+  })
+  .meta({ id: 'UploadCreation' });
 
-export const CreatedUpload = z.strictObject({
-  sessionId: Uuid,
-  uploadId: z.string(),
-  expiresAt: Timestamp,
-});
+const sessionId = Uuid.describe('Id of the upload session.');
 
-export const SessionId = z.strictObject({ sessionId: Uuid });
+export const CreatedUpload = z
+  .strictObject({
+    sessionId,
+    uploadId: z.string().describe('Id of the multipart upload in the object store.'),
+    expiresAt: Timestamp.describe('Until when parts are accepted.'),
+  })
+  .meta({ id: 'UploadSession' });
+
+export const SessionId = z.strictObject({ sessionId });
 
 export const PartPath = z.strictObject({
-  sessionId: Uuid,
-  partNumber: z
-    .string()
-    .regex(/^[1-9][0-9]{0,3}$/, 'must be an integer from 1 to 1000')
-    .transform(Number)
-    .pipe(z.number().max(maxParts)),
+  sessionId,
+  partNumber: IntegerText(1, maxParts).describe('Number of the part, from 1.'),
 });
 
-export const StoredPart = z.strictObject({
-  partNumber: z.int(),
-  size: z.int(),
-  etag: z.string(),
-  checksumSha256: z.string(),
-  uploadedParts: z.int(),
-  uploadedBytes: z.int(),
-});
+const uploadedParts = z.int().min(0).describe('Number of parts that are stored.');
+const uploadedBytes = z.int().min(0).describe('Bytes of the parts that are stored.');
+const fileKey = z
+  .string()
+  .describe('The `storagePath` by which a document takes the file: `<uuid>/<file name>`.');
 
-export const CompletedUpload = z.strictObject({
-  sessionId: Uuid,
-  fileKey: z.string(),
-  fileSize: z.int(),
-  completedAt: Timestamp,
-});
+export const StoredPart = z
+  .strictObject({
+    partNumber: z.int().min(1).max(maxParts).describe('Number of the part.'),
+    size: z.int().min(1).describe('Size of the part in bytes.'),
+    etag: z.string().describe('Entity tag of the part in the object store.'),
+    checksumSha256: Digest.describe('SHA-256 of the part, in hex.'),
+    uploadedParts,
+    uploadedBytes,
+  })
+  .meta({ id: 'StoredPart' });
 
-export const AbortedUpload = z.strictObject({
-  sessionId: Uuid,
-  status: z.literal('ABORTED'),
-  abortedAt: Timestamp,
-});
+export const CompletedUpload = z
+  .strictObject({
+    sessionId,
+    fileKey,
+    fileSize: z.int().min(1).describe('Size of the file in bytes.'),
+    completedAt: Timestamp.describe('When the file was assembled; it must be used within a day.'),
+  })
+  .meta({ id: 'CompletedUpload' });
 
-export const UploadProgress = z.strictObject({
-  sessionId: Uuid,
-  status: z.enum(['IN_PROGRESS', 'COMPLETED', 'ABORTED', 'EXPIRED']),
-  uploadedParts: z.int(),
-  totalParts: z.int(),
-  uploadedBytes: z.int(),
-  totalBytes: z.int(),
-  expiresAt: Timestamp,
-  /**
-   * The storage path; present only if the upload is completed, for clients that did not receive the
-   * response to the completion.
-   */
-  fileKey: z.string().optional(),
-});
+export const AbortedUpload = z
+  .strictObject({
+    sessionId,
+    status: z.literal('ABORTED').describe('The session accepts nothing more.'),
+    abortedAt: Timestamp.describe('When the upload was first aborted.'),
+  })
+  .meta({ id: 'AbortedUpload' });
+
+export const UploadProgress = z
+  .strictObject({
+    sessionId,
+    status: z.enum(['IN_PROGRESS', 'COMPLETED', 'ABORTED', 'EXPIRED']).describe('State.'),
+    uploadedParts,
+    totalParts: z.int().min(1).describe('Number of parts that were announced.'),
+    uploadedBytes,
+    totalBytes: z.int().min(1).describe('Size of the file that was announced, in bytes.'),
+    expiresAt: Timestamp.describe('Until when parts are accepted.'),
+    fileKey: fileKey
+      .optional()
+      .describe('The `storagePath` of the file; present only if the upload is completed.'),
+  })
+  .meta({ id: 'UploadProgress' });

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { Owner, Tx } from '../../db/database.ts';
 import { retryAfterSeconds, secondsLeft } from '../../db/leases/lease.ts';
 import { takesLock } from '../../db/lock-order.ts';
@@ -8,7 +8,12 @@ import { StorageError } from '../../storage/interface/storage-error.ts';
 
 export type SessionRow = Selectable<Schema['upload_sessions']>;
 
-export interface LockedSession extends SessionRow {
+interface LoadedSession extends SessionRow {
+  /** Whether the session's time is over by the clock of Postgres. */
+  readonly isOver: boolean;
+}
+
+export interface LockedSession extends LoadedSession {
   /**
    * Seconds until another request may assemble the file, if the one that does so has died; null if
    * none does.
@@ -48,7 +53,7 @@ export async function lockOpenSession(
 }
 
 /** Loads an upload session of the owner. Throws not_found. */
-export async function loadSession(tx: Tx, owner: Owner, sessionId: string): Promise<SessionRow> {
+export async function loadSession(tx: Tx, owner: Owner, sessionId: string): Promise<LoadedSession> {
   const row = await selectSession(tx, owner, sessionId).executeTakeFirst();
   if (row === undefined) throw new AppError('not_found');
   return row;
@@ -58,6 +63,7 @@ function selectSession(tx: Tx, { userId, tenantId }: Owner, sessionId: string) {
   return tx
     .selectFrom('upload_sessions')
     .selectAll()
+    .select(sql<boolean>`expires_at <= now()`.as('isOver'))
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
     .where('tenant_id', '=', tenantId);
@@ -73,11 +79,13 @@ export function closedIfGone(error: unknown): unknown {
 }
 
 /**
- * Throws session_expired if an upload session's time is over, whatever its status, or if another
- * process, whose clock may be ahead, has marked the session as expired.
+ * Throws session_expired if an upload session's time is over, whatever its status, or if it was
+ * marked as expired. Both clocks must say that its time is over, as one that is ahead must not cost
+ * a user the upload.
  */
-export function assertNotExpired(row: SessionRow, now: Date): void {
-  if (row.expires_at <= now || row.status === 'EXPIRED') throw new AppError('session_expired');
+export function assertNotExpired(row: LoadedSession, now: Date): void {
+  const isOver = row.isOver && row.expires_at <= now;
+  if (isOver || row.status === 'EXPIRED') throw new AppError('session_expired');
 }
 
 /** Throws completion_in_progress while a request is assembling the file of an upload session. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../async/clock.ts';
 import type { Database, Owner, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { ErrorCode } from '../../errors/error-codes.ts';
+import { describeSent } from '../../http/bodies/content-type.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { Plans } from '../../plans/plans.ts';
@@ -47,14 +48,18 @@ export function createUploadSessions(options: UploadSessionsOptions) {
   function assertAcceptable(file: File): void {
     const { allowedMimeTypes } = options;
     if (!allowedMimeTypes.includes(file.mimeType)) {
-      throw refusal('mime_type_not_allowed', 'mimeType', `one of: ${allowedMimeTypes.join(', ')}`);
+      const allowed = `one of ${allowedMimeTypes.join(', ')}`;
+      throw refusal('mime_type_not_allowed', 'mimeType', allowed, describeSent(file.mimeType));
     }
-    if (file.fileSize > maxFileSize) {
-      throw refusal('file_too_large', 'fileSize', `at most ${maxFileSize}`);
+    const { fileSize, totalParts } = file;
+    if (fileSize > maxFileSize) {
+      const allowed = `at most ${maxFileSize} bytes`;
+      throw refusal('file_too_large', 'fileSize', allowed, `${fileSize} came`);
     }
-    const { fewest, most } = partCounts(file.fileSize);
-    if (file.totalParts < fewest || file.totalParts > most) {
-      throw refusal('invalid_total_parts', 'totalParts', `from ${fewest} to ${most}`);
+    const { fewest, most } = partCounts(fileSize);
+    if (totalParts < fewest || totalParts > most) {
+      const allowed = `from ${fewest} to ${most} for ${fileSize} bytes`;
+      throw refusal('invalid_total_parts', 'totalParts', allowed, `${totalParts} came`);
     }
   }
 
@@ -157,8 +162,8 @@ export function createUploadSessions(options: UploadSessionsOptions) {
 }
 
 /** Returns the error for a field of a new upload session that must have another value. */
-function refusal(code: ErrorCode, path: string, allowed: string): AppError {
-  return new AppError(code, { details: [{ path, message: `must be ${allowed}` }] });
+function refusal(code: ErrorCode, path: string, allowed: string, came: string): AppError {
+  return new AppError(code, { details: [{ path, message: `must be ${allowed}; ${came}` }] });
 }
 
 /** Expires the caller's overdue uploads. Resolves with their number. */

@@ -46,16 +46,30 @@ export interface Workplace {
  * the next generation is used. Throws SignerUnavailable `busy` if every attempt collided with
  * another creator.
  */
-export async function createNextKey(
+export function createNextKey(
   token: Workplace,
   { purpose, after, rsaBits }: NextKeyOptions,
 ): Promise<SigningKey> {
+  return createNext(token, { purpose, after, rsaBits }, loadSigningKey);
+}
+
+/** Creates the next key `encryption` as `createNextKey` does. Resolves with its generation. */
+export function createNextEncryptionKey(token: Workplace, after: number): Promise<number> {
+  const request = { purpose: 'encryption', after, rsaBits: 0 } as const;
+  return createNext(token, request, (_session, { generation }) => generation);
+}
+
+async function createNext<P extends KeyPurpose, T>(
+  token: Workplace,
+  { purpose, after, rsaBits }: NextKeyOptions<P>,
+  keep: (session: ck.Session, key: StoredKey<P>) => T,
+): Promise<T> {
   const isLive = watchContests(() => performance.now());
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const made = await token.use((session) =>
       makeKey(session, { purpose, highest: highestOf(session, purpose), after, rsaBits }),
     );
-    const key = await keepUnlessShared(token, made, { isLive, keep: loadSigningKey });
+    const key = await keepUnlessShared(token, made, { isLive, keep });
     if (key !== undefined) return key;
     await pause(attempt);
   }
@@ -66,17 +80,17 @@ export async function createNextKey(
 }
 
 /**
- * Creates the first key of a purpose and resolves with true. Resolves with false if the token
- * already holds a key of the purpose.
+ * Creates the first key of a purpose, with the generation after `after`, and resolves with true.
+ * Resolves with false if the token already holds a key of the purpose.
  */
 export async function createFirstKey(
   token: Workplace,
-  { purpose, rsaBits }: { readonly purpose: KeyPurpose; readonly rsaBits: number },
+  { purpose, after, rsaBits }: NextKeyOptions<KeyPurpose>,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     const made = await token.use(async (session) =>
       highestOf(session, purpose) === 0
-        ? makeKey(session, { purpose, highest: 0, after: 0, rsaBits })
+        ? makeKey(session, { purpose, highest: 0, after, rsaBits })
         : undefined,
     );
     if (made === undefined) return false;
@@ -86,8 +100,8 @@ export async function createFirstKey(
   }
 }
 
-interface NextKeyOptions {
-  readonly purpose: SigningPurpose;
+interface NextKeyOptions<P extends KeyPurpose = SigningPurpose> {
+  readonly purpose: P;
   /** Highest generation that ever existed, even if the token has lost it. */
   readonly after: number;
   readonly rsaBits: number;

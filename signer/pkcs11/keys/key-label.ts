@@ -1,6 +1,6 @@
 import { maxGeneration, SigningPurpose } from '../../protocol/protocol.ts';
 
-export const keyPurposes = [...SigningPurpose.options, 'mac'] as const;
+export const keyPurposes = [...SigningPurpose.options, 'mac', 'encryption'] as const;
 export type KeyPurpose = (typeof keyPurposes)[number];
 
 /** Returns the CKA_LABEL of a key; both halves of a key pair have this label. */

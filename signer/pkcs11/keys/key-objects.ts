@@ -2,6 +2,7 @@ import type { SigningPurpose } from '../../protocol/protocol.ts';
 import { findKeyLabel, formatKeyLabel, type KeyPurpose } from './key-label.ts';
 import { Pkcs11Error } from '../library/pkcs11-error.ts';
 import * as ck from '../library/pkcs11.ts';
+import { isGeneratedInside, provenanceAttributes } from './provenance.ts';
 
 /**
  * A PKCS#11 object of a key: the private or secret key, which signs, or the public half, which has
@@ -16,14 +17,26 @@ export interface StoredKey<Purpose extends KeyPurpose = KeyPurpose> {
   readonly handle: ck.Handle;
 }
 
+/** A private or secret key. */
+export interface SecretHalf<Purpose extends KeyPurpose = KeyPurpose> extends StoredKey<Purpose> {
+  /** Whether the token did not generate the key, or the key may have left the token. */
+  readonly imported: boolean;
+}
+
 /** Finds the private or secret keys of a purpose, or only those of one generation, oldest first. */
 export function findKeysOf<P extends KeyPurpose>(
   session: ck.Session,
   purpose: P,
   generation?: number,
-): StoredKey<P>[] {
-  const keys = findObjectsOf(session, { purpose, generation, kind: kinds[purpose], types: [] });
-  return keys.toSorted((a, b) => a.generation - b.generation);
+): SecretHalf<P>[] {
+  const types = provenanceAttributes;
+  const keys = findObjectsOf(session, { purpose, generation, kind: kinds[purpose], types });
+  return keys
+    .map(({ attributes, generation: number, id, handle }) => {
+      const imported = !isGeneratedInside(attributes);
+      return { purpose, generation: number, id, handle, imported };
+    })
+    .toSorted((a, b) => a.generation - b.generation);
 }
 
 /**
@@ -51,7 +64,10 @@ const kinds: Record<KeyPurpose, ck.Template> = {
   audit: [{ type: ck.CKA_CLASS, value: ck.CKO_PRIVATE_KEY }, keyTypes.audit],
   token: [{ type: ck.CKA_CLASS, value: ck.CKO_PRIVATE_KEY }, keyTypes.token],
   mac: [{ type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY }],
+  encryption: [{ type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY }],
 };
+
+const names = [ck.CKA_LABEL, ck.CKA_ID] as const;
 
 interface Search<P extends KeyPurpose> {
   readonly purpose: P;
@@ -62,7 +78,7 @@ interface Search<P extends KeyPurpose> {
 
 /**
  * Finds objects with one search and one read per object, since every call may be a network round
- * trip.
+ * trip. An object that lacks one of the attributes is returned without any of them.
  */
 function findObjectsOf<P extends KeyPurpose>(
   session: ck.Session,
@@ -72,7 +88,9 @@ function findObjectsOf<P extends KeyPurpose>(
   if (generation !== undefined)
     template.push({ type: ck.CKA_LABEL, value: formatKeyLabel(purpose, generation) });
   return session.findObjects(template).flatMap((handle) => {
-    const values = readUnlessGone(session, handle, [ck.CKA_LABEL, ck.CKA_ID, ...types]);
+    const values =
+      readUnlessGone(session, handle, [...names, ...types]) ??
+      readUnlessGone(session, handle, names);
     const [text, id, ...attributes] = values ?? [];
     const label = findKeyLabel(text?.toString() ?? '');
     if (id === undefined || label?.purpose !== purpose) return [];

@@ -42,19 +42,23 @@ export const generateKey: Record<KeyPurpose, Generate> = {
     );
   },
 
-  mac(session, { generation }) {
-    return session.generateKey(ck.CKM_GENERIC_SECRET_KEY_GEN, [
-      { type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY },
-      { type: ck.CKA_KEY_TYPE, value: ck.CKK_GENERIC_SECRET },
-      { type: ck.CKA_VALUE_LEN, value: macKeyBytes },
-      { type: ck.CKA_VERIFY, value: false },
-      { type: ck.CKA_ENCRYPT, value: false },
-      { type: ck.CKA_WRAP, value: false },
-      ...signOnly,
-      ...nameOf('mac', generation),
-    ]);
-  },
+  mac: (session, { generation }) => generateMacKey(session, nameOf('mac', generation)),
+  encryption: (session, { generation }) =>
+    generateMacKey(session, nameOf('encryption', generation)),
 };
+
+function generateMacKey(session: ck.Session, name: ck.Template): Promise<ck.Handle> {
+  return session.generateKey(ck.CKM_GENERIC_SECRET_KEY_GEN, [
+    { type: ck.CKA_CLASS, value: ck.CKO_SECRET_KEY },
+    { type: ck.CKA_KEY_TYPE, value: ck.CKK_GENERIC_SECRET },
+    { type: ck.CKA_VALUE_LEN, value: macKeyBytes },
+    { type: ck.CKA_VERIFY, value: false },
+    { type: ck.CKA_ENCRYPT, value: false },
+    { type: ck.CKA_WRAP, value: false },
+    ...signOnly,
+    ...name,
+  ]);
+}
 
 const signOnly: ck.Template = [
   { type: ck.CKA_TOKEN, value: true },

@@ -1,6 +1,7 @@
 import { SigningPurpose } from '../../protocol/protocol.ts';
+import { findAdopted } from './adoptions.ts';
 import { formatKeyLabel, type KeyPurpose } from './key-label.ts';
-import { findKeysOf, findPublicHalvesOf, type StoredKey } from './key-objects.ts';
+import { findKeysOf, findPublicHalvesOf, type SecretHalf, type StoredKey } from './key-objects.ts';
 import type { Session } from '../library/pkcs11.ts';
 import {
   createPublicKeyParser,
@@ -9,8 +10,16 @@ import {
   type PublicKeyParser,
 } from './public-key.ts';
 
-export type SigningKey = StoredKey<SigningPurpose> & PublicKey;
-export type MacKey = StoredKey<'mac'>;
+export type SigningKey = SecretHalf<SigningPurpose> & PublicKey;
+export type MacKey = StoredKey<'mac' | 'encryption'>;
+
+/** The signing keys of a token, by whether they are used. */
+export interface SigningKeys {
+  /** Keys that the token generated and that never left it, and imported keys that were adopted. */
+  readonly used: readonly SigningKey[];
+  /** Imported keys that nobody has adopted, which sign nothing. */
+  readonly unadopted: readonly SigningKey[];
+}
 
 /**
  * All signing keys of a token and its MAC key, which is always the oldest MAC key, because values
@@ -18,6 +27,7 @@ export type MacKey = StoredKey<'mac'>;
  */
 export interface Keyring {
   readonly signingKeys: readonly SigningKey[];
+  readonly unadopted: readonly SigningKey[];
   readonly mac: MacKey;
 }
 
@@ -37,14 +47,25 @@ export function findSigningKeys(
   );
 }
 
-/** Loads all keys. Throws KeyringError unless the token has a key for every purpose. */
+/** Finds all signing keys like `findSigningKeys`, and separates those that nobody may use. */
+export function sortSigningKeys(session: Session, parse?: PublicKeyParser): SigningKeys {
+  const keys = findSigningKeys(session, parse);
+  const adopted = keys.some(({ imported }) => imported) ? findAdopted(session) : new Set();
+  const isUsed = ({ imported, keyId }: SigningKey) => !imported || adopted.has(keyId);
+  return { used: keys.filter(isUsed), unadopted: keys.filter((key) => !isUsed(key)) };
+}
+
+/** Loads all keys. Throws KeyringError unless the token has a usable key for every purpose. */
 export function loadKeyring(session: Session, parse: PublicKeyParser): Keyring {
-  const signingKeys = findSigningKeys(session, parse);
+  const { used, unadopted } = sortSigningKeys(session, parse);
   for (const purpose of SigningPurpose.options) {
-    if (!signingKeys.some((key) => key.purpose === purpose))
-      throw new KeyringError(`the token holds no ${purpose} key`);
+    if (used.some((key) => key.purpose === purpose)) continue;
+    const isImported = unadopted.some((key) => key.purpose === purpose);
+    throw new KeyringError(
+      `the token holds no ${purpose} key${isImported ? ' that it generated itself' : ''}`,
+    );
   }
-  return { signingKeys, mac: findMacKey(session) };
+  return { signingKeys: used, unadopted, mac: findMacKey(session) };
 }
 
 /**
@@ -61,15 +82,30 @@ export function loadSigningKey(session: Session, key: StoredKey<SigningPurpose>)
 }
 
 /**
- * Finds the oldest MAC key. Throws KeyringError if there is no MAC key, or if two keys have the
- * label of the oldest.
+ * Finds the oldest MAC key that the token generated. Throws KeyringError if there is none, or if
+ * two such keys have the label of the oldest.
  */
-export function findMacKey(session: Session): MacKey {
-  const [oldest, next] = findKeysOf(session, 'mac');
+export function findMacKey(session: Session): StoredKey<'mac'> {
+  const [oldest, next] = findKeysOf(session, 'mac').filter(({ imported }) => !imported);
   if (oldest === undefined) throw new KeyringError('the token holds no mac key');
   if (oldest.generation === next?.generation)
     throw new KeyringError(`the token holds more than one key ${labelOf(oldest)}`);
   return oldest;
+}
+
+/**
+ * Finds a generation of the key `encryption` that the token generated, by default the newest one
+ * that only one key has.
+ * Throws KeyringError if the token holds no such key, or several keys of the generation. The
+ * session must be logged in: otherwise a token hides its keys.
+ */
+export function findEncryptionKey(session: Session, generation?: number): MacKey {
+  const keys = findKeysOf(session, 'encryption', generation).filter(({ imported }) => !imported);
+  const shared = findSharedLabels(keys);
+  const key = keys.findLast((each) => !shared.has(labelOf(each)));
+  const name = generation === undefined ? 'encryption' : formatKeyLabel('encryption', generation);
+  if (key === undefined) throw new KeyringError(`the token does not hold exactly one key ${name}`);
+  return key;
 }
 
 /** Returns the labels that more than one of the keys has. */

@@ -2,6 +2,8 @@ import pkcs11js from 'pkcs11js';
 import { Pkcs11Error } from './pkcs11-error.ts';
 
 export const {
+  CKA_ALWAYS_SENSITIVE,
+  CKA_APPLICATION,
   CKA_CLASS,
   CKA_DECRYPT,
   CKA_DERIVE,
@@ -12,8 +14,10 @@ export const {
   CKA_ID,
   CKA_KEY_TYPE,
   CKA_LABEL,
+  CKA_LOCAL,
   CKA_MODULUS,
   CKA_MODULUS_BITS,
+  CKA_NEVER_EXTRACTABLE,
   CKA_PRIVATE,
   CKA_PUBLIC_EXPONENT,
   CKA_SENSITIVE,
@@ -32,6 +36,7 @@ export const {
   CKM_RSA_PKCS_KEY_PAIR_GEN,
   CKM_SHA256_HMAC,
   CKM_SHA256_RSA_PKCS,
+  CKO_DATA,
   CKO_PRIVATE_KEY,
   CKO_PUBLIC_KEY,
   CKO_SECRET_KEY,
@@ -206,6 +211,10 @@ export class Session {
         ck.C_GenerateKeyAsync(this.#handle, { mechanism }, template),
       ),
     );
+  }
+
+  createObject(template: Template): void {
+    this.#api.call('C_CreateObject', (ck) => ck.C_CreateObject(this.#handle, template));
   }
 
   destroyObject(object: Handle): void {

@@ -6,6 +6,7 @@ import { refuseStart } from '../../config/refused-start.ts';
 import { createActivity } from './activity.ts';
 import { createSignerLog } from '../../log/signer-log.ts';
 import { createAnswers } from './requests.ts';
+import { createUnusedKeysLog } from './unused-keys.ts';
 import { describeKeys } from '../keys/key-description.ts';
 import { ToHsm, type FromHsm } from '../../ipc/messages.ts';
 import { Token } from '../token/token.ts';
@@ -19,6 +20,7 @@ process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 new Worker(new URL('./lifeline.ts', import.meta.url)).unref();
 
+const tellUnused = createUnusedKeysLog({ log, refresh: () => token.refresh() });
 const activity = createActivity((calls) => {
   const { sessionsInUse, queueDepth } = token;
   send({ kind: 'activity', calls, sessionsInUse, queueDepth });
@@ -27,7 +29,10 @@ const token = new Token({
   ...config,
   log,
   observe: activity.observe,
-  changed: (state, keys) => send({ kind: 'state', state, keys: describeKeys(keys) }),
+  changed: (state, keys) => {
+    tellUnused(keys.unadopted);
+    send({ kind: 'state', state, ...describeKeys(keys) });
+  },
 });
 const answers = createAnswers({ token, lanes: config.sessions, rsaBits: config.rsaBits });
 

@@ -1,8 +1,10 @@
 import { SignerUnavailable, unavailableCodes } from '../../protocol/signer-error.ts';
-import { createNextKey } from '../keys/key-creation.ts';
-import { KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
+import { recordAdoption } from '../keys/adoptions.ts';
+import { createNextEncryptionKey, createNextKey } from '../keys/key-creation.ts';
+import { findEncryptionKey, KeyringError, type Keyring, type SigningKey } from '../keys/keyring.ts';
+import type { Session } from '../library/pkcs11.ts';
 import { mapInLanes } from './lanes.ts';
-import type { FromHsm, HsmRequest } from '../../ipc/messages.ts';
+import type { FromHsm, HsmRequest, Mac } from '../../ipc/messages.ts';
 import { macOf, signWith } from '../token/signatures.ts';
 import type { Token } from '../token/token.ts';
 
@@ -40,7 +42,7 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
           ),
         );
       case 'mac':
-        return token.run((session, { mac }) => macOf(session, mac, request.label));
+        return token.run((session, keyring) => computeMac(session, keyring, request));
       case 'refresh':
         await token.refresh();
         break;
@@ -52,11 +54,31 @@ export function createAnswers({ token, lanes, rsaBits }: AnswersOptions) {
         await token.refresh();
         return keyId;
       }
+      case 'adopt_key':
+        await token.use((session) => recordAdoption(session, request.keyId));
+        await token.refresh();
+        break;
+      case 'create_encryption_key': {
+        const made = lastKey.then(() => createNextEncryptionKey(token, request.after));
+        lastKey = made.catch(() => {});
+        return made;
+      }
       case 'ping':
         break;
     }
     return null;
   }
+}
+
+async function computeMac(
+  session: Session,
+  { mac: oldest }: Keyring,
+  { purpose, label, generation }: Extract<HsmRequest, { kind: 'mac' }>,
+): Promise<Mac> {
+  // Without a login, a token hides its keys instead of reporting an error.
+  if (purpose === 'encryption') session.probe();
+  const key = purpose === 'mac' ? oldest : findEncryptionKey(session, generation);
+  return { mac: await macOf(session, key, label), generation: key.generation };
 }
 
 function loadKey({ signingKeys }: Keyring, keyId: string): SigningKey {

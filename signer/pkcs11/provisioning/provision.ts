@@ -8,6 +8,8 @@ interface ProvisionOptions extends TokenAccess {
   /** PIN of the security officer, needed only to initialise the token or to set its user PIN. */
   readonly soPin: string | undefined;
   readonly rsaBits: number;
+  /** Highest generation that ever existed, if this token takes the place of a lost one; else 0. */
+  readonly after: number;
 }
 
 /**
@@ -16,10 +18,11 @@ interface ProvisionOptions extends TokenAccess {
  */
 export async function provision(options: ProvisionOptions): Promise<string[]> {
   const token = await withHostLock(options.tokenLabel, () => prepareToken(options));
+  const { after, rsaBits } = options;
   const keys: string[] = [];
   for (const purpose of keyPurposes) {
-    if (await createFirstKey(workIn(options), { purpose, rsaBits: options.rsaBits }))
-      keys.push(`generated key ${formatKeyLabel(purpose, 1)}`);
+    if (await createFirstKey(workIn(options), { purpose, after, rsaBits }))
+      keys.push(`generated key ${formatKeyLabel(purpose, after + 1)}`);
   }
   return [...token, ...keys];
 }

@@ -3,7 +3,14 @@ import { encodeDerSignature } from '../../protocol/ecdsa.ts';
 import { SigningPurpose } from '../../protocol/protocol.ts';
 import { formatKeyLabel } from '../keys/key-label.ts';
 import { findKeysOf } from '../keys/key-objects.ts';
-import { findMacKey, findSharedLabels, findSigningKeys, type SigningKey } from '../keys/keyring.ts';
+import {
+  findEncryptionKey,
+  findMacKey,
+  findSharedLabels,
+  sortSigningKeys,
+  type MacKey,
+  type SigningKey,
+} from '../keys/keyring.ts';
 import type { Session } from '../library/pkcs11.ts';
 import { macBytes, macOf, signWith } from '../token/signatures.ts';
 import { withToken, type TokenAccess } from './token-access.ts';
@@ -19,7 +26,8 @@ const sampleBytes = 32;
 const sampleLabel = 'self-test';
 
 /**
- * Logs in, signs and verifies with every audit and token key, and computes a MAC. Resolves with the
+ * Logs in, signs and verifies with every audit and token key, and computes a MAC with each kind
+ * of MAC key. Resolves with the
  * result of each check.
  */
 export async function testToken(access: TokenAccess): Promise<Check[]> {
@@ -29,7 +37,8 @@ export async function testToken(access: TokenAccess): Promise<Check[]> {
       for (const purpose of SigningPurpose.options) {
         checks.push(...(await testSigningKeys(session, purpose)));
       }
-      checks.push(await attempt('mac', () => testMac(session)));
+      checks.push(await attempt('mac', () => testMac(session, findMacKey(session))));
+      checks.push(await attempt('encryption', () => testMac(session, findEncryptionKey(session))));
     }),
   );
   return [session, ...checks];
@@ -39,14 +48,16 @@ async function testSigningKeys(session: Session, purpose: SigningPurpose): Promi
   const keys = findKeysOf(session, purpose);
   if (keys.length === 0) return [{ name: purpose, problem: `the token holds no ${purpose} key` }];
   const shared = findSharedLabels(keys);
-  const whole = findSigningKeys(session);
+  const { used, unadopted } = sortSigningKeys(session);
   const checks: Check[] = [];
   for (const key of keys) {
     const label = formatKeyLabel(purpose, key.generation);
     checks.push(
       await attempt(label, async () => {
         if (shared.has(label)) throw new Error('more than one key has this label');
-        const own = whole.find((each) => each.handle.equals(key.handle));
+        if (unadopted.some((each) => each.handle.equals(key.handle)))
+          throw new Error('the token did not generate this key, and nobody adopted it');
+        const own = used.find((each) => each.handle.equals(key.handle));
         if (own === undefined)
           throw new Error('the token does not hold exactly one public key for this key');
         await testSignature(session, own);
@@ -75,8 +86,8 @@ async function signsToken(session: Session, key: SigningKey): Promise<boolean> {
   return verify('sha256', text, options, signature);
 }
 
-async function testMac(session: Session): Promise<void> {
-  const mac = await macOf(session, findMacKey(session), sampleLabel);
+async function testMac(session: Session, key: MacKey): Promise<void> {
+  const mac = await macOf(session, key, sampleLabel);
   if (mac.length !== macBytes)
     throw new Error(`the MAC has ${mac.length} bytes instead of ${macBytes}`);
 }

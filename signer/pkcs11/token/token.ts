@@ -7,7 +7,7 @@ import {
   type Connection,
   type ConnectionOptions,
 } from './connection.ts';
-import { KeyringError, loadKeyring, type Keyring, type SigningKey } from '../keys/keyring.ts';
+import { KeyringError, loadKeyring, type Keyring, type SigningKeys } from '../keys/keyring.ts';
 import { Library, type Observer, type Session } from '../library/pkcs11.ts';
 import { Pkcs11Error, type Remedy } from '../library/pkcs11-error.ts';
 import type { TokenState } from '../../protocol/protocol.ts';
@@ -30,7 +30,7 @@ interface TokenOptions extends Omit<ConnectionOptions, 'parse'> {
   readonly keepAliveMs: number;
   readonly observe: Observer;
   /** Called whenever the state or the keys may have changed; without a connection, with no keys. */
-  readonly changed: (state: TokenState, keys: readonly SigningKey[]) => void;
+  readonly changed: (state: TokenState, keys: SigningKeys) => void;
   readonly log: Logger;
 }
 
@@ -47,6 +47,8 @@ export class Token {
   #recovery: Promise<void> | undefined;
   #nextTry: Promise<void> | undefined;
   #state: TokenState = 'connecting';
+  /** The reason that was logged last for which there is no connection. */
+  #toldReason: string | undefined;
 
   constructor(options: TokenOptions) {
     this.#options = options;
@@ -188,13 +190,25 @@ export class Token {
         parse: this.#parse,
       });
       this.#enter('ready');
+      this.#toldReason = undefined;
       const keys = this.#connection.keyring.signingKeys.map((key) => key.keyId);
       log.info({ keys }, 'connected to the token');
     } catch (error) {
       this.#enter(stateAfter(error));
-      log.error({ err: error, token: this.#state }, 'the connection to the token failed');
+      this.#tellFailure(error);
       if (this.#state !== 'pin_incorrect') this.#nextTry = this.#retry(retryMs);
     }
+  }
+
+  /** Logs why there is no connection, once for each reason: the attempts after it repeat it. */
+  #tellFailure(error: unknown): void {
+    const { log } = this.#options;
+    const reason = String(error);
+    const isKnown = error instanceof Pkcs11Error || error instanceof KeyringError;
+    const details = { ...(isKnown ? { reason } : { err: error }), token: this.#state };
+    const level = this.#toldReason === reason ? 'debug' : 'error';
+    log[level](details, explain(error));
+    this.#toldReason = reason;
   }
 
   async #retry(afterMs: number): Promise<void> {
@@ -205,7 +219,8 @@ export class Token {
 
   #enter(state: TokenState): void {
     this.#state = state;
-    this.#options.changed(state, this.#connection?.keyring.signingKeys ?? []);
+    const { signingKeys = [], unadopted = [] } = this.#connection?.keyring ?? {};
+    this.#options.changed(state, { used: signingKeys, unadopted });
   }
 
   /** Probes every idle session once, as the pool lends them in turn. */
@@ -217,6 +232,17 @@ export class Token {
       this.#options.log.warn({ err: error }, 'the keep-alive of the sessions failed');
     }
   }
+}
+
+/** Says what an operator has to do about a failed connection. */
+function explain(error: unknown): string {
+  if (!(error instanceof Pkcs11Error)) return 'the connection to the token failed';
+  if (error.remedy === 'stop') {
+    return 'the token refused the PIN, which is not tried again: correct it, restart the signer';
+  }
+  return error.returnValue === 'CKR_TOKEN_NOT_PRESENT'
+    ? 'no token has the label of SIGNER_TOKEN_LABEL: connect it, or create it with `init`; retrying'
+    : 'the connection to the token failed; retrying';
 }
 
 function stronger(a: Remedy, b: Remedy): Remedy {

@@ -2,6 +2,7 @@ import test from 'ava';
 import { createAlerts } from '../../../app/audit/dlq/alerts.ts';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { watchStore } from '../../../app/storage/store-watch.ts';
+import { createSql } from '../../support/vault/sql.ts';
 import { startVault } from '../../support/vault/vault.ts';
 import { appendEntries, openTrail } from '../../support/audit/entries.ts';
 
@@ -43,12 +44,10 @@ test('the age in an alert is right although the clock of the process is minutes 
   await appendEntries(open, 1);
   t.deepEqual(await agesAt(10), []);
 
-  await open.db.asService((tx) =>
-    tx
-      .updateTable('audit_entries')
-      .set({ created_at: new Date(Date.now() - 7.5 * 60_000) })
-      .where('state', '=', 'PENDING')
-      .execute(),
+  await createSql(vault)(
+    `update audit_entries set created_at = now() - interval '7.5 minutes',
+       claim_id = gen_random_uuid(), claimed_until = now() + interval '1 hour'
+     where state = 'PENDING'`,
   );
   for (const minutesOff of [-10, 0, 10]) {
     t.deepEqual(await agesAt(minutesOff), [{ code: 'backlog_old', minutes: 7 }]);

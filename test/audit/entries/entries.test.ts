@@ -10,6 +10,7 @@ import { startVault, type TestVault } from '../../support/vault/vault.ts';
 import { eventOf, openTrail } from '../../support/audit/entries.ts';
 import { become, sealEntries } from '../sealing/sealed.ts';
 import { serviceRequest } from '../../support/http/service-request.ts';
+import { nextPage } from '../../support/http/next-page.ts';
 
 const test = anyTest as TestFn<{ vault: TestVault; sql: Sql }>;
 
@@ -30,8 +31,7 @@ interface Item {
 async function readPage(api: Api, path: string) {
   const { status, body, headers } = await api.send('GET', path);
   if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
-  const next = /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
-  return { items: body as unknown as Item[], next };
+  return { items: body as unknown as Item[], next: nextPage(path, headers) };
 }
 
 const list = async (api: Api, query = '') =>

@@ -21,16 +21,12 @@ test('the committed corpus is what its generator produces, byte for byte', async
 test('the client judges every proof of the corpus as expected and names the fault', (t) => {
   const trustedKeys = keys.audit.map(({ keyId }) => keyId);
   for (const proofCase of cases) {
-    const {
-      reason,
-      keyTrusted: _,
-      ...verdict
-    } = verifyProof(parse(proofBytes(proofCase)), {
-      trustedKeys,
-    });
+    const proof = parse(proofBytes(proofCase));
+    const { reason, keyTrusted: _, ...verdict } = verifyProof(proof, { trustedKeys, keys: listed });
     t.is(reason, proofCase.reason, proofCase.name);
     const { expected } = proofCase;
-    t.deepEqual(verdict, expected === 'malformed' ? nothingValid : expected, proofCase.name);
+    if (expected === 'malformed') t.deepEqual(verdict, nothingValid, proofCase.name);
+    else t.deepEqual(verdict, { ...expected, ...factsOf(proof) }, proofCase.name);
   }
 });
 
@@ -47,11 +43,26 @@ test('the vault judges every proof of the corpus as expected or as malformed', a
     if (proofCase.expected === 'malformed') {
       t.true(status === 400 || status === 413, `${proofCase.name}: ${status}`);
     } else {
-      const { verifiedAt: _, ...verdict } = body;
-      t.deepEqual(verdict, { ...proofCase.expected }, proofCase.name);
+      const { verifiedAt: _, compromisedSince: __, ...verdict } = body;
+      const { expected, reason, name } = proofCase;
+      const facts = factsOf(parse(proofBytes(proofCase)));
+      t.deepEqual(
+        verdict,
+        { ...expected, ...facts, ...(reason === undefined ? {} : { reason }) },
+        name,
+      );
     }
   }
 });
+
+const listed = [...keys.audit, ...keys.token];
+
+/** Returns what a verdict says of the key that a proof names; nothing of an unknown key. */
+function factsOf(proof: unknown) {
+  const { hsmKeyId } = proof as { readonly hsmKeyId: string };
+  const key = listed.find(({ keyId }) => keyId === hsmKeyId);
+  return key === undefined ? {} : { keyState: key.state, imported: key.imported };
+}
 
 const nothingValid = { valid: false, hashValid: false, signatureValid: false };
 
@@ -64,16 +75,26 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Registers the keys of the corpus as retired keys of the vault's HSM. */
+/** Registers the keys of the corpus, with what the corpus says of them. */
 async function registerKeys({ baseUrl, databases }: TestVault): Promise<void> {
   const service = await connectAs(databases.service);
   for (const purpose of ['audit', 'token'] as const) {
-    for (const [index, { keyId, publicKey }] of keys[purpose].entries()) {
+    for (const [index, key] of keys[purpose].entries()) {
       await service.query(
         `insert into signing_keys (key_id, purpose, algorithm, public_key, generation,
-           state, activated_at, retired_at)
-         values ($1, $2, 'ECDSA-P256-SHA3-256', $3, $4, 'RETIRED', now(), now())`,
-        [keyId, purpose, publicKey, 100 + index],
+           state, imported, activated_at, retired_at, compromised_since)
+         values ($1, $2, 'ECDSA-P256-SHA3-256', $3, $4, $5, $6, $7, $8, $9)`,
+        [
+          key.keyId,
+          purpose,
+          key.publicKey,
+          100 + index,
+          key.state,
+          key.imported,
+          key.activatedAt,
+          key.retiredAt,
+          key.compromisedSince,
+        ],
       );
     }
   }

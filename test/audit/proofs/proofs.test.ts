@@ -102,7 +102,12 @@ test('a proof has the six documented fields and verifies', async (t) => {
   const { status, body } = await api.send('GET', `/v1/audit/proof/${proof.id}/verify`);
   t.is(status, 200);
   const { verifiedAt, ...verdict } = body;
-  t.deepEqual(verdict as unknown, { entryId: proof.id, ...right });
+  t.deepEqual(verdict as unknown, {
+    entryId: proof.id,
+    ...right,
+    keyState: 'ACTIVE',
+    imported: false,
+  });
   t.regex(String(verifiedAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   const external = await verifyExternal(api, proof);
   t.deepEqual(external.verdict as unknown, right);
@@ -195,11 +200,11 @@ test('a stored entry that was tampered with no longer verifies', async (t) => {
     [proof.id],
   );
   t.deepEqual((await verify()) as unknown, wrong);
-  await sql('update audit_entries set canonical = $2, hash = $3 where id = $1', [
-    proof.id,
-    proof.entryCanonical,
-    '0'.repeat(64),
-  ]);
+  await sql(
+    `update audit_entries set canonical = replace(canonical, 'DEVICE', 'MASTER'), hash = $2
+     where id = $1`,
+    [proof.id, '0'.repeat(64)],
+  );
   t.deepEqual((await verify()) as unknown, wrongHash);
 });
 
@@ -215,8 +220,10 @@ test('a proof by a key that another process has just registered is returned at o
   await listKeys(vault);
   await verifyExternal(api, { ...proof, hsmKeyId: keyId });
   await sql(
-    `insert into signing_keys (key_id, purpose, algorithm, public_key, generation)
-     values ($1, 'audit', 'ECDSA-P256-SHA3-256', $2, 99)`,
+    `insert into signing_keys (key_id, purpose, algorithm, public_key, generation, state,
+       activated_at, retired_at)
+     values ($1, 'audit', 'ECDSA-P256-SHA3-256', $2, 99, 'RETIRED', now() - interval '1 hour',
+       now() + interval '1 hour')`,
     [keyId, der.toString('base64')],
   );
   await sql('update audit_entries set key_id = $2, signature = $3 where id = $1', [
@@ -228,6 +235,39 @@ test('a proof by a key that another process has just registered is returned at o
   t.is(status, 200, JSON.stringify(body));
   t.is(body.hsmKeyId, keyId);
   t.is((await api.send('GET', `/v1/audit/proof/${proof.id}/verify`)).body.valid, true);
+});
+
+test('a proof by a key that another process has just activated is valid at once', async (t) => {
+  const { sql, vault } = t.context;
+  const api = await createApi(vault);
+  const proof = await obtainProof(t, api);
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  const keyId = createHash('sha256').update(der).digest('hex').slice(0, 32);
+  await sql(
+    `insert into signing_keys (key_id, purpose, algorithm, public_key, generation)
+     values ($1, 'audit', 'ECDSA-P256-SHA3-256', $2, 98)`,
+    [keyId, der.toString('base64')],
+  );
+  await until(async () => (await listKeys(vault)).some((key) => key.keyId === keyId), {
+    what: 'the vault to read the new key',
+    timeoutMs: 20_000,
+  });
+  const signature = sign('sha3-256', Buffer.from(proof.entryCanonical), privateKey);
+  const signed = {
+    ...proof,
+    hsmSignature: signature.toString('base64'),
+    hsmKeyId: keyId,
+    publicKey: der.toString('base64'),
+  };
+  const verdict = async () => (await verifyExternal(api, signed)).verdict.valid;
+  t.is(await verdict(), false);
+  await sql(
+    `update signing_keys set state = 'RETIRED', activated_at = now() - interval '1 hour',
+       retired_at = now() + interval '1 hour' where key_id = $1`,
+    [keyId],
+  );
+  t.is(await verdict(), true);
 });
 
 test('a dead entry may get a proof later; an abandoned one names its tombstone', async (t) => {

@@ -16,7 +16,8 @@ test.after.always((t) => t.context.vault.stop());
 const verifyBatch = (api: Api, ids: unknown) =>
   api.send('POST', '/v1/audit/proof/verify-batch', { json: { ids } });
 
-const right = { valid: true, hashValid: true, signatureValid: true };
+const byActive = { keyState: 'ACTIVE', imported: false };
+const right = { valid: true, hashValid: true, signatureValid: true, ...byActive };
 const wrong = { valid: false, hashValid: false, signatureValid: false };
 
 test('each entry of a batch is verified once, in whatever case its id is written', async (t) => {
@@ -87,16 +88,26 @@ test('every alteration in the database changes the next verdict', async (t) => {
   const [another] = await sql('select * from audit_entries where id = $1', [other]);
   const verdict = async () =>
     ((await verifyBatch(api, [other, id])).body.results as Record<string, unknown>)[id];
-  const wrongHash = { ...right, valid: false, hashValid: false };
+  const wrongText = { ...wrong, ...byActive };
+  const wrongHash = { ...right, valid: false, hashValid: false, reason: 'hash_mismatch' };
   const wrongSignature = { ...right, valid: false, signatureValid: false };
+  const invalid = { ...wrongSignature, reason: 'signature_invalid' };
   const changes: [column: string, value: unknown, expected: object][] = [
-    ['canonical', String(stored?.canonical).replace('created', 'removed'), wrong],
-    ['canonical', `${String(stored?.canonical)} `, wrong],
-    ['canonical', 'no JSON', wrong],
+    [
+      'canonical',
+      String(stored?.canonical).replace('created', 'removed'),
+      { ...wrongText, reason: 'hash_mismatch' },
+    ],
+    ['canonical', `${String(stored?.canonical)} `, { ...wrongText, reason: 'not_canonical' }],
+    ['canonical', 'no JSON', { ...wrongText, reason: 'not_canonical' }],
     ['hash', '0'.repeat(64), wrongHash],
-    ['signature', another?.signature, wrongSignature],
-    ['signature', 'no base64', wrongSignature],
-    ['key_id', '0'.repeat(32), wrongSignature],
+    ['signature', another?.signature, invalid],
+    ['signature', 'no base64', invalid],
+    [
+      'key_id',
+      '0'.repeat(32),
+      { valid: false, hashValid: true, signatureValid: false, reason: 'key_id_mismatch' },
+    ],
   ];
   for (const [column, value, expected] of changes) {
     t.deepEqual(await verdict(), right);

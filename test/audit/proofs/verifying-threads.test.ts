@@ -6,25 +6,30 @@ import { createVerifyingThreads } from '../../../app/audit/verification/verifyin
 import type { RegisteredKey } from '../../../app/proof/registered-key.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const spki = publicKey.export({ type: 'spki', format: 'der' });
 const key: RegisteredKey = {
-  keyId: '0'.repeat(32),
+  keyId: createHash('sha256').update(spki).digest('hex').slice(0, 32),
   purpose: 'audit',
   algorithm: 'ECDSA-P256-SHA3-256',
-  publicKey: publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+  publicKey: spki.toString('base64'),
+  imported: false,
   generation: 1,
   state: 'ACTIVE',
   registeredAt: new Date(),
   activatedAt: new Date(),
   retiredAt: null,
+  compromisedSince: null,
+  compromiseId: null,
   recordId: null,
   key: publicKey,
 };
 
 function createProof(): VerifiableProof {
   const id = randomUUID();
-  const entryCanonical = canonicalize({ v: 1, id }) ?? '';
+  const entryCanonical = canonicalize({ v: 2, id, sealedAt: new Date().toISOString() }) ?? '';
   return {
     key,
+    heldSince: new Date(),
     proof: {
       id,
       entryCanonical,
@@ -57,7 +62,7 @@ test('verdicts keep the order of their proofs across concurrent batches', async 
     Array.from({ length }, (_, at) => {
       const { proof } = createProof();
       const isWrong = at % (batch + 2) === 0;
-      return { key: isWrong ? undefined : key, proof };
+      return { key: isWrong ? undefined : key, proof, heldSince: new Date() };
     }),
   );
   const verdicts = await Promise.all(batches.map((proofs) => threads.verify(proofs)));

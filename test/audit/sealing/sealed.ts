@@ -33,7 +33,7 @@ export async function sealEntries(
   }
 }
 
-const unseal = 'hash = null, signature = null, key_id = null, sealed_at = null';
+const unseal = 'hash = null, signature = null, key_id = null, sealed_at = null, late = false';
 
 /** Statements that turn a sealed entry into each other state an entry can have. */
 export const become = {

@@ -71,7 +71,6 @@ test('a body that is neither step is refused with the form of both', async (t) =
     { sessionId, M1 },
     { email, A, M1 },
     { email, sessionId, A, M1 },
-    { email, A, password: 'jam' },
     { sessionId: null, A, M1 },
     { sessionId, A, M1: M1.slice(1) },
     { email: 'jam', A },

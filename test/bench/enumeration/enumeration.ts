@@ -1,6 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { startVaultProcesses } from '../../support/processes/vault-processes.ts';
+import { createSignerCipher } from '../../support/encryption/signer-cipher.ts';
 import { round, type Bench } from '../harness/bench.ts';
 import { startBenchStack } from '../harness/bench-stack.ts';
 import { areaUnderCurve } from './auc.ts';
@@ -28,7 +29,8 @@ export const benchEnumeration: Bench = async (progress) => {
   await using vault = await startVaultProcesses(stack, {
     settings: { AUTH_UNKNOWN_USER: 'decoy' },
   });
-  const people = await insertPeople(vault.databases.service, {
+  const cipher = await createSignerCipher(stack.signerSocketPath);
+  const people = await insertPeople(vault.databases.service, cipher, {
     active: activeAccounts,
     tokens: requests + warmUps,
   });

@@ -1,6 +1,9 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import { passwordRow } from '../../../app/accounts/credential-rows.ts';
 import { newAccount } from '../../../app/accounts/new-account.ts';
+import type { RowCipher } from '../../../app/encryption/row-cipher.ts';
+import { registrationRow } from '../../../app/registration/registration-encryption.ts';
 import { prime, toBigInt } from '../../../app/srp/group.ts';
 
 /** Accounts inserted directly into the database, some with an unused validation token. */
@@ -13,19 +16,16 @@ export interface People {
 
 export async function insertPeople(
   serviceUrl: string,
+  cipher: RowCipher,
   counts: { readonly active: number; readonly tokens: number },
 ): Promise<People> {
   const client = new Client({ connectionString: serviceUrl });
   await client.connect();
   try {
     const active = await insertAccounts(client, counts.active, 'ACTIVE');
-    await client.query(
-      `insert into credentials (account_id, salt, verifier)
-       select id, $1, $2 from accounts where status = 'ACTIVE'`,
-      [randomSalt(), randomVerifier()],
-    );
+    await insertCredentials(client, cipher);
     await insertAccounts(client, counts.tokens, 'PENDING_VALIDATION');
-    return { active, tokens: await insertTokens(client) };
+    return { active, tokens: await insertTokens(client, cipher) };
   } finally {
     await client.end();
   }
@@ -41,20 +41,46 @@ async function insertAccounts(client: Client, count: number, status: string): Pr
   return rows.map(({ email }) => email);
 }
 
-async function insertTokens(client: Client): Promise<string[]> {
+async function insertCredentials(client: Client, cipher: RowCipher): Promise<void> {
+  const credential = { salt: randomSalt(), verifier: randomVerifier() };
+  for (const id of await idsOf(client, 'ACTIVE')) {
+    const { generation, values } = cipher.encrypt(passwordRow(id), credential);
+    await client.query(
+      `insert into credentials (account_id, key_generation, salt, verifier)
+       values ($1, $2, $3, $4)`,
+      [id, generation, values.salt, values.verifier],
+    );
+  }
+}
+
+async function idsOf(client: Client, status: string): Promise<string[]> {
   const { rows } = await client.query<{ readonly id: string }>(
-    "select id from accounts where status = 'PENDING_VALIDATION'",
+    'select id from accounts where status = $1',
+    [status],
   );
+  return rows.map(({ id }) => id);
+}
+
+async function insertTokens(client: Client, cipher: RowCipher): Promise<string[]> {
+  const credential = { salt: randomSalt(), verifier: randomVerifier() };
+  const rows = (await idsOf(client, 'PENDING_VALIDATION')).map((userId) => {
+    const id = randomUUID();
+    return Object.assign({ id, userId }, cipher.encrypt(registrationRow(id, userId), credential));
+  });
   const tokens = rows.map(() => randomUUID());
   await client.query(
-    `insert into registrations (id, account_id, salt, verifier, token_hash, expires_at)
-     select gen_random_uuid(), account_id, $3, $4, token_hash, now() + interval '1 hour'
-     from unnest($1::uuid[], $2::text[]) as pending (account_id, token_hash)`,
+    `insert into registrations
+       (id, account_id, key_generation, salt, verifier, token_hash, expires_at)
+     select id, account_id, generation, salt, verifier, token_hash, now() + interval '1 hour'
+     from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[])
+       as pending (id, account_id, generation, salt, verifier, token_hash)`,
     [
       rows.map(({ id }) => id),
+      rows.map(({ userId }) => userId),
+      rows.map(({ generation }) => generation),
+      rows.map(({ values }) => values.salt),
+      rows.map(({ values }) => values.verifier),
       tokens.map((token) => createHash('sha3-256').update(token).digest('hex')),
-      randomSalt(),
-      randomVerifier(),
     ],
   );
   return tokens;

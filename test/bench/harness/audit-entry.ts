@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../../../signer/protocol/entry.ts';
+import { testIssuer } from '../../support/vault/stack.ts';
 
 interface Told extends Pick<AuditEntry, 'id' | 'action' | 'seq' | 'data'> {
   readonly userId: string;
@@ -9,8 +10,9 @@ interface Told extends Pick<AuditEntry, 'id' | 'action' | 'seq' | 'data'> {
 /** Returns an audit entry as the trail writes it, for a user's action on a resource they own. */
 export function inventEntry({ id, action, seq, data, userId, resource }: Told): AuditEntry {
   return {
-    v: 1,
+    v: 2,
     id,
+    issuer: testIssuer,
     timestamp: new Date().toISOString(),
     actor: { type: 'user', id: userId },
     tenant: 'default',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDatabase } from '../../../app/dev/postgres/database.ts';
 import { migrate } from '../../../app/dev/postgres/migrate.ts';
 import { startServices } from '../../../app/dev/stack/services.ts';
-import type { TestStack } from '../../support/vault/stack.ts';
+import { type TestStack, testSignerSettings } from '../../support/vault/stack.ts';
 
 const templateName = 'probatio_template';
 
@@ -13,7 +13,12 @@ export async function startBenchStack(): Promise<TestStack & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-bench-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
-  const services = await startServices({ directory, durable: true, log: () => undefined });
+  const services = await startServices({
+    directory,
+    signerSettings: testSignerSettings,
+    durable: true,
+    log: () => undefined,
+  });
   resources.defer(() => services.stop());
   await createDatabase(services.postgres.access, templateName);
   await migrate(services.postgres.access, templateName);

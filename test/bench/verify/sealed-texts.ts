@@ -4,6 +4,8 @@ import { createAuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Owner } from '../../../app/db/database.ts';
 import type { DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 import { until } from '../../../app/dev/processes/until.ts';
+import { composeSealedText, type StoredText } from '../../../app/proof/sealed-text.ts';
+import { testIssuer } from '../../support/vault/stack.ts';
 
 /** An audit entry with the vault's signature. */
 export interface SealedText {
@@ -22,6 +24,7 @@ export async function sealTexts(
 ): Promise<SealedText[]> {
   const db = await openDatabase({ url: app, serviceUrl: service, poolSize: 1 });
   const audit = createAuditTrail({
+    issuer: testIssuer,
     assertClock: () => undefined,
     clock: () => new Date(),
     isBacklogFull: () => false,
@@ -56,14 +59,14 @@ async function readSealed(url: string, { userId }: Owner): Promise<SealedText[]>
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const { rows } = await client.query<Record<'id' | 'text' | 'signature' | 'key', string>>(
-      `select id, canonical as text, signature, public_key as key
+    const { rows } = await client.query<StoredText & Record<'id' | 'signature' | 'key', string>>(
+      `select id, canonical, sealed_at, late, signature, public_key as key
        from audit_entries join signing_keys using (key_id) where user_id = $1`,
       [userId],
     );
-    return rows.map(({ id, text, signature, key }) => ({
+    return rows.map(({ id, signature, key, ...stored }) => ({
       id,
-      text: Buffer.from(text),
+      text: Buffer.from(composeSealedText(stored)),
       signature: Buffer.from(signature, 'base64'),
       publicKey: Buffer.from(key, 'base64'),
     }));

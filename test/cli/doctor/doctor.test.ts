@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import test from 'ava';
 import { createObjectStore } from '../../../app/storage/create-store.ts';
 import { collect } from '../../support/documents/stored.ts';
+import { temporaryDirectory } from '../../support/processes/processes.ts';
 import { runCli } from '../../support/processes/run-cli.ts';
 import { createSql } from '../../support/vault/sql.ts';
 import { set, startDoctorVault, textOf, troubles } from './doctor-vault.ts';
@@ -20,6 +23,7 @@ const names = [
   'redis.eviction',
   'redis.persistence',
   'signer.socket',
+  'signer.issuers',
   'signer.token',
   'signer.keys',
   'signer.clock',
@@ -49,6 +53,28 @@ test('a vault that is well gets one ok for each check and the exit code 0', asyn
   const keys = (await collect(store.listObjects())).map(({ key }) => key);
   t.false(keys.some((key) => key.startsWith('probes/')));
   t.deepEqual(await collect(store.listUploads()), []);
+});
+
+test('a command trusts the authorities that --env-file names, and refuses no PEM', async (t) => {
+  const { settings } = await startDoctorVault(t);
+  const { MAIL_CA_FILE = '', ...others } = settings;
+  const directory = await temporaryDirectory(t);
+  const file = path.join(directory, 'app.env');
+  const examine = async (authorities: string) => {
+    const variables = Object.entries({ ...others, NODE_EXTRA_CA_CERTS: authorities });
+    await writeFile(file, variables.map(([name, value]) => `${name}="${value}"\n`).join(''));
+    return runCli(['doctor'], {}, [`--env-file=${file}`]);
+  };
+  const trusted = await examine(MAIL_CA_FILE);
+  t.deepEqual([trusted.code, trusted.stderr], [0, ''], trusted.stdout);
+  const foreign = await examine('');
+  t.is(foreign.code, 2);
+  t.regex(foreign.stdout, /^fail {2}mail\.connection: no trusted TLS connection/m);
+  for (const wrong of [file, path.join(directory, 'absent'), directory]) {
+    const refused = await examine(wrong);
+    t.deepEqual([refused.code, refused.stdout], [78, '']);
+    t.regex(refused.stderr, /\n {2}NODE_EXTRA_CA_CERTS: names [^\n]*; [^\n]*\n$/);
+  }
 });
 
 test('without --json a finding is one line, and warnings alone give the exit code 1', async (t) => {

@@ -27,9 +27,11 @@ function prove(entryCanonical: string, id = entryId): AuditProof {
   };
 }
 
+const sealedAt = '2026-11-23T07:30:00.000Z';
 const entry = {
-  v: 1,
+  v: 2,
   id: entryId,
+  sealedAt,
   action: 'document.certify',
   data: { name: 'Größe €', size: 1e21 },
 };
@@ -116,8 +118,8 @@ test('an entry that is signed but not canonical is refused', (t) => {
   const texts = [
     JSON.stringify(entry, null, 1),
     `{"id":"${entryId}","id":"${entryId}"}`,
-    `{"v":1,"id":"${entryId}"}`,
-    `{"id":"${entryId}","v":1.0}`,
+    `{"v":2,"id":"${entryId}","sealedAt":"${sealedAt}"}`,
+    `{"id":"${entryId}","sealedAt":"${sealedAt}","v":2.0}`,
     'no json',
   ];
   for (const text of texts) {
@@ -135,9 +137,10 @@ test('a signed and canonical text that is no entry of a known version is refused
     null,
     [entryId],
     { id: entryId },
+    { v: 1, id: entryId, sealedAt },
     { v: 2, id: entryId },
-    { v: 1 },
-    { v: '1', id: entryId },
+    { v: 2, sealedAt },
+    { v: '2', id: entryId, sealedAt },
   ]) {
     const text = canonicalize(value) ?? '';
     t.like(verifyProof(prove(text), { trustedKeys }), { valid: false, reason: 'not_an_entry' });

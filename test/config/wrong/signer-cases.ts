@@ -6,6 +6,7 @@ export function rightSigner(files: Files) {
   return {
     SIGNER_LIBRARY: 'libsofthsm2.so',
     SIGNER_TOKEN_LABEL: 'probatio',
+    SIGNER_ISSUERS: 'https://vault.example',
     SIGNER_PIN_FILE: files.pin,
     SIGNER_SOCKET_PATH: `${files.directory}/signer.sock`,
   };

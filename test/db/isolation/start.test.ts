@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
+import { createTurns } from '../../../app/async/turns.ts';
 import { openDatabase } from '../../../app/db/database.ts';
 import { createIsolationCheck } from '../../../app/db/isolation/check.ts';
 import { projectFile } from '../../../app/dev/files/project.ts';
@@ -8,6 +9,8 @@ import { inheritedEnvironment } from '../../../app/dev/processes/node-process.ts
 import { productionSettings } from '../../support/vault/production.ts';
 import { createOwnRoles, type OwnRoles } from './own-roles.ts';
 import { wrongDatabases, wrongSettings, type WrongStart } from './wrong-starts.ts';
+
+const processesAtOnce = 4;
 
 let roles: OwnRoles;
 
@@ -60,7 +63,9 @@ async function assertRefused(t: ExecutionContext, { settings, remedy, what }: Wr
 test.serial(
   'a start with wrong URLs or role names ends with 78 and names the remedy',
   async (t) => {
-    for (const wrong of await wrongSettings(roles)) await assertRefused(t, wrong);
+    const turns = createTurns(processesAtOnce);
+    const all = await wrongSettings(roles);
+    await Promise.all(all.map((wrong) => turns.take(() => assertRefused(t, wrong))));
   },
 );
 

@@ -42,7 +42,7 @@ test('a certificate is a proof that anyone can verify, with OpenSSL too', async 
   t.is(await askOpenssl(proof), 'Verified OK');
   const entry = JSON.parse(proof.entryCanonical) as Record<string, unknown>;
   t.like(entry, {
-    v: 1,
+    v: 2,
     id: body.proofId,
     action: 'document.sealed',
     actor: { type: 'user', id: api.caller.userId },
@@ -51,12 +51,18 @@ test('a certificate is a proof that anyone can verify, with OpenSSL too', async 
     seq: 2,
     outcome: 'success',
     data: {
+      version: 1,
       fileHash: sha3(bytes),
       size: 1000,
       metadataHash: sha3(Buffer.from(metadata, 'base64')),
     },
   });
-  t.deepEqual(Object.keys(entry.data as object).sort(), ['fileHash', 'metadataHash', 'size']);
+  t.deepEqual(Object.keys(entry.data as object).sort(), [
+    'fileHash',
+    'metadataHash',
+    'size',
+    'version',
+  ]);
   t.is(Buffer.from(String(entry.salt), 'base64').length, 32);
   t.is((await api.send('GET', `/v1/documents/${id}`)).body.status, 'SEALED');
   t.deepEqual((await api.send('GET', `/v1/audit/proof/${proof.id}`)).body as unknown, proof);

@@ -191,6 +191,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-type': '' },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Type',
   },
   {
     what: 'a wrong Content-Type',
@@ -198,6 +199,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-type': 'application/json' },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Type',
   },
   {
     what: 'a form of another kind',
@@ -205,6 +207,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Type',
   },
   {
     what: 'another multipart type',
@@ -212,6 +215,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-type': formType.replace('form-data', 'mixed') },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Type',
   },
   {
     what: 'a Content-Type that only begins like the right one',
@@ -219,6 +223,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-type': formType.replace('form-data', 'form-data2') },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Type',
   },
   {
     what: 'a compressed body',
@@ -226,6 +231,7 @@ export const badForms: readonly BadForm[] = [
     headers: { 'content-encoding': 'gzip' },
     status: 415,
     code: 'multipart_required',
+    path: 'Content-Encoding',
   },
   {
     what: 'no boundary',

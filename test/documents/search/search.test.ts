@@ -149,7 +149,7 @@ test('an invalid limit or cursor is refused; a page has 100 documents by default
     t.deepEqual(await searchIds(t, api, wanted), ids.slice(0, 100));
     t.deepEqual(await searchIds(t, api, wanted, '?limit=1000'), ids);
     const { headers } = await search(api, wanted);
-    const next = `</v1/documents/search?limit=100&cursor=${ids[99]}>; rel="next"`;
+    const next = `<?limit=100&cursor=${ids[99]}>; rel="next"`;
     t.is(headers.get('link'), next);
   }
 });

@@ -6,6 +6,7 @@ import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 import { createVaultClient } from '../../../client/vault.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
 import { violations } from '../vault/violations.ts';
+import { composeSealedText, type StoredText } from '../../../app/proof/sealed-text.ts';
 
 const sealLimitMs = 60_000;
 
@@ -48,9 +49,8 @@ export async function assertNoViolation(t: ExecutionContext, vault: VaultProcess
   }
 }
 
-interface StoredProof {
+interface StoredProof extends StoredText {
   readonly id: string;
-  readonly entryCanonical: string;
   readonly entryHash: string;
   readonly hsmSignature: string;
   readonly hsmKeyId: string;
@@ -58,7 +58,7 @@ interface StoredProof {
 }
 
 const proofs = `
-  select e.id, canonical as "entryCanonical", hash as "entryHash", signature as "hsmSignature",
+  select e.id, canonical, sealed_at, late, hash as "entryHash", signature as "hsmSignature",
     e.key_id as "hsmKeyId", public_key as "publicKey"
   from audit_entries e left join signing_keys k on k.key_id = e.key_id`;
 
@@ -73,7 +73,8 @@ export async function assertProofsVerify(
   const trustedKeys = (await client.auditKeys())
     .filter(({ purpose }) => purpose === 'audit')
     .map(({ fingerprint }) => fingerprint);
-  for (const proof of await query<StoredProof>(vault, proofs)) {
+  for (const { canonical, sealed_at, late, ...stored } of await query<StoredProof>(vault, proofs)) {
+    const proof = { ...stored, entryCanonical: composeSealedText({ canonical, sealed_at, late }) };
     const { valid, reason } = verifyProof(proof, { trustedKeys });
     if (!valid) t.fail(`${proof.id}: ${reason}`);
   }

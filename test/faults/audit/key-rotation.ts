@@ -10,7 +10,7 @@ const path = '/v1/internal/keys';
 
 /** Rotates the audit key, retrying each step until it succeeds. */
 export async function rotateAuditKey(
-  { baseUrl, internalKey }: ReplicatedVault,
+  { baseUrl, internalKey }: Pick<ReplicatedVault, 'baseUrl' | 'internalKey'>,
   fetch: typeof globalThis.fetch,
 ): Promise<void> {
   const retry = { ...defaultRetry, attempts: 1 };

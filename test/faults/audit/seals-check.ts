@@ -5,6 +5,7 @@ import { createVaultClient } from '../../../client/vault.ts';
 import { askOpenssl } from '../../support/audit/openssl.ts';
 import { query } from './audit-check.ts';
 import type { VaultProcesses } from '../../support/processes/vault-processes.ts';
+import { composeSealedText, type StoredText } from '../../../app/proof/sealed-text.ts';
 
 const opensslSample = 50;
 
@@ -20,15 +21,16 @@ export async function assertSealsVerify(
 ): Promise<ReadonlyMap<string, AuditProof>> {
   const { auditKeys } = createVaultClient({ baseUrl: vault.baseUrl });
   const keys = new Map((await auditKeys()).map(({ keyId, publicKey }) => [keyId, publicKey]));
-  const stored = await query<Omit<AuditProof, 'publicKey'>>(
+  const stored = await query<StoredText & Omit<AuditProof, 'publicKey' | 'entryCanonical'>>(
     vault,
-    `select id, canonical as "entryCanonical", hash as "entryHash", signature as "hsmSignature",
+    `select id, canonical, sealed_at, late, hash as "entryHash", signature as "hsmSignature",
        key_id as "hsmKeyId" from audit_entries`,
   );
   const proofs = new Map<string, AuditProof>();
-  for (const entry of stored) {
+  for (const { canonical, sealed_at, late, ...entry } of stored) {
     const publicKey = keys.get(entry.hsmKeyId) ?? '';
-    const proof = Object.assign(entry, { publicKey });
+    const entryCanonical = composeSealedText({ canonical, sealed_at, late });
+    const proof = { ...entry, entryCanonical, publicKey };
     if (!isSealed(proof)) t.fail(`${proof.id}: the seal is not valid`);
     proofs.set(proof.id, proof);
   }

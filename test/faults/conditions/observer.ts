@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { VaultError } from '../../../client/errors/vault-error.ts';
+import { createRepeatedLogin } from '../vault/login.ts';
+import type { Account } from '../vault/user.ts';
 import type { Stage } from './stage.ts';
 
 const Health = z.object({
@@ -10,6 +13,8 @@ const Refusal = z.object({ code: z.string() });
 
 /** Milliseconds between two looks. */
 const paceMs = 200;
+/** Milliseconds between two logins, which cost more. */
+const loginPaceMs = 1_000;
 /** Milliseconds after which a request counts as unanswered: 10 s, and some for a busy machine. */
 const limitMs = 15_000;
 
@@ -25,19 +30,47 @@ export interface Observed {
   readonly alerts: ReadonlySet<string>;
 }
 
-/**
- * Asks as a user, who lists and begins uploads and does not retry, and as an operator, until the
- * returned function is called.
- */
-export function observe({ vault: { baseUrl }, internalKey }: Stage, token: string) {
+/** Users who ask and do not try again. */
+export interface Watchers {
+  /** The access token of a user who lists documents and begins uploads. */
+  readonly token: string;
+  /** An account that logs in again and again. */
+  readonly guest: Account;
+}
+
+/** Asks as users and as an operator, until the returned function is called. */
+export function observe(stage: Stage, { token, guest }: Watchers) {
+  const { vault, internalKey } = stage;
+  const { baseUrl } = vault;
   const answers = new Map<string, number>();
   const health = new Set<string>();
   const alerts = new Set<string>();
   let slowestMs = 0;
   const over = new AbortController();
 
-  const ask = (path: string, init: RequestInit = {}) =>
-    fetch(baseUrl + path, { ...init, signal: AbortSignal.timeout(limitMs) });
+  const limited: typeof fetch = (input, init) =>
+    fetch(input, { ...init, signal: AbortSignal.timeout(limitMs) });
+  const ask = (path: string, init: RequestInit = {}) => limited(baseUrl + path, init);
+  const logIn = createRepeatedLogin(baseUrl, guest, limited);
+
+  function count(status: number, code: string, hasRetryAfter: boolean, startedAt: number): void {
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+    const patience = status !== 503 || hasRetryAfter ? '' : ' without Retry-After';
+    const answer = `${status}${code === '' ? '' : ` ${code}`}${patience}`;
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  }
+
+  async function enter(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await logIn();
+      count(200, '', false, startedAt);
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      const { status, code, retryAfterSeconds } = error;
+      count(status, code, retryAfterSeconds !== undefined, startedAt);
+    }
+  }
 
   async function act(path: string, body?: object): Promise<void> {
     const startedAt = performance.now();
@@ -47,11 +80,8 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
       body: body === undefined ? null : JSON.stringify(body),
     });
     const text = await response.text();
-    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
-    const code = response.ok ? '' : ` ${Refusal.parse(JSON.parse(text)).code}`;
-    const retries = response.status !== 503 || response.headers.has('retry-after');
-    const answer = `${response.status}${code}${retries ? '' : ' without Retry-After'}`;
-    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+    const code = response.ok ? '' : Refusal.parse(JSON.parse(text)).code;
+    count(response.status, code, response.headers.has('retry-after'), startedAt);
   }
 
   async function look(): Promise<void> {
@@ -66,10 +96,10 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
     for (const { code } of read.data?.alerts ?? []) alerts.add(code);
   }
 
-  async function repeat(work: () => Promise<void>): Promise<void> {
+  async function repeat(work: () => Promise<void>, pauseMs = paceMs): Promise<void> {
     while (!over.signal.aborted) {
       await work();
-      await delay(paceMs);
+      await delay(pauseMs);
     }
   }
 
@@ -77,6 +107,7 @@ export function observe({ vault: { baseUrl }, internalKey }: Stage, token: strin
   const observing = Promise.all([
     repeat(() => act('/v1/documents')),
     repeat(() => act('/v1/uploads', { ...file, totalParts: 1 })),
+    repeat(enter, loginPaceMs),
     repeat(look),
   ]);
   observing.catch(() => undefined);

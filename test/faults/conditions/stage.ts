@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase } from '../../../app/dev/postgres/database.ts';
 import { migrate } from '../../../app/dev/postgres/migrate.ts';
-import { createTokenFixture } from '../../support/audit/token-fixture.ts';
+import { spawnGuarded } from '../../../app/dev/processes/guarded-process.ts';
+import { nodeProcess } from '../../../app/dev/processes/node-process.ts';
+import { createTokenFixture, type TokenFixture } from '../../support/audit/token-fixture.ts';
 import { mountTmpfs, unmount } from '../../support/documents/tmpfs.ts';
 import { createTokenServer, type TokenServer } from '../../support/processes/p11-kit.ts';
+import { startPgBouncer, type PgBouncer } from '../../support/processes/pgbouncer.ts';
 import {
   startVaultProcesses,
-  type VaultProcesses,
+  type Override,
+  type SingleVault,
 } from '../../support/processes/vault-processes.ts';
 import { createKeyFile } from '../../support/vault/key-file.ts';
 import { testStack } from '../../support/vault/stack.ts';
@@ -20,19 +24,40 @@ const library = [
   '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
 ].find((path) => existsSync(path));
 
-/** A vault whose surroundings a test can spoil: Postgres, token, object store and clocks. */
+/** A vault whose surroundings a test can spoil: Postgres, token, object store, logs and clocks. */
 export interface Stage extends AsyncDisposable {
-  readonly vault: VaultProcesses;
+  readonly vault: SingleVault;
   readonly postgres: OwnPostgres;
+  /** PgBouncer before Postgres, which the vault does not use unless it is restarted so. */
+  readonly pooler: PgBouncer;
   readonly token: TokenServer;
+  /** The files of the token and its PIN. */
+  readonly fixture: TokenFixture;
+  /** A directory for files of the conditions. */
+  readonly directory: string;
+  /** A small file system for logs. */
+  readonly logMount: string;
   /** The small file system of the object store. */
   readonly storeMount: string;
   readonly internalKey: string;
   /** Sets the seconds by which a clock is ahead. */
   readonly setClock: (whose: Clock, seconds: number) => Promise<void>;
+  /**
+   * Asks app and signer to end, and starts them with these differences from the usual. Throws if
+   * one of them does not end by itself with exit code 0.
+   */
+  readonly restart: (overrides?: Overrides) => Promise<void>;
+  /** Starts a further app, which must end by itself. Resolves with its exit code and last line. */
+  readonly startAnother: () => Promise<{ readonly code: number | null; readonly line: string }>;
 }
 
+/** Differences from the usual of the processes that a test restarts. */
+export type Overrides = Readonly<Partial<Record<'app' | 'signer', Override>>>;
+
 export type Clock = 'app' | 'signer' | 'database';
+
+/** Fewer than the vault opens to PgBouncer. */
+const pooledConnections = 5;
 
 export async function startStage(): Promise<Stage> {
   if (library === undefined) throw new Error('install libfaketime');
@@ -74,10 +99,18 @@ export async function startStage(): Promise<Stage> {
   const keys = await createKeyFile();
   resources.defer(() => keys.remove());
 
-  const storeMount = join(directory, 'store');
-  await mkdir(storeMount);
-  await mountTmpfs(storeMount, '64m,nr_inodes=20000');
-  resources.defer(() => unmount(storeMount));
+  const mount = async (name: string, size: string) => {
+    const path = join(directory, name);
+    await mkdir(path);
+    await mountTmpfs(path, size);
+    resources.defer(() => unmount(path));
+    return path;
+  };
+  const storeMount = await mount('store', '64m,nr_inodes=20000');
+  const logMount = await mount('logs', '4m');
+  const pooler = resources.use(
+    await startPgBouncer({ postgres: postgres.access, poolSize: pooledConnections }),
+  );
 
   const preload = new URL('../../support/processes/shifted-clock.ts', import.meta.url).href;
   const stack = {
@@ -100,18 +133,51 @@ export async function startStage(): Promise<Stage> {
     PLANS_STANDARD_OPEN_UPLOADS: '1000000',
     CLOCK_SHIFT_FILE: fileOf('app'),
     STORAGE_DIRECTORY: join(storeMount, 'objects'),
+    KEYS_PUBLISH_SECONDS: '0',
   };
+  let present: Overrides = {};
   const vault = resources.use(
-    await startVaultProcesses(stack, { settings, nodeArguments: ['--import', preload] }),
+    await startVaultProcesses(stack, {
+      settings,
+      override: (name) => present[name] ?? {},
+      nodeArguments: ['--import', preload],
+    }),
   );
   const running = resources.move();
   return {
     vault,
     postgres,
+    pooler,
     token,
+    fixture,
+    directory,
+    logMount,
     storeMount,
     internalKey: keys.admin,
     setClock,
+    async restart(overrides = {}) {
+      for (const [name, process] of [
+        ['app', vault.app],
+        ['signer', vault.signer],
+      ] as const) {
+        const { code, signal } = await process.stop();
+        if (code !== 0) throw new Error(`the ${name} ended with ${signal ?? code}`);
+      }
+      present = overrides;
+      await vault.signer.start();
+      await vault.app.start();
+    },
+    startAnother: () => runApp({ ...vault.environment, PORT: '0' }, preload),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+async function runApp(environment: Record<string, string>, preload: string) {
+  const lines: string[] = [];
+  const spec = nodeProcess('another app', ['app/main.ts'], environment, ['--import', preload]);
+  const app = await spawnGuarded(spec, { onLine: (line) => lines.push(line) });
+  const timer = setTimeout(() => app.kill('SIGTERM'), 60_000);
+  const { code } = await app.exited;
+  clearTimeout(timer);
+  return { code, line: lines.at(-1) ?? '' };
 }

@@ -12,14 +12,16 @@ const LoggedIn = z.object({ accessToken: z.string(), M2: z.string() });
  * Returns a function that logs the account in and resolves with an access token. The password's key
  * is derived once, so that a load can log in often. It throws what the client throws, without
  * retries.
+ * @param fetch Sends the requests in place of the global fetch.
  */
 export function createRepeatedLogin(
   baseUrl: string,
   { email, password }: { readonly email: string; readonly password: string },
+  fetch = globalThis.fetch,
 ): () => Promise<string> {
   const http = createHttp({
     baseUrl,
-    fetch: globalThis.fetch,
+    fetch,
     retry: { ...defaultRetry, attempts: 1 },
     now: () => new Date(),
   });

@@ -27,14 +27,18 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+interface SteadyWork {
+  readonly fileBytes: number;
+  readonly seed: number;
+  readonly stop: AbortSignal;
+  /** Is called with the id of each document whose creation the vault acknowledged. */
+  readonly onStored?: (documentId: string) => void;
+}
+
 /** Stores files of `fileBytes` and certifies them, in sequence, until `stop` aborts. */
 export async function storeSteadily(
   { session, masterKey }: User,
-  {
-    fileBytes,
-    seed,
-    stop,
-  }: { readonly fileBytes: number; readonly seed: number; readonly stop: AbortSignal },
+  { fileBytes, seed, stop, onStored }: SteadyWork,
 ): Promise<void> {
   for (let turn = 0; !stop.aborted; turn++) {
     const bytes = new Uint8Array(testBytes(fileBytes, seed + turn));
@@ -47,6 +51,7 @@ export async function storeSteadily(
     };
     try {
       const { id } = await persist(() => session.storeDocument(document));
+      onStored?.(id);
       await persist(() => session.certifyDocument(id));
     } catch (error) {
       if (!(error instanceof VaultError && madeBefore.has(error.code))) throw error;

@@ -10,7 +10,13 @@ test('an unknown key refreshes the list once a second, and after a clock set bac
     refreshes += 1;
   };
   const keys: readonly KeyInToken[] = [];
-  const hsm = { keys, refresh, createKey: async () => '' };
+  const hsm = {
+    keys,
+    unadopted: keys,
+    refresh,
+    createKey: async () => '',
+    adoptKey: async () => undefined,
+  };
   const directory = createKeyDirectory({ hsm, clock: () => new Date(now) });
   const load = () =>
     t.throwsAsync(directory.load('0'.repeat(32), 'audit'), { instanceOf: SignerUnavailable });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import test from 'ava';
 import { SignerRefused, SignerUnavailable } from '../../../signer/protocol/signer-error.ts';
+import { testIssuer } from '../../support/vault/stack.ts';
 import { sampleText } from '../sample-entry.ts';
 import { countOf } from '../signer-metrics.ts';
 import {
@@ -34,7 +35,7 @@ test.after.always(async () => {
 
 function sampleClaims(): Record<string, unknown> {
   const iat = Math.floor(Date.now() / 1000);
-  return { iss: 'a', sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
+  return { iss: testIssuer, sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
 }
 
 /** Counts how often `work` refreshes the keys: each refresh probes a session once. */

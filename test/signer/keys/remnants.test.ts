@@ -112,7 +112,7 @@ test.serial('the keys of a token are read by a few searches and one call per hal
       await until(async () => countOf(await signer.metrics(), 'C_FindObjects') > 0);
       const metrics = await signer.metrics();
       t.is((await signer.client.listKeys()).length, generations + 1);
-      t.is(countOf(metrics, 'C_GetAttributeValue'), 2 * (generations + 1) + 1);
+      t.is(countOf(metrics, 'C_GetAttributeValue'), 2 * (generations + 1) + 2);
       t.is(countOf(metrics, 'C_FindObjects'), 5);
     });
   }),

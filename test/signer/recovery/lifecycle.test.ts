@@ -45,6 +45,14 @@ test.serial('a signer without its token responds 503, and serves once the token 
     });
     t.like(await signer.client.health(), { status: 'error', token: 'unavailable' });
     t.is(error?.code, 'hsm_unavailable');
+    await until(async () => countOf(await signer.metrics(), 'C_GetSlotList') > 3);
+    const told = signer
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":"error"'));
+    t.is(told.length, 1, told.join('\n'));
+    t.regex(told[0] ?? '', /"msg":"no token has the label of SIGNER_TOKEN_LABEL: [^"]*`init`/);
+    t.notRegex(signer.output(), /"stack"/);
     await fixture.tool('init');
     await until(async () => (await signer.client.health()).token === 'ready');
     t.true('hash' in ((await signer.seal([sampleText()]))[0] ?? {}));

@@ -12,6 +12,7 @@ import {
   type RunningSigner,
   type TokenFixture,
 } from '../../support/audit/token-fixture.ts';
+import { testIssuer } from '../../support/vault/stack.ts';
 
 /** Short, so that a hanging token times out soon, yet long enough for a busy machine. */
 const operationTimeoutMs = 3_000;
@@ -71,7 +72,7 @@ test.serial('a token behind a socket seals, signs tokens, computes MACs and crea
     const results = await signer.seal(Array.from({ length: 40 }, () => sampleText()));
     t.true(results.every((result) => 'hash' in result));
     const iat = Math.floor(Date.now() / 1000);
-    const claims = { iss: 'a', sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
+    const claims = { iss: testIssuer, sub: 'b', aud: 'c', jti: 'd', iat, exp: iat + 60 };
     const keyId = await signer.keyId('token');
     t.regex(
       await signer.client.signToken({ keyId, typ: 'at+jwt', claims }),

@@ -136,8 +136,10 @@ export async function insertExpired(sql: Sql, count: number): Promise<void> {
         'standard', '{user}', '{}', now() - interval '1 day' + n * interval '1 millisecond'
       from generate_series(1, $1::int) n returning id, email
     ), registration as (
-      insert into registrations (id, account_id, salt, verifier, token_hash, expires_at)
-      select gen_random_uuid(), id, 'aa', 'bb', id::text, now() - interval '23 hours' from account
+      insert into registrations
+        (id, account_id, key_generation, salt, verifier, token_hash, expires_at)
+      select gen_random_uuid(), id, 1, 'aa', 'bb', id::text, now() - interval '23 hours'
+      from account
     ), sequence as (
       insert into audit_sequences (user_id, resource_type, resource_id, tenant_id, last_seq)
       select id, 'account', id::text, 'default', 1 from account

@@ -47,7 +47,7 @@ async function storeOfDevices(service: Client, { userId, tenantId }: Tenant): Pr
     `session_devices (user_id, tenant_id, id, issuer, sid, device_id)
      values ($1, $2, gen_random_uuid(), 'https://issuer.test', 'a', gen_random_uuid())`,
     `replaced_keys (user_id, tenant_id, id, kind, version, wrapped_key, replaced_at)
-     values ($1, $2, gen_random_uuid(), 'MASTER', 1, '', now())`,
+     values ($1, $2, gen_random_uuid(), 'RECOVERY', 1, '', now())`,
     `sync_counters (user_id, tenant_id, last_change) values ($1, $2, 1)`,
     `sync_objects (user_id, tenant_id, object_id, version, data, change_seq, last_modified_at)
      values ($1, $2, gen_random_uuid(), 1, '{}', 1, now())`,

@@ -3,6 +3,7 @@ import type { AuditAction, AuditEvent } from '../../../app/audit-trail/event.ts'
 import { createAuditTrail, type AuditTrail } from '../../../app/audit-trail/audit-trail.ts';
 import { openDatabase, type Database, type Owner } from '../../../app/db/database.ts';
 import type { TestVault } from '../vault/vault.ts';
+import { testIssuer } from '../vault/stack.ts';
 
 /** A trail into the vault's database that wakes no sealer: sealers find its entries by polling. */
 export interface TestTrail {
@@ -19,6 +20,7 @@ export async function openTrail(
   // Enough connections for all concurrent test transactions, so that they only wait for locks.
   const db = await openDatabase({ ...vault.config.database, poolSize: 50 });
   const trail = createAuditTrail({
+    issuer: testIssuer,
     assertClock: () => undefined,
     clock: () => new Date(),
     isBacklogFull: () => false,

@@ -17,6 +17,8 @@ import type {
   SealResult,
   SigningPurpose,
 } from '../../../signer/protocol/protocol.ts';
+import { testSignerSettings } from '../vault/stack.ts';
+import { compileCache } from '../processes/compile-cache.ts';
 
 const libraries = [
   '/usr/lib/softhsm/libsofthsm2.so',
@@ -62,9 +64,11 @@ export async function createTokenFixture(): Promise<TokenFixture> {
   await writeFile(path('so-pin'), `so-${randomUUID()}\n`);
   const environment = {
     PATH: process.env.PATH ?? '',
+    ...compileCache(),
     SOFTHSM2_CONF: path('softhsm2.conf'),
     SIGNER_LIBRARY: library,
     SIGNER_TOKEN_LABEL: 'probatio test',
+    ...testSignerSettings,
     SIGNER_PIN_FILE: path('pin'),
     SIGNER_SO_PIN_FILE: path('so-pin'),
     SIGNER_SOCKET_PATH: path('signer.sock'),
@@ -175,7 +179,8 @@ export async function hsmProcess({ process }: RunningSigner): Promise<number | u
   return first === '' ? undefined : Number(first);
 }
 
-async function readMetrics(socketPath: string): Promise<string> {
+/** Returns the metrics of the signer at a socket, as text. */
+export async function readMetrics(socketPath: string): Promise<string> {
   const req = request({ socketPath, path: '/metrics' }).end();
   const [res] = (await once(req, 'response')) as [IncomingMessage];
   return text(res);

@@ -2,7 +2,9 @@
 // operation runs in a process of its own:
 // make <purpose> <from> [to] generates a key of each of these generations, whatever exists;
 // contest <purpose> creates the next key while another of the same number is generated;
-// destroy <class> <label> destroys the public, private or secret half of a key.
+// destroy <class> <label> destroys the public, private or secret half of a key;
+// mix <label> replaces the public half of an audit key by that of a key outside of the token.
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createNextKey, type Workplace } from '../../../signer/pkcs11/keys/key-creation.ts';
 import { generateKey } from '../../../signer/pkcs11/keys/key-templates.ts';
@@ -26,7 +28,12 @@ const [, , operation, first = '', second = '', third = second] = process.argv;
 
 await (operation === 'contest'
   ? contest(SigningPurpose.parse(first))
-  : withToken(access, operation === 'make' ? make : destroy));
+  : withToken(access, operationOf(operation)));
+
+function operationOf(name: string | undefined): (session: ck.Session) => Promise<void> | void {
+  if (name === 'make') return make;
+  return name === 'mix' ? mix : destroy;
+}
 
 async function make(session: ck.Session): Promise<void> {
   const purpose = keyPurposes.find((known) => known === first);
@@ -56,4 +63,26 @@ function destroy(session: ck.Session): void {
   ]);
   if (objects.length === 0) throw new Error(`the token has no ${first} half of ${second}`);
   for (const object of objects) session.destroyObject(object);
+}
+
+function mix(session: ck.Session): void {
+  const half = [
+    { type: ck.CKA_CLASS, value: ck.CKO_PUBLIC_KEY },
+    { type: ck.CKA_LABEL, value: first },
+  ];
+  const [object] = session.findObjects(half);
+  if (object === undefined) throw new Error(`the token has no public half of ${first}`);
+  const [id, parameters] = session.readAttributes(object, [ck.CKA_ID, ck.CKA_EC_PARAMS]);
+  session.destroyObject(object);
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const point = publicKey.export({ type: 'spki', format: 'der' }).subarray(-65);
+  session.createObject([
+    ...half,
+    { type: ck.CKA_KEY_TYPE, value: ck.CKK_EC },
+    { type: ck.CKA_TOKEN, value: true },
+    { type: ck.CKA_PRIVATE, value: false },
+    { type: ck.CKA_ID, value: id },
+    { type: ck.CKA_EC_PARAMS, value: parameters },
+    { type: ck.CKA_EC_POINT, value: Buffer.concat([Buffer.of(4, 65), point]) },
+  ]);
 }

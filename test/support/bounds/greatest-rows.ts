@@ -18,7 +18,7 @@ const metadata = "repeat('A', 87380) || 'AA=='";
 /** SQL for a wrapped document key of 1024 bytes in base64. */
 const wrappedKey = "repeat('A', 1364) || 'AA=='";
 /** SQL for the text of an audit entry of 64 KiB. */
-const canonical = `rpad('{"actor":{"id":null,"type":"system"},"data":{"note":"', 65500, 'a')
+const canonical = `rpad('{"actor":{"id":null,"type":"system"},"data":{"note":"', 65430, 'a')
   || '"},"outcome":"success"}'`;
 
 /**

@@ -39,19 +39,10 @@ export async function mountSmallVolume(
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   await mountTmpfs(directory, '24m,nr_inodes=400');
   t.teardown(() => unmount(directory));
-  const filler = path.join(directory, 'filler');
   const remount = (mode: 'ro' | 'rw') => run('mount', ['-o', `remount,${mode}`, directory]);
   const fillers = {
-    space: async () => {
-      const file = await open(filler, 'w');
-      await untilFull(() => file.write(Buffer.alloc(4_096)));
-      await file.close();
-    },
-    inodes: async () => {
-      await mkdir(filler);
-      let number = 0;
-      await untilFull(() => writeFile(path.join(filler, String((number += 1))), ''));
-    },
+    space: () => fillBytes(directory),
+    inodes: () => fillInodes(directory),
     writing: () => remount('ro'),
   };
   return {
@@ -60,10 +51,35 @@ export async function mountSmallVolume(
       await fillers[what]();
       return async () => {
         if (what === 'writing') await remount('rw');
-        else await rm(filler, { recursive: true });
+        else await removeFiller(directory);
       };
     },
   };
+}
+
+const fillerOf = (directory: string) => path.join(directory, 'filler');
+
+/** Fills the file system of a directory with one file. */
+export async function fillBytes(directory: string): Promise<void> {
+  await mkdir(fillerOf(directory));
+  const file = await open(path.join(fillerOf(directory), 'bytes'), 'w');
+  try {
+    for (const size of [2 ** 20, 4_096]) await untilFull(() => file.write(Buffer.alloc(size)));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Fills the file system of a directory with empty files. */
+export async function fillInodes(directory: string): Promise<void> {
+  await mkdir(fillerOf(directory));
+  let number = 0;
+  await untilFull(() => writeFile(path.join(fillerOf(directory), String((number += 1))), ''));
+}
+
+/** Removes all that fills the file system of a directory. */
+export async function removeFiller(directory: string): Promise<void> {
+  await rm(fillerOf(directory), { recursive: true });
 }
 
 async function untilFull(write: () => Promise<unknown>): Promise<void> {

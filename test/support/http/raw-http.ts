@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
+import { recordFaults } from '../openapi/recorded-faults.ts';
 
 const limitMs = 20_000;
 
@@ -40,10 +41,22 @@ export async function exchange(
     socket.on('error', () => undefined);
     socket.write(bytes);
     if (end) socket.end();
-    return await readAnswer(socket, { untilClosed });
+    const answer = await readAnswer(socket, { untilClosed });
+    checkAnswer(bytes, answer);
+    return answer;
   } finally {
     socket.destroy();
   }
+}
+
+/** Checks a response of a vault against openapi.json, if the request has a request line. */
+function checkAnswer(bytes: string | Buffer, { status, headers, text }: RawAnswer): void {
+  const line = /^([A-Z]+) (\/[^ ]*) HTTP\/1\.[01]\r\n/.exec(bytes.toString('latin1'));
+  const [, method, url] = line ?? [];
+  if (method === undefined || url === undefined || !headers.has('x-request-id')) return;
+  const request = { method, url, requestHeaders: new Headers(), requestText: undefined };
+  // The headers of a raw request are not known: successes are checked by the tests that use fetch.
+  if (status >= 400) recordFaults({ ...request, status, headers, text });
 }
 
 /** Reads one response up to its Content-Length, or up to the end of the connection without one. */

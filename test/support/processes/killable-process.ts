@@ -1,4 +1,5 @@
 import type { GuardedProcess } from '../../../app/dev/processes/guarded-process.ts';
+import type { ProcessExit } from '../../../app/dev/processes/process-spec.ts';
 
 /** A process that a test kills and starts again. */
 export interface KillableProcess extends AsyncDisposable {
@@ -6,6 +7,8 @@ export interface KillableProcess extends AsyncDisposable {
   readonly pid: number;
   /** Sends SIGKILL; resolves once the process is gone. */
   kill(): Promise<void>;
+  /** Sends SIGTERM, and SIGKILL after 30 s; resolves once the process is gone. */
+  stop(): Promise<ProcessExit>;
   /** Starts a new process; resolves once it is ready. */
   start(): Promise<void>;
 }
@@ -23,6 +26,7 @@ export async function createKillable(
       current.kill('SIGKILL');
       await current.exited;
     },
+    stop: () => current.stop(),
     async start() {
       current = await start();
     },

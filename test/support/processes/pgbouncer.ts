@@ -81,6 +81,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
     tracksStatements,
     show,
     kill: () => server.kill(),
+    stop: () => server.stop(),
     start: () => server.start(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { projectFile } from '../../../app/dev/files/project.ts';
+import { compileCache } from './compile-cache.ts';
 
 export interface Outcome {
   readonly code: number;
@@ -7,13 +8,21 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs `probatio` with these arguments, and no other environment variables than these. */
-export function runCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+/**
+ * Runs `probatio` with these arguments, and no other environment variables than these.
+ * @param nodeArguments Arguments of Node itself.
+ */
+export function runCli(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  nodeArguments: readonly string[] = [],
+): Promise<Outcome> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [projectFile('app/cli.ts'), ...args],
-      { env },
+      [...nodeArguments, projectFile('app/cli.ts'), ...args],
+      // The description of the API is longer than the default of 1 MiB.
+      { env: { ...compileCache(), ...env }, maxBuffer: 16 * 2 ** 20 },
       (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
       },

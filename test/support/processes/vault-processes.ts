@@ -32,17 +32,33 @@ export interface VaultProcesses extends AsyncDisposable {
   readonly logFile: string;
 }
 
+/** A vault of one app. */
+export interface SingleVault extends VaultProcesses {
+  readonly signerSocketPath: string;
+  /** The usual environment of the app. */
+  readonly environment: Record<string, string>;
+}
+
+/** Differences of a process from the usual. */
+export interface Override {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The file to which the process writes its output. */
+  readonly output?: string;
+}
+
 export interface VaultProcessesOptions {
   /** Environment variables that override the test's own. */
   readonly settings?: Record<string, string>;
+  /** Is asked at each start of a process. */
+  readonly override?: (process: 'app' | 'signer') => Override;
   /** Arguments of Node for the app's process, such as --import or --cpu-prof. */
   readonly nodeArguments?: string[];
 }
 
 export async function startVaultProcesses(
   { postgres, templateDatabase, redisUrl, signerEnvironment }: TestStack,
-  { settings = {}, nodeArguments = [] }: VaultProcessesOptions = {},
-): Promise<VaultProcesses> {
+  { settings = {}, override = () => ({}), nodeArguments = [] }: VaultProcessesOptions = {},
+): Promise<SingleVault> {
   await using resources = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'probatio-vault-'));
   resources.defer(() => rm(directory, { recursive: true, force: true }));
@@ -55,12 +71,11 @@ export async function startVaultProcesses(
   const mailDirectory = inside('mail');
   await mkdir(mailDirectory);
   const signerSocketPath = inside('signer.sock');
-  const signer = await createKillable(() =>
-    startSigner({
-      environment: { ...signerEnvironment, SIGNER_SOCKET_PATH: signerSocketPath },
-      output: { file: inside('signer.log') },
-    }),
-  );
+  const signer = await createKillable(() => {
+    const { settings: own, output: file = inside('signer.log') } = override('signer');
+    const environment = { ...signerEnvironment, ...own, SIGNER_SOCKET_PATH: signerSocketPath };
+    return startSigner({ environment, output: { file } });
+  });
   resources.use(signer);
 
   const port = await freePort();
@@ -81,15 +96,23 @@ export async function startVaultProcesses(
     ...settings,
   };
   const baseUrl = `http://127.0.0.1:${port}`;
-  const app = await createKillable(() =>
-    startApp({ environment, baseUrl, logFile, nodeArguments }),
-  );
+  const app = await createKillable(() => {
+    const { settings: own, output = logFile } = override('app');
+    return startApp({
+      environment: { ...environment, ...own },
+      baseUrl,
+      logFile: output,
+      nodeArguments,
+    });
+  });
   resources.use(app);
 
   const running = resources.move();
   return {
     app,
     signer,
+    signerSocketPath,
+    environment,
     baseUrl,
     databases,
     mailDirectory,

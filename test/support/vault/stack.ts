@@ -1,5 +1,15 @@
 import type { DatabaseAccess, DatabaseUrls } from '../../../app/dev/postgres/database.ts';
 
+/** The public URL of the vaults of tests. */
+export const testIssuer = 'http://vault.test';
+
+/** The settings of signers in tests: they serve every vault, and users log in at any rate. */
+export const testSignerSettings = {
+  SIGNER_ISSUERS: `${testIssuer},https://vault.test`,
+  SIGNER_TOKENS_PER_USER: '100000',
+  SIGNER_TOKENS_PER_SECOND: '100000',
+};
+
 /** The addresses of the shared vault, which its process prints once it is ready. */
 export interface SharedVaultAddresses {
   readonly baseUrl: string;

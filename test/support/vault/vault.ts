@@ -17,7 +17,7 @@ import type { TokenSubject } from '../../../app/tokens/access-token.ts';
 import { startServices, type Services } from '../../../app/wiring/services.ts';
 import { createLog } from '../../../app/telemetry/log.ts';
 import { withoutLimits } from './without-limits.ts';
-import { testStack } from './stack.ts';
+import { testStack, testIssuer } from './stack.ts';
 
 export type TokenKind = 'access' | 'reauth';
 
@@ -61,7 +61,7 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     NODE_ENV: 'test',
     LOG_LEVEL: 'info',
     PORT: '0',
-    HTTP_PUBLIC_URL: 'http://vault.test',
+    HTTP_PUBLIC_URL: testIssuer,
     DATABASE_URL: databases.app,
     DATABASE_SERVICE_URL: databases.service,
     REDIS_URL: redisUrl,
@@ -95,7 +95,8 @@ export async function startVault(settings: NodeJS.ProcessEnv = {}): Promise<Test
     logLines,
     async stop() {
       services.beginDrain();
-      await server.drain(2);
+      // No request is in transit once a test has its responses.
+      await server.drain(2, 0);
       await services.stop();
       await dropDatabase(postgres, database);
       // A mark may be written to the directory at this moment.

@@ -13,8 +13,13 @@ function changeAt(cursor: Cursor): Change {
   return { cursor, objectId, version: 1, deleted: false, deviceId: objectId };
 }
 
+interface Opened {
+  readonly readAfter?: (cursor: Cursor) => Promise<FeedPage>;
+  readonly heartbeatMs?: number;
+}
+
 /** Opens a feed over as many changes as `state.newest` says. */
-function openFeed(readAfter?: (cursor: Cursor) => Promise<FeedPage>) {
+function openFeed({ readAfter, ...options }: Opened = {}) {
   const gone = new AbortController();
   const state = { newest: 0, reads: 0, readsAtOnce: 0, mostAtOnce: 0, cuts: 0 };
   async function read(start: Cursor): Promise<FeedPage> {
@@ -31,6 +36,7 @@ function openFeed(readAfter?: (cursor: Cursor) => Promise<FeedPage>) {
     return { start, changes };
   }
   const feed = createFeed({
+    ...options,
     cursor: { epoch, change: 0 },
     listener: { gone: gone.signal, cut: () => void (state.cuts += 1) },
     readAfter: readAfter ?? read,
@@ -84,18 +90,20 @@ test('a feed that ends sends one reason, and is cut only if nobody reads it', as
 });
 
 test('a quiet feed sends a comment regularly, and reads nothing for it', async (t) => {
-  const { feed, gone, state } = openFeed();
+  const { feed, gone, state } = openFeed({ heartbeatMs: 300 });
   const { heard, ended } = listenTo(feed.events);
-  await until(() => heard.length === 2, { what: 'a heartbeat', timeoutMs: 40_000 });
-  t.is(heard[1], ':\n\n');
+  await until(() => heard.length === 4, { what: 'three heartbeats', timeoutMs: 40_000 });
+  t.deepEqual(heard.slice(1), Array(3).fill(':\n\n'));
   t.is(state.reads, 1);
   gone.abort();
   await ended;
 });
 
 test('a feed that cannot be read ends with the reason', async (t) => {
-  const { feed } = openFeed(async () => {
-    throw new AppError('database_unavailable');
+  const { feed } = openFeed({
+    readAfter: async () => {
+      throw new AppError('database_unavailable');
+    },
   });
   const { heard, ended } = listenTo(feed.events);
   await ended;
@@ -104,7 +112,7 @@ test('a feed that cannot be read ends with the reason', async (t) => {
 
 test('a listener that leaves during a read or a pause ends the feed silently', async (t) => {
   const read = Promise.withResolvers<FeedPage>();
-  const reading = openFeed(() => read.promise);
+  const reading = openFeed({ readAfter: () => read.promise });
   const one = listenTo(reading.feed.events);
   await until(() => one.heard.length === 1, { what: 'ready', timeoutMs: 10_000 });
   reading.gone.abort();

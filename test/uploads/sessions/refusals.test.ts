@@ -13,12 +13,28 @@ test.before(async (t) => {
 test('a refused upload names the values that are allowed', async (t) => {
   const api = await createApi(t.context.vault);
   const refusals: [object, path: string, message: string][] = [
-    [{ mimeType: 'text/html' }, 'mimeType', 'must be one of: application/octet-stream'],
-    [{ fileSize: 5 * 2 ** 30 + 1 }, 'fileSize', 'must be at most 5368709120'],
-    [{ fileSize: 10, totalParts: 2 }, 'totalParts', 'must be from 1 to 1'],
-    [{ fileSize: 100 * MiB + 1 }, 'totalParts', 'must be from 2 to 21'],
-    [{ fileSize: 100 * MiB, totalParts: 21 }, 'totalParts', 'must be from 1 to 20'],
-    [{ fileSize: 5 * 2 ** 30 }, 'totalParts', 'must be from 52 to 1000'],
+    [
+      { mimeType: 'text/html' },
+      'mimeType',
+      'must be one of application/octet-stream; text/html came',
+    ],
+    [
+      { fileSize: 5 * 2 ** 30 + 1 },
+      'fileSize',
+      'must be at most 5368709120 bytes; 5368709121 came',
+    ],
+    [{ fileSize: 10, totalParts: 2 }, 'totalParts', 'must be from 1 to 1 for 10 bytes; 2 came'],
+    [{ fileSize: 100 * MiB + 1 }, 'totalParts', 'must be from 2 to 21 for 104857601 bytes; 1 came'],
+    [
+      { fileSize: 100 * MiB, totalParts: 21 },
+      'totalParts',
+      'must be from 1 to 20 for 104857600 bytes; 21 came',
+    ],
+    [
+      { fileSize: 5 * 2 ** 30 },
+      'totalParts',
+      'must be from 52 to 1000 for 5368709120 bytes; 1 came',
+    ],
   ];
   for (const [change, path, message] of refusals) {
     const { status, body } = await api.send('POST', '/v1/uploads', {

@@ -3,9 +3,21 @@ import { readVectors } from '../../support/client/vectors.ts';
 import { ProofCase } from './case.ts';
 
 const PublicKey = z.strictObject({ keyId: z.string(), publicKey: z.string() });
+/** The members of a key in the vault's list of keys by which proofs are judged. */
+const KeyFacts = z.strictObject({
+  state: z.enum(['CREATED', 'ACTIVE', 'RETIRED', 'COMPROMISED']),
+  imported: z.boolean(),
+  activatedAt: z.string().nullable(),
+  retiredAt: z.string().nullable(),
+  compromisedSince: z.string().nullable(),
+});
+export type CorpusKeyFacts = z.output<typeof KeyFacts>;
+
+const ListedKey = z.strictObject({ ...PublicKey.shape, ...KeyFacts.shape });
+
 const CorpusKeys = z.strictObject({
-  audit: z.array(PublicKey),
-  token: z.array(PublicKey),
+  audit: z.array(ListedKey),
+  token: z.array(ListedKey),
   unknown: z.array(PublicKey),
 });
 

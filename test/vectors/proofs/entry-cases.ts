@@ -34,6 +34,15 @@ function numberCase(name: string, number: string): ProofCase {
   );
 }
 
+function sealedAtCase(name: string, sealedAt: unknown): ProofCase {
+  return signed(
+    `sealed-at-${name}`,
+    `sealedAt is ${JSON.stringify(sealedAt)}`,
+    canonical({ ...entry, sealedAt }),
+    notAnEntry,
+  );
+}
+
 const escapes = withData({ t: '\b\t\n\f\r\0\u001f"\\/\u007f\u2028\u2029' });
 const composed = withData({ name: 'Gr\u00f6\u00dfe \u212b' });
 const decomposed = withData({ name: 'Gro\u0308\u00dfe \u00c5' });
@@ -117,7 +126,7 @@ export const entryCases: ProofCase[] = [
   numberCase('nan', 'NaN'),
   numberCase('infinity', 'Infinity'),
   numberCase('hex', '0x10'),
-  signed('v-fraction', 'v is 1.0', text.replace('"v":1', '"v":1.0')),
+  signed('v-fraction', 'v is 2.0', text.replace('"v":2', '"v":2.0')),
   signed(
     'numbers',
     'Numbers in the forms that the canonical form has',
@@ -158,22 +167,47 @@ export const entryCases: ProofCase[] = [
     notAnEntry,
   ),
   signed('v-missing', 'No v', canonical({ ...entry, v: undefined }), notAnEntry),
-  signed('v-2', 'v is 2, which nobody knows', canonical({ ...entry, v: 2 }), notAnEntry),
-  signed('v-text', 'v is "1"', canonical({ ...entry, v: '1' }), notAnEntry),
+  signed('v-1', 'v is 1, as before the release', canonical({ ...entry, v: 1 }), notAnEntry),
+  signed('v-3', 'v is 3, which nobody knows', canonical({ ...entry, v: 3 }), notAnEntry),
+  signed('v-text', 'v is "2"', canonical({ ...entry, v: '2' }), notAnEntry),
   signed('v-true', 'v is true', canonical({ ...entry, v: true }), notAnEntry),
+  signed('late', 'An entry that was signed late', canonical({ ...entry, late: true }), valid),
+  signed(
+    'unsealed',
+    'No sealedAt, as the vault appended the entry',
+    canonical({ ...entry, sealedAt: undefined }),
+    notAnEntry,
+  ),
+  sealedAtCase('null', null),
+  sealedAtCase('number', 1_688_096_058_731),
+  sealedAtCase('seconds', '2023-06-30T03:34:18Z'),
+  sealedAtCase('microseconds', '2023-06-30T03:34:18.731000Z'),
+  sealedAtCase('offset', '2023-06-30T03:34:18.731+00:00'),
+  sealedAtCase('local', '2023-06-30T03:34:18.731'),
+  sealedAtCase('month-13', '2023-13-30T03:34:18.731Z'),
+  sealedAtCase('hour-24', '2023-06-30T24:00:00.000Z'),
+  sealedAtCase('space', '2023-06-30T03:34:18.731Z '),
+  sealedAtCase('line-feed', '2023-06-30T03:34:18.731Z\n'),
+  sealedAtCase('array', ['2023-06-30T03:34:18.731Z']),
+  signed(
+    'sealed-at-within',
+    'sealedAt is only within a member',
+    canonical({ ...entry, sealedAt: undefined, data: { sealedAt: entry.sealedAt } }),
+    notAnEntry,
+  ),
   signed('id-missing', 'No id', canonical({ ...entry, id: undefined }), notAnEntry),
   signed('id-null', 'The id is null', canonical({ ...entry, id: null }), notAnEntry),
   signed('id-array', 'The id in an array', canonical({ ...entry, id: [id] }), notAnEntry),
   signed(
     'id-within',
     'The id is only within a member',
-    canonical({ ...entry, id: undefined, data: { id, v: 1 } }),
+    canonical({ ...entry, id: undefined, data: { id, v: 2 } }),
     notAnEntry,
   ),
   signed(
     'id-proto',
     'The id and v are only in __proto__',
-    `{"__proto__":{"id":"${id}","v":1}}`,
+    `{"__proto__":{"id":"${id}","sealedAt":"${entry.sealedAt}","v":2}}`,
     notAnEntry,
   ),
   signed(

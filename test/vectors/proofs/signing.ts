@@ -27,18 +27,30 @@ export function keyIdOf(publicKey: Uint8Array): string {
 export const keys = {
   first: createKey('first'),
   second: createKey('second'),
+  imported: createKey('imported'),
+  compromised: createKey('compromised'),
+  /** A key that was created and never activated. */
+  spare: createKey('spare'),
   token: createKey('token'),
   unknown: createKey('unknown'),
 };
+
+/** The activation and the retirement of every key of the corpus that was active. */
+export const activatedAt = '2023-06-01T00:00:00.500Z';
+export const retiredAt = '2023-07-01T00:00:00.500Z';
+/** The instant since which somebody else may have the compromised key. */
+export const compromisedSince = '2023-06-30T12:00:00.000Z';
 
 export const id = '01890a5d-ac96-774b-bcce-b302099a8057';
 const documentId = '01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35';
 const userId = '01890a5d-9a01-7d3e-8f21-5c6a3f0b7e11';
 
 export const entry = {
-  v: 1,
+  v: 2,
   id,
+  issuer: 'https://vault.example',
   timestamp: '2023-06-30T03:34:18.518Z',
+  sealedAt: '2023-06-30T03:34:18.731Z',
   actor: { type: 'user', id: userId },
   tenant: 'default',
   action: 'document.sealed',
@@ -50,6 +62,7 @@ export const entry = {
     fileHash: hash('sha3-256', 'file'),
     metadataHash: hash('sha3-256', 'metadata'),
     size: 128,
+    version: 1,
   },
   salt: hash('sha256', 'salt', 'base64'),
 };

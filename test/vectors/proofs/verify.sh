@@ -5,7 +5,9 @@
 #
 # KEYS is a directory of the public keys that you trust, *.pem: of those that GET /v1/audit/keys
 # lists, the ones whose fingerprint you have from elsewhere too. Each PROOF is a directory that holds
-# a proof.json as the vault hands it out; nothing in it is changed.
+# a proof.json as the vault hands it out; nothing in it is changed. If KEYS holds a keys.json too, the
+# answer of GET /v1/audit/keys, then what a key signed before its activation or after its retirement is
+# not valid, and nothing that a compromised key signed: of that, only the vault itself knows what is.
 #
 # Prints a line a proof, "valid" or "invalid: " and the first thing wrong, and ends with the status 0
 # if all of them are valid, 1 if one is not, and 2 if nothing can be said.
@@ -26,8 +28,8 @@ esac
 command -v jq > /dev/null || fail 'this takes jq'
 
 # What no signature speaks for: that the file is a proof, and its entry in the one form that RFC 8785
-# gives it. Answers a line with the defect, or none, and a line each with hash, signature, key id, key
-# and entry. The entry is looked at as it stands, since jq, like others, would let pass what differs.
+# gives it. Answers a line with the defect, or none, and a line each with hash, signature, key id, key,
+# entry and when it was signed. The entry is looked at as it stands, since jq, like others, would let pass what differs.
 examine='
   def matches($regex): test("\\A(?:\($regex))\\z");
 
@@ -47,6 +49,11 @@ examine='
     and (.id | matches("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"))
     and (.entryHash | matches("[0-9a-f]{64}"))
     and (.hsmKeyId | matches("[0-9a-f]{32}"));
+
+  # Of the text of a string: whether it is a time in UTC with milliseconds.
+  def is_instant:
+    matches("\"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+      + "T(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2}\\.[0-9]{3}Z\"");
 
   # A number as its sign, its digits without zeros around, and the power of ten that they, as a
   # fraction, are multiplied with.
@@ -148,13 +155,15 @@ examine='
     .id as $id
     | (.entryCanonical | canonical_members) as $members
     | if $members == null then "not_canonical"
-      elif $members["\"v\""] != "1" or ($members["\"id\""] // "" | startswith("\"") | not)
+      elif $members["\"v\""] != "2" or ($members["\"id\""] // "" | startswith("\"") | not)
+        or ($members["\"sealedAt\""] // "" | is_instant | not)
         then "not_an_entry"
       elif $members["\"id\""] != "\"\($id)\"" then "id_mismatch"
       else "none" end;
 
   if length == 1 and (.[0] | is_proof) then
-    .[0] | defect, .entryHash, .hsmSignature, .hsmKeyId, .publicKey, (.entryCanonical | @base64)
+    .[0] | defect, .entryHash, .hsmSignature, .hsmKeyId, .publicKey, (.entryCanonical | @base64),
+      (.entryCanonical | canonical_members["\"sealedAt\""]? // "" | .[1:-1])
   else "malformed" end
 '
 
@@ -172,10 +181,33 @@ decode() {
   printf '%s' "$1" | openssl base64 -d -A
 }
 
-# The first thing wrong with the proof in a file.
+# Of the list of keys: whether a key may have signed an entry at an instant, with the minute by which
+# clocks of signers may differ. Instants of this form are in the order of their texts.
+validity='
+  def shifted($seconds):
+    (.[:19] + "Z" | fromdateiso8601 + $seconds | todateiso8601 | .[:19]) + .[19:];
+
+  first(.keys[] | select(.keyId == $id)) // {state: "UNKNOWN"}
+  | if .state == "UNKNOWN" then "none"
+    elif .state == "COMPROMISED" then "key_compromised"
+    elif .activatedAt == null or $at < (.activatedAt | shifted(-60))
+      or (.retiredAt != null and $at > (.retiredAt | shifted(60))) then "outside_key_validity"
+    elif .imported then "imported"
+    else "none" end
+'
+
+judge_key() {
+  if [ -e "$list" ]; then
+    jq -r --arg id "$1" --arg at "$2" "$validity" "$list"
+  else
+    echo none
+  fi
+}
+
+# The first thing wrong with the proof in a file; of an imported key, that it is one.
 find_defect() {
   is_text "$1" || { echo malformed; return; }
-  { read -r defect; read -r hash; read -r signature; read -r key_id; read -r key; read -r entry; } << END
+  { read -r defect; read -r hash; read -r signature; read -r key_id; read -r key; read -r entry; read -r sealed_at; } << END
 $(jq -rs "$examine" "$1" 2> /dev/null || echo malformed)
 END
   [ "$defect" = none ] || { echo "$defect"; return; }
@@ -202,7 +234,7 @@ END
   esac
   openssl dgst -sha3-256 -verify "$work/key.der" -keyform DER -signature "$work/signature.der" \
     "$work/entry.json" > /dev/null 2>&1 || { echo signature_invalid; return; }
-  echo none
+  judge_key "$key_id" "$sealed_at"
 }
 
 explain() {
@@ -215,9 +247,14 @@ explain() {
     key_id_mismatch) echo 'the key id is not that of the key' ;;
     key_untrusted) echo 'the key is none of those that you trust' ;;
     signature_invalid) echo 'the signature is not one of the entry by this key' ;;
+    key_compromised) echo 'somebody else may have the key: ask the vault whether it holds the entry' ;;
+    outside_key_validity) echo 'the key was not active when the entry was signed' ;;
   esac
 }
 
+list=$1/keys.json
+[ ! -e "$list" ] || jq -e '.keys | type == "array"' "$list" > /dev/null 2>&1 ||
+  fail "$list is no list of keys"
 trusted=' '
 for pem in "$1"/*.pem; do
   key=$(openssl pkey -pubin -in "$pem" -outform DER 2> /dev/null | openssl base64 -A)
@@ -234,6 +271,8 @@ for folder in "$@"; do
   defect=$(find_defect "$folder/proof.json")
   if [ "$defect" = none ]; then
     printf '%s: valid\n' "$folder"
+  elif [ "$defect" = imported ]; then
+    printf '%s: valid: imported: the HSM did not generate the key, so others may hold it\n' "$folder"
   else
     printf '%s: invalid: %s: %s\n' "$folder" "$defect" "$(explain "$defect")"
     status=1

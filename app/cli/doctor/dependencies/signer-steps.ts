@@ -18,13 +18,16 @@ const of = {
 
 interface SignerOptions {
   readonly signer: Pick<SignerClient, 'health' | 'listKeys'>;
+  /** The vault's public URL. */
+  readonly issuer: string;
   /** Lists the keys of the registry. */
   readonly listRegistered: () => Promise<readonly RegisteredKey[]>;
 }
 
 /** Examines the signer, its token, and whether the token holds the keys of the registry. */
-export function signerSteps({ signer, listRegistered }: SignerOptions): readonly Step[] {
+export function signerSteps({ signer, issuer, listRegistered }: SignerOptions): readonly Step[] {
   let token: TokenState = 'connecting';
+  let issuers: readonly string[] = [];
   let time: StatedTime;
   return [
     {
@@ -33,11 +36,17 @@ export function signerSteps({ signer, listRegistered }: SignerOptions): readonly
       async run() {
         time = await askTime(1, async () => {
           const health = await signer.health();
-          token = health.token;
+          ({ token, issuers } = health);
           return new Date(health.time);
         });
         return ok('the signer responds on its socket');
       },
+    },
+    {
+      name: 'signer.issuers',
+      needs: ['signer.socket'],
+      of,
+      run: async () => judgeIssuers(issuers, issuer),
     },
     { name: 'signer.token', needs: ['signer.socket'], of, run: async () => judgeToken(token) },
     {
@@ -63,6 +72,12 @@ const tokenVerdicts: Readonly<Record<TokenState, Verdict>> = {
   pin_incorrect: fail('the token refused the PIN: correct it, then restart the signer'),
   stopped: fail('the signer is stopping: start it again'),
 };
+
+function judgeIssuers(served: readonly string[], issuer: string): Verdict {
+  return served.includes(issuer)
+    ? ok('the signer serves this vault')
+    : fail(`the signer signs for ${served.join(', ')}: add ${issuer} to its SIGNER_ISSUERS`);
+}
 
 function judgeToken(state: TokenState): Verdict {
   return tokenVerdicts[state];

@@ -1,12 +1,13 @@
-import { sql, type Selectable } from 'kysely';
-import type { PublicKey } from '../../signer/protocol/protocol.ts';
-import { lockName } from '../db/advisory-lock.ts';
-import type { Tx } from '../db/database.ts';
-import { takesLock } from '../db/lock-order.ts';
-import type { Schema } from '../db/schema.ts';
-import { fingerprintOf } from '../proof/registered-key.ts';
-import { nobody, type AuditEvent } from '../audit-trail/event.ts';
-import type { AuditTrail } from '../audit-trail/audit-trail.ts';
+import type { Selectable } from 'kysely';
+import type { PublicKey } from '../../../signer/protocol/protocol.ts';
+import { lockName } from '../../db/advisory-lock.ts';
+import type { Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
+import type { Schema } from '../../db/schema.ts';
+import { fingerprintOf } from '../../proof/registered-key.ts';
+import { nobody, type AuditEvent } from '../../audit-trail/event.ts';
+import type { AuditTrail } from '../../audit-trail/audit-trail.ts';
+import type { SignerClock } from './signer-clock.ts';
 
 type KeyRow = Selectable<Schema['signing_keys']>;
 
@@ -20,6 +21,15 @@ interface KeyOrigin {
 /** A key that a request has just created in the token. */
 export interface MadeKey extends KeyOrigin {
   readonly keyId: string;
+}
+
+/** The keys of a token. */
+interface FoundKeys {
+  readonly listed: readonly PublicKey[];
+  /** The key among them that a request has just created. */
+  readonly made: MadeKey | undefined;
+  /** The clock of the signer, which dates seals as well. */
+  readonly clock: SignerClock;
 }
 
 /** The origin of a key that a process found in the token. */
@@ -38,8 +48,7 @@ export const byKeys = { actor: { type: 'system', id: 'keys' }, owner: nobody } a
 export async function registerKeys(
   tx: Tx,
   audit: AuditTrail,
-  listed: readonly PublicKey[],
-  made: MadeKey | undefined,
+  { listed, made, clock }: FoundKeys,
 ): Promise<void> {
   // With this lock, processes that found the same new key register it one after the other.
   takesLock(tx, 'signing keys');
@@ -60,6 +69,7 @@ export async function registerKeys(
     }
   }
   const established = new Set(known.map(({ purpose }) => purpose));
+  const at = clock();
   for (const key of missing) {
     const state = established.has(key.purpose) ? 'CREATED' : firstState(key, missing);
     await tx
@@ -70,9 +80,10 @@ export async function registerKeys(
         algorithm: key.algorithm,
         public_key: key.publicKey,
         generation: key.generation,
+        imported: key.imported,
         state,
-        activated_at: state === 'ACTIVE' ? sql`now()` : null,
-        retired_at: state === 'RETIRED' ? sql`now()` : null,
+        activated_at: state === 'ACTIVE' ? at : null,
+        retired_at: state === 'RETIRED' ? at : null,
       })
       .execute();
   }
@@ -116,6 +127,7 @@ function created(key: KeyRow, { requestedBy, requestId }: KeyOrigin): AuditEvent
       algorithm: key.algorithm,
       publicKey: key.public_key,
       fingerprint: fingerprintOf(key.public_key),
+      imported: key.imported,
       state: key.state,
     },
   };

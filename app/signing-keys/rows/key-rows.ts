@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
-import type { SigningPurpose } from '../../signer/protocol/protocol.ts';
-import type { Tx } from '../db/database.ts';
-import { takesLock } from '../db/lock-order.ts';
-import { AppError } from '../errors/app-error.ts';
+import type { SigningPurpose } from '../../../signer/protocol/protocol.ts';
+import type { Tx } from '../../db/database.ts';
+import { takesLock } from '../../db/lock-order.ts';
+import { AppError } from '../../errors/app-error.ts';
+import type { SignerClock } from './signer-clock.ts';
 
 export type KeyRow = Awaited<ReturnType<typeof lockKeys>>[number];
 
@@ -28,15 +29,11 @@ export async function requirePublished(
 }
 
 /**
- * Returns the time of the database's clock, which also dates seals. Call it after the keys were
- * locked. The time is rounded as in the database, so that no earlier seal has a later time.
+ * Returns the instant at which keys that are locked now change their state. It is not before the
+ * activation of the active key, since the clocks of two signers may differ.
  */
-export async function readClock(tx: Tx): Promise<Date> {
-  const { rows } = await sql<{ readonly at: Date }>`
-    select clock_timestamp()::timestamptz(3) as at`.execute(tx);
-  const [row] = rows;
-  if (row === undefined) throw new Error('the database returned no time');
-  return row.at;
+export function instantOf(clock: SignerClock, active: KeyRow | undefined): Date {
+  return new Date(Math.max(clock().getTime(), active?.activated_at?.getTime() ?? 0));
 }
 
 export async function setActive(tx: Tx, { key_id: keyId }: KeyRow, at: Date): Promise<void> {
@@ -51,6 +48,32 @@ export async function setRetired(tx: Tx, { key_id: keyId }: KeyRow, at: Date): P
   await tx
     .updateTable('signing_keys')
     .set({ state: 'RETIRED', retired_at: at })
+    .where('key_id', '=', keyId)
+    .execute();
+}
+
+interface Compromise {
+  /** The instant since which somebody else may have the key. */
+  readonly since: Date;
+  /** When the vault learned of it, and the key is retired if it was not yet. */
+  readonly at: Date;
+  /** The id of the audit entry that records it. */
+  readonly recordId: string;
+}
+
+export async function setCompromised(
+  tx: Tx,
+  { key_id: keyId, retired_at: retiredAt }: KeyRow,
+  { since, at, recordId }: Compromise,
+): Promise<void> {
+  await tx
+    .updateTable('signing_keys')
+    .set({
+      state: 'COMPROMISED',
+      compromised_since: since,
+      compromise_id: recordId,
+      retired_at: retiredAt ?? at,
+    })
     .where('key_id', '=', keyId)
     .execute();
 }

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { isRecordedAt } from '../../audit-trail/recorded-time.ts';
+
+/** The columns of an entry's row that its text repeats. */
+export interface EntryRow {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly tenantId: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly seq: number;
+  readonly action: string;
+  /** By the clock of the database, which no login can set. */
+  readonly createdAt: Date;
+}
+
+/** The names of the columns, for a query that returns rows to compare. */
+export const comparedColumns = [
+  'id',
+  'user_id as ownerId',
+  'tenant_id as tenantId',
+  'resource_type as resourceType',
+  'resource_id as resourceId',
+  'seq',
+  'action',
+  'created_at as createdAt',
+] as const;
+
+/**
+ * Returns whether the text of an entry says what its row says. By its row an entry belongs to the
+ * owner whose row-level security let it in: a text that names somebody else, another resource,
+ * number, action or time is a forgery. Returns true for a text that is no entry, which the signer
+ * refuses.
+ */
+export function agreesWithRow(text: string, row: EntryRow): boolean {
+  const entry = parse(text);
+  if (entry === undefined) return true;
+  const { id, tenant, resource, seq, action, timestamp } = entry;
+  return (
+    id === row.id &&
+    tenant === row.tenantId &&
+    resource.owner === row.ownerId &&
+    resource.type === row.resourceType &&
+    resource.id === row.resourceId &&
+    seq === row.seq &&
+    action === row.action &&
+    isRecordedAt(new Date(timestamp), row.createdAt)
+  );
+}
+
+/** The members of an entry that its row repeats. */
+const RepeatedMembers = z.object({
+  id: z.unknown(),
+  tenant: z.unknown(),
+  resource: z.object({ owner: z.unknown(), type: z.unknown(), id: z.unknown() }),
+  seq: z.unknown(),
+  action: z.unknown(),
+  timestamp: z.string(),
+});
+
+function parse(text: string): z.output<typeof RepeatedMembers> | undefined {
+  try {
+    return RepeatedMembers.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
