@@ -140,7 +140,9 @@ function installWithApt(packages) {
   const root = process.getuid() === 0;
   if (!root && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status !== 0) return;
   const apt = (...args) => {
-    const command = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...args];
+    // Another process, such as the unattended upgrades of a new machine, may hold apt's lock.
+    const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+    const command = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...wait, ...args];
     if (!root) command.unshift('sudo', '-n');
     return spawnSync(command[0], command.slice(1), {
       encoding: 'utf8',
