@@ -78,7 +78,7 @@ test('an idle thread that dies is replaced', async (t) => {
       const second = await threads.run('next').catch(() => first);
       return second !== first && second;
     },
-    { what: 'another thread', timeoutMs: 10_000 },
+    { what: 'another thread', timeoutMs: 60_000 },
   );
   t.true(answered > first);
 });

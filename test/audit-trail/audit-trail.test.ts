@@ -106,12 +106,12 @@ test('no entry contains an e-mail address', async (t) => {
   const credentials = { email, password: 'right horse' };
   await until(() => vault.services.health.isReady(), {
     what: 'the signer',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   await client.register(credentials);
   const mail = await until(() => findMail(vault, credentials.email), {
     what: 'the mail',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await client.validateEmail(/^Token: (\S+)/m.exec(mail)?.[1] ?? '');
   const session = await client.login(credentials);

@@ -63,7 +63,7 @@ test('equal events of one minute become one entry with their count', async (t) =
       const found = await entriesOf(sql, userId);
       return found.length === 2 && found;
     },
-    { what: 'two entries', timeoutMs: 30_000 },
+    { what: 'two entries', timeoutMs: 60_000 },
   );
   const minute = '2126-01-02T03:04:00.000Z';
   t.deepEqual(
@@ -95,7 +95,7 @@ test('processes that record concurrently make one entry of each tally', async (t
   await Promise.all(Array.from({ length: 6 }, () => recordTallies(db, audit, now, maxUnsealed)));
   await until(async () => (await sql('select 1 from audit_tallies')).length === 0, {
     what: `no tally in ${vault.baseUrl}`,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   for (const userId of users) {
     const entries = await entriesOf(sql, userId);
@@ -133,7 +133,7 @@ test('beyond the limit of tallies events still count, but under no user’s id',
       await tallies.add(failureOf(randomUUID()));
       return (await waiting()).some(({ user_id: id }) => String(id).startsWith('00000000-'));
     },
-    { what: 'the limit to be noticed', timeoutMs: 30_000, intervalMs: 200 },
+    { what: 'the limit to be noticed', timeoutMs: 60_000, intervalMs: 200 },
   );
   const before = await waiting();
   await Promise.all(Array.from({ length: 50 }, () => tallies.add(failureOf(randomUUID()))));

@@ -69,7 +69,7 @@ test('granted rights are in the next tokens of the account and in a signed entry
       const { status, body } = await auditor.send('GET', path);
       return status === 200 && body;
     },
-    { what: 'the sealer to sign the entry', timeoutMs: 20_000 },
+    { what: 'the sealer to sign the entry', timeoutMs: 60_000 },
   );
   t.is(verdict['valid'], true);
 });
@@ -117,7 +117,7 @@ test('revoked rights are not in the next tokens, and --sessions ends the session
   for (const { accessToken } of [first, next, second]) {
     await until(async () => (await tryToken(vault, accessToken)).status === 401, {
       what: 'the access token to be refused',
-      timeoutMs: 15_000,
+      timeoutMs: 60_000,
     });
   }
   t.like((await entriesOf(t.context, account)).at(-1), {

@@ -19,7 +19,7 @@ async function watch(t: ExecutionContext, aheadMs: { database: number; signer: n
     log: createLog('silent'),
   });
   t.teardown(() => clocks.stop());
-  await until(() => readings > 0, { what: 'a first reading', timeoutMs: 5_000 });
+  await until(() => readings > 0, { what: 'a first reading', timeoutMs: 60_000 });
   await new Promise((resolve) => setImmediate(resolve));
   return { clocks, own };
 }

@@ -27,7 +27,7 @@ test('a connection that breaks in a transaction returns its place to the pool', 
         })
         .catch((error: unknown) => broken.push(error)),
     );
-    await until(() => under === poolSize, { what: 'the transactions', timeoutMs: 10_000 });
+    await until(() => under === poolSize, { what: 'the transactions', timeoutMs: 60_000 });
     await proxy.close();
     await Promise.all(transactions);
     t.is(broken.length, poolSize);

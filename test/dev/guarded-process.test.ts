@@ -23,10 +23,10 @@ test('a process that ignores its stop signal is killed after the grace period', 
   const source = `process.on('SIGTERM', () => console.log('ignored'));
     setInterval(() => undefined, 1000); console.log('listening');`;
   const child = await spawnGuarded(script(source), { onLine: (line) => lines.push(line) });
-  await until(() => lines.includes('listening'), { what: 'the script', timeoutMs: 20_000 });
+  await until(() => lines.includes('listening'), { what: 'the script', timeoutMs: 60_000 });
 
   const stopping = child.stop();
-  await until(() => lines.includes('ignored'), { what: 'the stop signal', timeoutMs: 20_000 });
+  await until(() => lines.includes('ignored'), { what: 'the stop signal', timeoutMs: 60_000 });
   const exit = await child.stop({ graceMs: 200 });
 
   t.is(exit.signal, 'SIGKILL');
@@ -85,6 +85,6 @@ test('a process is stopped when its watchdog is killed', async (t) => {
   process.kill(Number(watchdog), 'SIGKILL');
 
   await child.exited;
-  await until(() => !isAlive(child.pid), { what: 'the end of the process', timeoutMs: 10_000 });
+  await until(() => !isAlive(child.pid), { what: 'the end of the process', timeoutMs: 60_000 });
   t.pass();
 });

@@ -55,7 +55,7 @@ test.serial(
     supervisor.kill('SIGKILL');
     await until(() => !report.pids.some(isAlive), {
       what: 'the end of all services',
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
     });
 
     const services = await start(t, directory);
@@ -97,7 +97,7 @@ test.serial('a killed Postgres and Redis are restarted where they were, with dat
   for (const name of ['postgres', 'redis']) {
     await until(() => events.includes(`${name} is running again`), {
       what: `the restart of ${name}`,
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
     t.true(events.includes(`${name} ended by itself (SIGKILL); restarting in 250 ms`));
   }

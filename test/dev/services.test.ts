@@ -72,7 +72,7 @@ test.serial('a killed signer is restarted on the same socket', async (t) => {
 
   process.kill(killed, 'SIGKILL');
 
-  await until(() => services.signer.pid !== killed, { what: 'a new signer', timeoutMs: 10_000 });
+  await until(() => services.signer.pid !== killed, { what: 'a new signer', timeoutMs: 60_000 });
   t.true(await accepts(services.signerSocketPath));
 });
 

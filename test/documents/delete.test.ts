@@ -30,7 +30,7 @@ test.after.always((t) => t.context.vault.stop());
 const untilGone = (vault: TestVault, fileKey: string) =>
   until(async () => !(await hasObject(vault, fileKey)), {
     what: 'the object to go',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 
 test('deleting a document removes its object, frees its path and returns its quota', async (t) => {
@@ -55,7 +55,7 @@ test('deleting a document removes its object, frees its path and returns its quo
   const scratch = path.join(vault.storeDirectory, 'scratch');
   await until(async () => (await readdir(scratch)).length === 0, {
     what: 'the deleted files to be freed',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 });
 

@@ -200,5 +200,5 @@ test.serial('the query for overdue versions uses its index', async (t) => {
   };
   const before = await scans();
   t.deepEqual(await vault.services.documentExpiry.expire({ dryRun: false }), { expired: 3 });
-  await until(async () => (await scans()) > before, { what: 'the scan', timeoutMs: 20_000 });
+  await until(async () => (await scans()) > before, { what: 'the scan', timeoutMs: 60_000 });
 });

@@ -87,7 +87,7 @@ for (const what of ['document', 'version'] as const) {
       line.includes(`"path":"${path}"`) && line.includes('"aborted":true');
     await until(() => vault.logLines.some(isGone), {
       what: 'the hang-up to be logged',
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
     });
     await pause.end();
     await untilHashed(sql, sessionId);

@@ -115,7 +115,7 @@ test('a version added during a deletion is deleted too, or its file stays usable
     const gone = async (key: string) =>
       until(async () => !(await hasObject(vault, key)), {
         what: 'the object to be deleted',
-        timeoutMs: 10_000,
+        timeoutMs: 60_000,
       });
     await gone(fileKey);
     if (added.status === 201) {

@@ -106,7 +106,7 @@ async function leaveWaiting(t: ExecutionContext, vault: TestVault, user: Passwor
   await register(vault, pending);
   await until(async () => (await waiting('email')).length === 1, {
     what: 'a registration and its mail',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   await delay('registration');
   await register(vault, { ...user, email: `later-${user.email}` });

@@ -98,7 +98,7 @@ async function leaveSocket(t: ExecutionContext): Promise<string> {
       () => true,
       () => false,
     );
-  await until(isThere, { what: 'the socket', timeoutMs: 10_000 });
+  await until(isThere, { what: 'the socket', timeoutMs: 60_000 });
   child.kill('SIGKILL');
   await once(child, 'exit');
   return socketPath;

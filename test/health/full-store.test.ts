@@ -36,7 +36,7 @@ async function healthOf({ baseUrl }: TestVault) {
 const untilHealth = (vault: TestVault, storage: string) =>
   until(async () => (await healthOf(vault)).storage === storage, {
     what: `health to find the storage ${storage}`,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 
 async function alertsOf({ services }: TestVault): Promise<string[]> {
@@ -96,7 +96,7 @@ for (const [what, { words, alerts }] of Object.entries(cases)) {
     const scratch = path.join(volume.directory, 'scratch');
     await until(async () => (await readdir(scratch)).length === 0, {
       what: 'an empty directory of unfinished files',
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
     });
 
     await end();

@@ -34,7 +34,7 @@ async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Rep
       const isSlow = Object.values(checks).some(({ error }) => error === 'timeout');
       return found === status && !isSlow && asked;
     },
-    { what: `the status ${status}`, timeoutMs: 30_000 },
+    { what: `the status ${status}`, timeoutMs: 60_000 },
   );
   assertSecurityHeaders(t, answer.headers);
   t.is(answer.headers.get('cache-control'), 'no-store');
@@ -204,7 +204,7 @@ test('each check tells the class of its failure, and no message', async (t) => {
       const found = Object.entries(report.checks).map(([name, { error }]) => [name, error]);
       return isDeepStrictEqual(Object.fromEntries(found), classes) && report;
     },
-    { what: 'the classes', timeoutMs: 20_000, intervalMs: 500 },
+    { what: 'the classes', timeoutMs: 60_000, intervalMs: 500 },
   );
   t.notRegex(JSON.stringify(report), /jam|nowhere|invalid/);
 });
@@ -220,7 +220,7 @@ test('a process that cannot reach the signer yet is alive, and becomes ready lat
   await signer.restart();
   await until(async () => (await readiness(vault)) === 200, {
     what: 'readiness',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.truthy(await logIn(vault, await createAccount(vault)));
 });

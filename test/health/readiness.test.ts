@@ -35,7 +35,7 @@ async function assertReadiness(
 const untilReadiness = ({ baseUrl }: Pick<Vault, 'baseUrl'>, status: 200 | 503) =>
   until(async () => (await getJson(`${baseUrl}/health/ready`)).status === status, {
     what: `the readiness ${status}`,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 
 async function checksOf({ baseUrl }: TestVault) {
@@ -59,7 +59,7 @@ test('requests that fill the pools and wait in them do not make a process unread
     );
     return Number(rows[0]?.count) === 2;
   };
-  await until(waiting, { what: 'a full pool', timeoutMs: 10_000 });
+  await until(waiting, { what: 'a full pool', timeoutMs: 60_000 });
 
   for (let count = 0; count < 3; count += 1) await assertReadiness(t, vault, 200);
   t.is((await checksOf(vault)).checks['database']?.status, 'ok');
@@ -146,11 +146,11 @@ test('a start without the HSM becomes ready, and refuses only what needs the HSM
   await signer.restart();
   await until(async () => (await checksOf(vault)).checks['signer']?.status === 'ok', {
     what: 'the HSM',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   // The process asks for its keys again every few seconds.
   const loggedIn = () => logIn(vault, account).catch(() => undefined);
-  t.truthy(await until(loggedIn, { what: 'a login', timeoutMs: 30_000, intervalMs: 500 }));
+  t.truthy(await until(loggedIn, { what: 'a login', timeoutMs: 60_000, intervalMs: 500 }));
 });
 
 test('the reason why sealing pauses follows its cause, from the HSM to the PIN', async (t) => {
@@ -180,12 +180,12 @@ test('the reason why sealing pauses follows its cause, from the HSM to the PIN',
         (await reason()).some(
           (alert) => alert.code === 'sealing_paused' && alert.message.includes(` ${code};`),
         ),
-      { what: `the reason ${code}`, timeoutMs: 30_000 },
+      { what: `the reason ${code}`, timeoutMs: 60_000 },
     );
   const untilCheck = (code: string) =>
     until(async () => (await checksOf(vault)).checks['signer']?.error === code, {
       what: `the check ${code}`,
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
     });
 
   const api = await createApi(vault);
@@ -208,5 +208,5 @@ test('the reason why sealing pauses follows its cause, from the HSM to the PIN',
   t.is(lines.at(-1)?.reason, 'pin_incorrect');
 
   await restart({});
-  await until(async () => (await reason()).length === 0, { what: 'no alert', timeoutMs: 30_000 });
+  await until(async () => (await reason()).length === 0, { what: 'no alert', timeoutMs: 60_000 });
 });

@@ -43,7 +43,7 @@ test('after SIGTERM every accepted request is answered, and the exit code is 0',
     } while (outcome.error === undefined && outcome.isLast !== true);
     agent.destroy();
   });
-  await until(() => outcomes.length > 200, { what: '200 responses', timeoutMs: 30_000 });
+  await until(() => outcomes.length > 200, { what: '200 responses', timeoutMs: 60_000 });
   app.process.kill('SIGTERM');
   const exit = await app.process.exited;
   await Promise.all(clients);
@@ -73,7 +73,7 @@ test('a request whose body arrives after SIGTERM is answered with Connection: cl
   app.process.kill('SIGTERM');
   await until(() => app.lines.some((line) => line.includes('"msg":"draining"')), {
     what: 'the drain to be logged',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   const answer = readAnswer(socket);
   socket.write(body.slice(5));

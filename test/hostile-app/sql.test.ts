@@ -84,7 +84,7 @@ async function outcomeOf(sql: Sql, id: string) {
       );
       return rows[0]?.['state'] !== 'PENDING' && rows;
     },
-    { what: 'the sealer to decide', timeoutMs: 20_000 },
+    { what: 'the sealer to decide', timeoutMs: 60_000 },
   );
   return row;
 }

@@ -69,7 +69,7 @@ test('an address has only so many connections, and others do not notice', async 
   t.is(lines.filter((line) => line.includes('HTTP_CONNECTIONS_PER_ADDRESS')).length, 1);
   first.destroy();
   const isFree = async () => isServed(await open('127.0.0.2'));
-  await until(() => isFree().catch(() => false), { what: 'a free place', timeoutMs: 5_000 });
+  await until(() => isFree().catch(() => false), { what: 'a free place', timeoutMs: 60_000 });
 });
 
 test('all clients together have only so many connections', async (t) => {

@@ -22,7 +22,7 @@ async function sendHalf(
 }
 
 const isClosed = (socket: Socket) =>
-  until(() => socket.closed, { what: 'the connection to end', timeoutMs: 5_000 });
+  until(() => socket.closed, { what: 'the connection to end', timeoutMs: 60_000 });
 
 test('a client answered before its body ended is disconnected when idle', async (t) => {
   const socket = await sendHalf(t, (request, response) => {

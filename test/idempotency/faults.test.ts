@@ -47,7 +47,7 @@ const untilOver = (sql: Sql, what: string) =>
          and usename = 'probatio_app' and xact_start is not null`,
         )
       ).length === 0,
-    { what, timeoutMs: 20_000 },
+    { what, timeoutMs: 60_000 },
   );
 
 test.serial('a response committed by a dying process is replayed by another', async (t) => {

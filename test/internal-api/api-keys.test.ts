@@ -39,7 +39,7 @@ async function outcome(keys: InternalKeys, key: string | undefined): Promise<str
 const untilOutcome = (keys: InternalKeys, key: string, expected: string) =>
   until(async () => (await outcome(keys, key)) === expected, {
     what: `the key to be ${expected}`,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 
 /** Sends requests for long enough that the file is checked several times. */
@@ -51,7 +51,7 @@ async function keepAsking(keys: InternalKeys, key: string): Promise<Set<string>>
       outcomes.add(await outcome(keys, key));
       return performance.now() > end;
     },
-    { what: 'the time to pass', timeoutMs: 10_000 },
+    { what: 'the time to pass', timeoutMs: 60_000 },
   );
   return outcomes;
 }

@@ -100,7 +100,7 @@ test('SIGTERM finishes the purge batch and open requests, and the next run the r
     where datname = current_database() and wait_event_type = 'Lock'`;
   await until(async () => (await query(vault, blocked)).length > 0, {
     what: 'the purge to be in its first batch',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const socket = await openSocket(vault.baseUrl);
   t.teardown(() => socket.destroy());
@@ -114,7 +114,7 @@ test('SIGTERM finishes the purge batch and open requests, and the next run the r
   process.kill(vault.app.pid, 'SIGTERM');
   await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"draining"'), {
     what: 'the drain to begin',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await holder.query('rollback');
   const validated = readAnswer(socket);
@@ -124,7 +124,7 @@ test('SIGTERM finishes the purge batch and open requests, and the next run the r
   t.is((await validated).status, 200);
   await until(async () => (await readFile(vault.logFile, 'utf8')).includes('"msg":"stopped"'), {
     what: 'the process to stop',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   const runs = 'select purged_accounts as purged, completed_at as "completedAt" from purge_runs';
   t.deepEqual(await query(vault, runs), [{ purged: 200, completedAt: null }]);

@@ -36,7 +36,7 @@ export async function startOwnRedis(t: Pick<ExecutionContext, 'teardown'>): Prom
       },
       { file: path.join(directory, 'log') },
     );
-    await untilReady(server, () => ping(url), { timeoutMs: 30_000 });
+    await untilReady(server, () => ping(url), { timeoutMs: 60_000 });
     return server;
   };
   let server = await start();

@@ -87,7 +87,7 @@ test('after its window a limit is whole again, whatever was refused meanwhile', 
       waits.push(await refusedFor());
       return waits.at(-1) === 0;
     },
-    { what: 'the window to end', timeoutMs: 10_000 },
+    { what: 'the window to end', timeoutMs: 60_000 },
   );
   t.deepEqual(
     waits,

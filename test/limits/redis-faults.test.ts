@@ -19,7 +19,7 @@ async function timesAsked({ redis }: Replica): Promise<number> {
 const untilAsked = (replica: Replica) =>
   until(() => timesAsked(replica).catch(() => undefined), {
     what: 'a response of Redis',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 
 /** Resolves once uses are counted in Redis. */
@@ -30,7 +30,7 @@ async function untilShared(replica: Replica): Promise<void> {
       await replica.limits.consume('totp-account', key);
       return replica.logLines.at(-1)?.includes('counted in Redis again');
     },
-    { what: 'counts in Redis', timeoutMs: 30_000 },
+    { what: 'counts in Redis', timeoutMs: 60_000 },
   );
 }
 
@@ -87,7 +87,7 @@ test('a window ends without Redis too', async (t) => {
   t.truthy(await refusal(limits.consume('proof-account', key)));
   await until(async () => (await refusal(limits.consume('proof-account', key))) === undefined, {
     what: 'the window to end',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   t.pass();
 });

@@ -49,7 +49,7 @@ async function startMailing(t: ExecutionContext, settings: SMTPServerOptions = {
     untilLogged: (words: string, times = 1) =>
       until(() => lines.filter((line) => line.includes(words)).length >= times, {
         what: `the log to say "${words}"`,
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       }),
   };
 }
@@ -164,7 +164,7 @@ test('an idle connection that the server closes neither loses nor doubles an e-m
   await promise(mails[1]);
   await until(() => server.deliveries.length === 2, {
     what: 'the second e-mail',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   await untilEmpty(db);
   t.deepEqual(

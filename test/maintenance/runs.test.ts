@@ -192,7 +192,7 @@ test.serial('with a full audit backlog a run changes nothing and a dry run count
      from generate_series(1, 3) n`,
   );
   const isFull = async () => (await full.run('expire-documents')).status === 503;
-  await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 20_000 });
+  await until(isFull, { what: 'the backlog to be noticed', timeoutMs: 60_000 });
   const refused = { status: 503, code: 'audit_backlog_full' };
   assertError(t, await full.run('expire-uploads'), refused);
   assertError(t, await full.run('collect-garbage'), refused);

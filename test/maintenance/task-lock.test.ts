@@ -99,7 +99,7 @@ test('a lock is renewed as long as its run lasts', async (t) => {
   await lock.hold('task', async () => {
     const first = (await end()) as Date;
     const renewed = async () => ((await end()) as Date) > first;
-    t.true(await until(renewed, { what: 'the renewal', timeoutMs: 20_000, intervalMs: 200 }));
+    t.true(await until(renewed, { what: 'the renewal', timeoutMs: 60_000, intervalMs: 200 }));
   });
   t.is(await end(), null);
 });

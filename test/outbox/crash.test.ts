@@ -52,6 +52,6 @@ test('a message whose worker died before erasing it is handled again under its i
       .set({ available_at: sql`now()` })
       .execute(),
   );
-  await until(() => again.length > 0, { what: 'the second delivery', timeoutMs: 20_000 });
+  await until(() => again.length > 0, { what: 'the second delivery', timeoutMs: 60_000 });
   t.deepEqual(again, [id]);
 });

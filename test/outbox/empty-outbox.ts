@@ -35,7 +35,7 @@ export const count = (db: Database) =>
   db.asService(async (tx) => (await tx.selectFrom('outbox').select('id').execute()).length);
 
 export const untilEmpty = (db: Database) =>
-  until(async () => (await count(db)) === 0, { what: 'the outbox to be empty', timeoutMs: 30_000 });
+  until(async () => (await count(db)) === 0, { what: 'the outbox to be empty', timeoutMs: 60_000 });
 
 /** Ends every lease and back-off. */
 export const hurry = (db: Database) =>

@@ -32,7 +32,7 @@ test('a message is handled after its transaction commits, never without a commit
   });
   await t.throwsAsync(rolledBack, { message: 'on purpose' });
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('committed')));
-  await until(() => done.length > 0, { what: 'the message', timeoutMs: 20_000 });
+  await until(() => done.length > 0, { what: 'the message', timeoutMs: 60_000 });
   await untilEmpty(db);
   t.deepEqual(done, ['committed']);
 });
@@ -78,7 +78,7 @@ test('a failed message is retried until it succeeds, with a back-off that may gr
         }),
       {
         what: `a pause of at most ${2 ** attempt} s after try ${attempt}`,
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
         intervalMs: 5,
       },
     );
@@ -128,11 +128,11 @@ test('a message that always fails does not delay others', async (t) => {
     if (to === 'bad') throw new Error('on purpose');
     done.push(to);
   });
-  await until(() => done.length === 25, { what: 'the successful messages', timeoutMs: 30_000 });
+  await until(() => done.length === 25, { what: 'the successful messages', timeoutMs: 60_000 });
   t.is(new Set(done).size, 25);
   await until(async () => (await count(db)) === 25, {
     what: 'the rows of the successful messages to be erased',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 });
 
@@ -157,9 +157,9 @@ test('slow messages delay no other kind of message, and few are claimed at once'
   });
   t.teardown(() => worker.stop());
   t.teardown(resolve);
-  await until(() => begun.length > 0, { what: 'the first e-mail', timeoutMs: 20_000 });
+  await until(() => begun.length > 0, { what: 'the first e-mail', timeoutMs: 60_000 });
   await db.asService((tx) => outbox.add(tx, 'object.delete', { key: 'a', version: '1' }));
-  await until(() => deleted.length > 0, { what: 'the deletion', timeoutMs: 20_000 });
+  await until(() => deleted.length > 0, { what: 'the deletion', timeoutMs: 60_000 });
   t.true(begun.length < 50, `${begun.length} e-mails at once`);
   resolve();
   await untilEmpty(db);
@@ -177,11 +177,11 @@ test('a message that outlives its lease is not started again by the same worker'
     if (to === 'long') await release;
   });
   t.teardown(resolve);
-  await until(() => begun.length > 0, { what: 'the message', timeoutMs: 20_000 });
+  await until(() => begun.length > 0, { what: 'the message', timeoutMs: 60_000 });
   await hurry(db);
   // Messages are claimed in order: once the second is done, the first has been claimed again.
   await db.asService((tx) => outbox.add(tx, 'email', mailTo('short')));
-  await until(() => begun.includes('short'), { what: 'the next message', timeoutMs: 20_000 });
+  await until(() => begun.includes('short'), { what: 'the next message', timeoutMs: 60_000 });
   resolve();
   await untilEmpty(db);
   t.deepEqual(begun, ['long', 'short']);
@@ -214,7 +214,7 @@ test('a message whose row cannot be erased is handled again under the same id', 
   // Reopens the connection only now, as the row could be erased otherwise.
   await until(() => lines.some((line) => line.includes('failed and will be retried')), {
     what: 'the row to stay',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   t.is(ids.length, 1);
   await proxy.open();
@@ -233,7 +233,7 @@ test('a worker that stops completes the messages it has started', async (t) => {
     isUnderWay = true;
     await release;
   });
-  await until(() => isUnderWay, { what: 'the message', timeoutMs: 20_000 });
+  await until(() => isUnderWay, { what: 'the message', timeoutMs: 60_000 });
   const stopped = worker.stop();
   resolve();
   await stopped;

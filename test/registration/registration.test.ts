@@ -51,7 +51,7 @@ test('an existing owner is notified by mail, and their account does not change',
       const sent = await mailsTo(vault, account.email);
       return sent.length >= 2 && sent;
     },
-    { what: 'the second mail', timeoutMs: 20_000 },
+    { what: 'the second mail', timeoutMs: 60_000 },
   );
   const told = mails.find(({ token }) => token === undefined);
   t.regex(told?.text ?? '', /already has an account/);
@@ -117,7 +117,7 @@ test('a registration that is delivered again after its validation sends no mail'
   const toSend = `select 1 from outbox where payload::json ->> 'to' = $1`;
   await until(async () => (await sql(toSend, [email])).length === 0, {
     what: 'every mail to be sent',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(
     (await mailsTo(vault, email)).map(({ token }) => token),

@@ -50,7 +50,7 @@ async function settledMails(at: TestVault, email: string) {
     and coalesce(payload::json ->> 'email', payload::json ->> 'to') = $1`;
   await until(async () => (await createSql(at)(waiting, [email])).length === 0, {
     what: 'every e-mail to be sent',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   return mailsTo(at, email);
 }

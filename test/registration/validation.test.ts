@@ -114,7 +114,7 @@ test.serial('a token is in no row of the database, and encrypted in its unsent m
       const texts = await dump();
       return texts.get('outbox')?.includes('validate') === true && texts;
     },
-    { what: 'the mail in the outbox', timeoutMs: 20_000 },
+    { what: 'the mail in the outbox', timeoutMs: 60_000 },
   );
 
   await admin.query('drop trigger hold on outbox');
@@ -128,7 +128,7 @@ test.serial('a token is in no row of the database, and encrypted in its unsent m
       const texts = await dump();
       return texts.get('outbox') === '' && texts;
     },
-    { what: 'the row to be erased', timeoutMs: 20_000 },
+    { what: 'the row to be erased', timeoutMs: 60_000 },
   );
   for (const [name, text] of sent) t.false(text.includes(token), name);
   await validate(vault, token);

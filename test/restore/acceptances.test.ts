@@ -46,7 +46,7 @@ test('the command line accepts what a refused start names, for one restore', asy
   await vault.seal(1);
   await drill.untilMarked();
   const isUsed = async () => (await drill.sql('select from restore_acceptances')).length === 0;
-  await until(isUsed, { what: 'the end of the acceptance', timeoutMs: 10_000 });
+  await until(isUsed, { what: 'the end of the acceptance', timeoutMs: 60_000 });
   await vault.stop();
   const [entry, ...others] = await entriesOf(drill.sql, { action: 'vault.restored' });
   t.is(entry?.resourceId, markId);

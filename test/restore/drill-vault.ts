@@ -163,7 +163,7 @@ export async function untilAllSealed(sql: Sql): Promise<void> {
   const unsealed = `select 1 from audit_entries where state <> 'SEALED'`;
   await until(async () => (await sql(unsealed)).length === 0, {
     what: 'every entry to be sealed',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 }
 
@@ -179,7 +179,7 @@ async function untilMarked(sql: Sql, objects: MarkObjects): Promise<void> {
     const proof = await objects.read(String(id));
     return proof !== undefined && parseMarkText(proof.entryCanonical)?.sealed === sealed;
   };
-  await until(isMarked, { what: 'the mark', timeoutMs: 20_000, intervalMs: 100 });
+  await until(isMarked, { what: 'the mark', timeoutMs: 60_000, intervalMs: 100 });
 }
 
 /** Asserts that every sequence counts from 1 without a gap. */

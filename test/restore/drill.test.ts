@@ -142,7 +142,7 @@ test('an accepted state continues without gaps and records once what was missing
       const entries = await entriesOf(drill.sql, { action: 'vault.restored' });
       return entries.length > 0 && (await newestMark(drill)) > markId && entries;
     },
-    { what: 'a mark after the restoration', timeoutMs: 10_000 },
+    { what: 'a mark after the restoration', timeoutMs: 60_000 },
   );
   await drill.untilMarked();
   await vault.stop();
@@ -184,7 +184,7 @@ test('files stored after an older database are no garbage for 30 days', async (t
   };
   await until(async () => (await drill.sql(restoredEntries)).length > 0, {
     what: 'the entry vault.restored',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   t.is(await collect(), 0);
   const age = `update audit_entries set created_at = now() - make_interval(days => $1)
@@ -207,7 +207,7 @@ test('a first start writes a mark, and the last mark covers all sealed entries',
   const vault = await drill.start();
   const first = await until(async () => (await drill.objects.list())[0], {
     what: 'the first mark',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await vault.seal(2);
   await vault.stop();
@@ -234,7 +234,7 @@ test('without the object store nothing is sealed or collected until it is back',
   await writeFile(drill.storeDirectory, '');
   const vault = await drill.start();
   const request = serviceRequest({ internalKey: 'test' });
-  await until(() => vault.services.health.isReady(), { what: 'readiness', timeoutMs: 10_000 });
+  await until(() => vault.services.health.isReady(), { what: 'readiness', timeoutMs: 60_000 });
   await vault.append(3);
   await t.throwsAsync(vault.services.maintenance.collectGarbage(request, { dryRun: false }), {
     instanceOf: StorageError,

@@ -74,7 +74,7 @@ export async function makeBackups(): Promise<Backups> {
   resources.defer(async () => void (await olderSigner.stop()));
   await until(async () => (await olderSigner.client.health()).token === 'ready', {
     what: 'the older token',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const made = resources.move();
   return {

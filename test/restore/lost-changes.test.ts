@@ -107,7 +107,7 @@ test('an accepted restore begins an epoch, and devices that were ahead skip noth
       const found = await epochOf(drill);
       return found !== '' && found;
     };
-    const epoch = await until(findEpoch, { what: 'the epoch', timeoutMs: 10_000 });
+    const epoch = await until(findEpoch, { what: 'the epoch', timeoutMs: 60_000 });
     epochs.add(epoch);
     for (const running of vaults) {
       const read = await readOn(running, ahead.cursor);

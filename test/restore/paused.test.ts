@@ -22,7 +22,7 @@ async function isPaused({ services }: RunningVault): Promise<boolean> {
 function untilPaused(vault: RunningVault, expected: boolean): Promise<unknown> {
   return until(async () => (await isPaused(vault)) === expected, {
     what: expected ? 'the alert sealing_paused' : 'the end of the alert',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 }
 

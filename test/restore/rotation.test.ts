@@ -57,6 +57,6 @@ test('a key retired while a mark is being signed signs no mark', async (t) => {
     log: createLog('silent'),
   });
   t.teardown(() => writer.stop());
-  await until(() => marks.length > 0, { what: 'a mark', timeoutMs: 20_000 });
+  await until(() => marks.length > 0, { what: 'a mark', timeoutMs: 60_000 });
   t.is(marks[0]?.hsmKeyId, second.keyId);
 });

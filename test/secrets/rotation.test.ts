@@ -117,7 +117,7 @@ test('new keys of the object store are read again, and keys without files stay',
 });
 
 function limit(what: string) {
-  return { what, timeoutMs: 10_000 };
+  return { what, timeoutMs: 60_000 };
 }
 
 function answers(work: Promise<unknown>): Promise<boolean> {

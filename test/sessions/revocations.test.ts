@@ -49,7 +49,7 @@ async function assertSoonRefused(t: ExecutionContext, at: { baseUrl: string }, t
       const answer = await tryToken(at, token);
       return answer.status !== 200 && answer;
     },
-    { what: 'the revocation to be known', timeoutMs: 5_000 },
+    { what: 'the revocation to be known', timeoutMs: 60_000 },
   );
   assertError(t, answer, invalidToken);
 }
@@ -134,14 +134,14 @@ test('a process that cannot read revocations for 5 s refuses everybody until it 
       const answer = await tryToken(vault, accessToken);
       return answer.status !== 200 && answer;
     },
-    { what: 'the refusal', timeoutMs: 20_000 },
+    { what: 'the refusal', timeoutMs: 60_000 },
   );
   assertError(t, answer, databaseAway);
 
   await database.proxy.open();
   await until(async () => (await tryToken(vault, accessToken)).status === 200, {
     what: 'the database to be used again',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 });
 
@@ -188,7 +188,7 @@ test('a connection that hangs does not hide later revocations', async (t) => {
   );
   await until(() => revocations.isRevoked(id).catch(() => false), {
     what: 'another connection to read it',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.pass();
 });
@@ -207,7 +207,7 @@ test.serial('revocations read before a process was paused admit nobody afterward
     for (const answer of answers) answer([]);
     await revocations.stop();
   });
-  await until(async () => answers.length === 1, { what: 'the first read', timeoutMs: 5_000 });
+  await until(async () => answers.length === 1, { what: 'the first read', timeoutMs: 60_000 });
 
   const revokedMeanwhile = randomUUID();
   const { now } = performance;
@@ -215,7 +215,7 @@ test.serial('revocations read before a process was paused admit nobody afterward
   Object.assign(performance, { now: () => now.call(performance) + 60_000 });
   const isRevoked = revocations.isRevoked(revokedMeanwhile);
   answers[0]?.([]);
-  await until(async () => answers.length === 2, { what: 'a new read', timeoutMs: 5_000 });
+  await until(async () => answers.length === 2, { what: 'a new read', timeoutMs: 60_000 });
   answers[1]?.([{ id: revokedMeanwhile }]);
   t.true(await isRevoked);
 });

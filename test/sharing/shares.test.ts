@@ -282,7 +282,7 @@ test('above the limit of unsigned entries sharing fails, but shares can end', as
   await appendEntries(open, 21);
   const isFull = async () =>
     (await share(api, id, { recipientId: randomUUID() })).body.code === 'audit_backlog_full';
-  await until(isFull, { what: 'the refusal of shares', timeoutMs: 20_000 });
+  await until(isFull, { what: 'the refusal of shares', timeoutMs: 60_000 });
   t.is((await putKey(api, newSharingKey())).body.code, 'audit_backlog_full');
   t.is((await unshare(api, id, shareId)).status, 204);
 });

@@ -19,7 +19,7 @@ async function activateStolenKey(keys: KeysVault): Promise<ImportedKey> {
   await keys.send('POST', `/${stolen.keyId}/adopt`);
   await until(async () => (await keys.send('POST', `/${stolen.keyId}/activate`)).status === 200, {
     what: 'the activation of the stolen key',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   return stolen;
 }
@@ -42,7 +42,7 @@ async function openUser({ vault, sql }: KeysVault) {
           const answer = await getJson(`${proofs}/${String(row?.['id'])}`, token);
           return answer.status === 200 ? (answer.body as AuditProof) : undefined;
         },
-        { what: 'the proof', timeoutMs: 15_000 },
+        { what: 'the proof', timeoutMs: 60_000 },
       );
     },
     /** Resolves with the verdicts by every route, which must agree. */
@@ -129,7 +129,7 @@ test('of a compromised key only what the vault holds from before is valid', asyn
   const record = await until(
     async () =>
       (await keys.list()).find(({ keyId }) => keyId === stolen.keyId)?.compromise ?? undefined,
-    { what: 'the record of the compromise', timeoutMs: 15_000 },
+    { what: 'the record of the compromise', timeoutMs: 60_000 },
   );
   t.is(record.hsmKeyId, successor.keyId);
   t.is(await askOpenssl(record), 'Verified OK');
@@ -213,7 +213,7 @@ test('a compromised token key vouches for no token any more', async (t) => {
   t.is(answer.status, 200, answer.text);
   await until(async () => (await tryToken(keys.vault, token)).status === 401, {
     what: 'the refusal of the token',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   const set = (await getJson(`${keys.vault.baseUrl}/.well-known/jwks.json`)).body;
   t.false(JSON.stringify(set).includes(keyId));

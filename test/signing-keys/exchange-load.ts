@@ -71,7 +71,7 @@ export async function startExchangeLoad(
       const goals = workers.map(({ turns }) => turns + 1);
       await until(() => workers.every(({ turns }, index) => turns >= (goals[index] ?? 0)), {
         what: `the load: ${failures.join()}`,
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
       return new Set(workers.map(({ tokenKey }) => tokenKey));
     },

@@ -126,7 +126,7 @@ test.serial('a key whose record is not signed cannot be activated', async (t) =>
   await state('PENDING');
   await until(async () => (await keys.send('POST', `/${keyId}/activate`)).status === 200, {
     what: 'the activation',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
 });
 
@@ -227,7 +227,7 @@ test('keys cannot be rotated while the signer is down or the backlog full', asyn
   const isFull = (text: string) => text.includes('audit_backlog_full');
   await until(async () => (await exchanges()).every(({ text }) => isFull(text)), {
     what: 'the refusals',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   for (const answer of await exchanges()) {
     assertError(t, answer, { status: 503, code: 'audit_backlog_full' });

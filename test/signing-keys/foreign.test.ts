@@ -49,7 +49,7 @@ test('a foreign key that the service login registers gets no record and no chain
   const keyIds = [created.keyId, invented.keyId];
   await until(async () => (await keys.sql(refused, [keyIds])).length === 2, {
     what: 'the refusal of the records',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   const listed = await keys.list();
   for (const keyId of keyIds) {

@@ -16,7 +16,7 @@ test('an imported key breaks no chain, and is called imported once it is adopted
   const unknown = await keys.send('POST', `/${keyId}/activate`);
   assertError(t, unknown, { status: 404, code: 'not_found' });
   const said = () => keys.signer.output().split('a key is not used').length - 1;
-  await until(() => said() > 0, { what: 'the line about the key', timeoutMs: 15_000 });
+  await until(() => said() > 0, { what: 'the line about the key', timeoutMs: 60_000 });
 
   for (let round = 0; round < 2; round += 1) {
     const { status, body } = await keys.send('POST', `/${keyId}/adopt`);
@@ -28,7 +28,7 @@ test('an imported key breaks no chain, and is called imported once it is adopted
       const key = (await keys.list()).find((one) => one.keyId === keyId);
       return key !== undefined && key.record !== null && key;
     },
-    { what: 'the record of the key', timeoutMs: 15_000 },
+    { what: 'the record of the key', timeoutMs: 60_000 },
   );
   t.is(adopted.vouchedBy, second.keyId);
   t.is(said(), 1);

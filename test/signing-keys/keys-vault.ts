@@ -49,7 +49,7 @@ export async function createOwnToken(): Promise<OwnToken> {
   resources.defer(async () => void (await signer.stop()));
   await until(async () => (await signer.client.health()).token === 'ready', {
     what: 'the token',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const running = resources.move();
   return { fixture, signer, remove: () => running.disposeAsync() };
@@ -128,7 +128,7 @@ export async function startKeysVault(
           const key = await find(keyId);
           return key !== undefined && key.record !== null && key;
         },
-        { what: 'the record of the key', timeoutMs: 15_000 },
+        { what: 'the record of the key', timeoutMs: 60_000 },
       );
     },
     activate: (keyId) => done('POST', `/${keyId}/activate`),

@@ -21,7 +21,7 @@ async function countUnsealed({ sql }: KeysVault): Promise<number> {
 async function untilSealed(keys: KeysVault): Promise<void> {
   await until(async () => (await countUnsealed(keys)) === 0, {
     what: 'all entries to be sealed',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }
 
@@ -68,7 +68,7 @@ test('an audit key lost by the HSM is replaced on explicit request, visibly to a
   const retireNone = () => keys.send('POST', `/${'0'.repeat(32)}/retire`);
   await until(async () => (await retireNone()).text.includes('audit_backlog_full'), {
     what: 'the backlog to be full',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const third = await makeKey(keys);
   t.is(third.generation, 4);
@@ -104,7 +104,7 @@ test('an audit key lost by the HSM is replaced on explicit request, visibly to a
 
   await until(async () => (await retireNone()).status === 404, {
     what: 'the backlog to be known to be empty',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const next = await keys.create('audit');
   t.is(next.vouchedBy, third.keyId);
@@ -143,13 +143,13 @@ test('a token that lost its only audit key gets new ones, and one of them is act
     async () => (await keys.signer.client.health().catch(() => undefined))?.token !== 'ready',
     {
       what: 'the loss to be noticed',
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     },
   );
   t.regex(await keys.fixture.tool('keygen audit 1'), /"generation":2/);
   const made = await until(() => makeKey(keys).catch(() => undefined), {
     what: 'the signer to find a key',
-    timeoutMs: 40_000,
+    timeoutMs: 60_000,
   });
   const spare = (await keys.list()).find(({ generation }) => generation === 2);
   // The registry learned of it in the sync before the other key was created.

@@ -34,7 +34,7 @@ function untilRecorded({ list }: Pick<KeysVault, 'list'>): Promise<ListedKey[]> 
       const listed = await list();
       return listed.length > 0 && listed.every(({ record }) => record !== null) && listed;
     },
-    { what: 'the records of the keys', timeoutMs: 15_000 },
+    { what: 'the records of the keys', timeoutMs: 60_000 },
   );
 }
 

@@ -34,7 +34,7 @@ test('keys are rotated under load: no request fails, no key signs while inactive
   const { keyId: newest } = await keys.activeKey('token');
   await until(async () => [...(await load.nextTurn())].every((key) => key === newest), {
     what: 'tokens of the newest key from both processes',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   await load.stop();
   t.deepEqual(load.failures, []);
@@ -64,7 +64,7 @@ async function assertSealed(t: ExecutionContext, { sql, list }: KeysVault): Prom
     ).length;
   await until(async () => (await count("e.state <> 'SEALED'")) === 0, {
     what: 'the signatures',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const outOfTime =
     'k.key_id is null or e.sealed_at < k.activated_at ' +

@@ -49,7 +49,7 @@ test.serial('tokens of a retired key stay valid to expiry; new ones use the new 
   );
   await until(async () => !(await keySet(keys)).includes(first.keyId), {
     what: 'the key to leave the key set',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   assertError(t, await tryToken(keys.vault, before.accessToken), {
     status: 401,

@@ -32,7 +32,7 @@ const untilItTakesData = (check: () => Promise<void>) =>
         () => true,
         () => false,
       ),
-    { what: 'the store to take data', timeoutMs: 20_000 },
+    { what: 'the store to take data', timeoutMs: 60_000 },
   );
 
 mounted('a check writes a little, once in a while, and leaves nothing', async (t) => {

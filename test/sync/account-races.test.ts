@@ -89,7 +89,7 @@ async function startWriters(vault: Vault, { account, token }: Recoverable): Prom
     answers,
     async untilMore(count) {
       const enough = made() + count;
-      await until(() => made() >= enough, { what: 'more objects', timeoutMs: 30_000 });
+      await until(() => made() >= enough, { what: 'more objects', timeoutMs: 60_000 });
     },
     untilRefused: async () => void (await writing),
   };

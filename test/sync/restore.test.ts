@@ -38,7 +38,7 @@ async function list(device: SyncDevice, query: string) {
 
 /** Resolves with the events once there are this many. */
 async function untilEvents({ events }: FeedReader, count: number): Promise<string[]> {
-  await until(() => events.length >= count, { what: `${count} events`, timeoutMs: 30_000 });
+  await until(() => events.length >= count, { what: `${count} events`, timeoutMs: 60_000 });
   return events.map(({ event, id }) => `${event} ${id}`);
 }
 

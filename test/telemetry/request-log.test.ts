@@ -29,7 +29,7 @@ test('each request has a line with its route, sizes and client; probes have none
     vault.logLines
       .map((line) => JSON.parse(line) as Line)
       .find(({ requestId, msg }) => requestId === id && msg === 'request');
-  await until(() => lineOf('list') !== undefined, { what: 'the line', timeoutMs: 5_000 });
+  await until(() => lineOf('list') !== undefined, { what: 'the line', timeoutMs: 60_000 });
 
   const common = { level: 'info', clientAddress: '127.0.0.1', aborted: false };
   t.like(lineOf('list'), { ...common, method: 'GET', route: '/v1/documents', status: 200 });

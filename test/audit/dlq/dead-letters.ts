@@ -122,7 +122,7 @@ export async function startDlqVault(
       const waiting = `select 1 from audit_entries where state = 'PENDING'`;
       await until(async () => (await sql(waiting)).length === 0, {
         what: 'the entries to be sealed',
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       });
     },
   };

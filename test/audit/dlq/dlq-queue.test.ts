@@ -153,7 +153,7 @@ test('an alert names the exceeded threshold, the value, and since when', async (
   const expected = ['dead_letters', 'dead_letter_old', 'backlog_large', 'backlog_old'];
   await until(async () => (await codes()).join() === [...expected, 'sealing_paused'].join(), {
     what: 'every alert',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 
   const before = await dlq.stateOf(first?.id ?? '');
@@ -173,7 +173,7 @@ test('an alert names the exceeded threshold, the value, and since when', async (
   await signer.start();
   await until(async () => (await codes()).join() === 'dead_letters,dead_letter_old', {
     what: 'the other alerts to end',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   if (first !== undefined) await dlq.mend(first);
   t.is((await dlq.ask('POST', `${first?.id ?? ''}/retry`)).body['status'], 'RECOVERED');

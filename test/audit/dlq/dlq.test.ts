@@ -25,7 +25,7 @@ async function proofOf(id: string): Promise<AuditProof> {
       const { status, body } = await auditor.send('GET', `/v1/audit/proof/${id}`);
       return status === 200 && (body as unknown as AuditProof);
     },
-    { what: 'the proof', timeoutMs: 20_000 },
+    { what: 'the proof', timeoutMs: 60_000 },
   );
 }
 
@@ -159,7 +159,7 @@ test('entries outside of the queue are not found; malformed requests are refused
     select from audit_dead_letters where entry_id = e.id) limit 1`;
   const sealed = await until(async () => (await dlq.sql(neverDead))[0], {
     what: 'a sealed entry',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   for (const [method, path, status, code] of [
     ['POST', `${randomUUID()}/retry`, 404, 'not_found'],

@@ -103,6 +103,6 @@ async function registerKeys({ baseUrl, databases }: TestVault): Promise<void> {
   await until(
     async () =>
       (await (await fetch(`${baseUrl}/v1/audit/keys`)).text()).includes(String(last?.keyId)),
-    { what: 'the vault to read the new keys', timeoutMs: 20_000 },
+    { what: 'the vault to read the new keys', timeoutMs: 60_000 },
   );
 }

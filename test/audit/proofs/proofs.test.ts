@@ -31,7 +31,7 @@ async function obtainProof(
       const { status, body } = await api.send('GET', `/v1/audit/proof/${String(entry?.id)}`);
       return status === 200 && (body as unknown as AuditProof);
     },
-    { what: 'the signature', timeoutMs: 15_000 },
+    { what: 'the signature', timeoutMs: 60_000 },
   );
 }
 
@@ -251,7 +251,7 @@ test('a proof by a key that another process has just activated is valid at once'
   );
   await until(async () => (await listKeys(vault)).some((key) => key.keyId === keyId), {
     what: 'the vault to read the new key',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const signature = sign('sha3-256', Buffer.from(proof.entryCanonical), privateKey);
   const signed = {

@@ -34,7 +34,7 @@ test('above the limit of unsigned entries writes fail with 503, and reads go on'
   await signer.kill();
   await appendEntries(open, 21);
   const write503 = async () => (await write(reader)).status === 503;
-  await until(write503, { what: 'the refusal of writes', timeoutMs: 20_000 });
+  await until(write503, { what: 'the refusal of writes', timeoutMs: 60_000 });
   t.is((await putPart(api, sessionId, 1, bytesOf(10))).status, 200);
   for (let round = 0; round < 10; round += 1) {
     for (const { status, headers, body } of [
@@ -65,7 +65,7 @@ test('above the limit of unsigned entries writes fail with 503, and reads go on'
   await signer.start();
   await until(async () => (await write(reader)).status !== 503, {
     what: 'the refusals to end',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.is((await complete(api, sessionId)).status, 200);
 });
@@ -95,7 +95,7 @@ test('above the limit of one owner’s entries only that owner is refused', asyn
       const answer = await write(busy);
       return answer.status === 503 && answer;
     },
-    { what: 'the refusal of writes', timeoutMs: 20_000 },
+    { what: 'the refusal of writes', timeoutMs: 60_000 },
   );
   t.is(refused.body.code, 'audit_backlog_full');
   t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
@@ -107,7 +107,7 @@ test('above the limit of one owner’s entries only that owner is refused', asyn
   await signer.start();
   await until(async () => (await write(busy)).status !== 503, {
     what: 'the refusals to end',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 });
 
@@ -127,7 +127,7 @@ test('the backlog limit holds although the signer is available', async (t) => {
   });
   await until(async () => (await write(api)).status === 503, {
     what: 'the refusal of writes',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   t.is((await write(api)).body.code, 'audit_backlog_full');
 });

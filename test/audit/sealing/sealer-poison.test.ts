@@ -23,11 +23,11 @@ async function startBehindProxy(t: ExecutionContext) {
   const untilSealed = (what: string, ...except: string[]) =>
     until(async () => (await waiting()).every(({ id }) => except.includes(String(id))), {
       what,
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
   await until(async () => (await sql('select 1 from signing_keys')).length > 0, {
     what: 'the keys',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   await untilSealed('the entries of the keys to be sealed');
   let begun = 0;
@@ -35,7 +35,7 @@ async function startBehindProxy(t: ExecutionContext) {
     vault.logLines.slice(begun).filter((line) => line.includes(message));
   // A start on a busy machine may pause sealing too, so only later log lines count.
   const isOver = () => logged('sealing pauses').length === logged('sealing resumes').length;
-  await until(isOver, { what: 'the pauses to end', timeoutMs: 15_000 });
+  await until(isOver, { what: 'the pauses to end', timeoutMs: 60_000 });
   begun = vault.logLines.length;
   return { proxy, vault, sql, open, waiting, untilSealed, logged };
 }
@@ -74,7 +74,7 @@ for (const [reason, failure] of Object.entries(failures)) {
         await sql(hurry);
         return (await sql(`select 1 from audit_entries where state = 'DEAD'`)).length === 2;
       },
-      { what: 'the dead letters', timeoutMs: 30_000, intervalMs: 100 },
+      { what: 'the dead letters', timeoutMs: 60_000, intervalMs: 100 },
     );
     t.deepEqual(
       await sql('select entry_id, reason, attempts from audit_dead_letters order by entry_id'),
@@ -98,7 +98,7 @@ test('a signer that fails every batch kills no entry, and all are sealed afterwa
       await sql(hurry);
       return proxy.batches > before + 90 && logged('sealing pauses').length > 0;
     },
-    { what: 'many failed batches', timeoutMs: 30_000 },
+    { what: 'many failed batches', timeoutMs: 60_000 },
   );
   const left = await waiting();
   t.is(left.length, 40);
@@ -130,13 +130,13 @@ test('sealing logs one line when it pauses, and one when it resumes', async (t) 
   proxy.fail = () => ({ status: 503, text: away });
   await appendEntries(open, 1);
   const before = proxy.batches;
-  await until(() => proxy.batches > before + 6, { what: 'several tries', timeoutMs: 30_000 });
+  await until(() => proxy.batches > before + 6, { what: 'several tries', timeoutMs: 60_000 });
   t.is(logged('sealing pauses').length, 1);
   t.deepEqual(logged('sealing resumes'), []);
   t.is((await waiting())[0]?.attempts, 0);
   proxy.fail = () => undefined;
   await untilSealed('the entry to be sealed');
-  await until(() => logged('sealing resumes').length > 0, { what: 'the line', timeoutMs: 5_000 });
+  await until(() => logged('sealing resumes').length > 0, { what: 'the line', timeoutMs: 60_000 });
   t.is(logged('sealing pauses').length, 1);
   t.regex(logged('sealing resumes').join(), /"pausedMs":[1-9]\d*/);
   t.is(logged('sealing resumes').length, 1);

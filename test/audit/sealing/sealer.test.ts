@@ -11,7 +11,7 @@ import { startVaultWithSigner } from '../../support/audit/killable-signer.ts';
 async function untilSealed(sql: Sql, what: string): Promise<void> {
   await until(
     async () => (await sql(`select 1 from audit_entries where state = 'PENDING'`)).length === 0,
-    { what, timeoutMs: 30_000 },
+    { what, timeoutMs: 60_000 },
   );
 }
 
@@ -81,7 +81,7 @@ test('an unsealable entry is dead after five attempts and delays no other', asyn
       const [entry] = await sql('select state from audit_entries where id = $1', [poison]);
       return entry?.state === 'DEAD';
     },
-    { what: 'the dead letter', timeoutMs: 30_000, intervalMs: 100 },
+    { what: 'the dead letter', timeoutMs: 60_000, intervalMs: 100 },
   );
   t.deepEqual(await sql('select entry_id, reason, attempts from audit_dead_letters'), [
     { entry_id: poison, reason: 'not_canonical', attempts: 5 },
@@ -105,7 +105,7 @@ test('without the signer entries wait and lose no attempt, and are sealed later'
   await appendEntries(open, 700);
   await until(() => vault.logLines.some((line) => line.includes('sealing pauses')), {
     what: 'a failed batch',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(
     await sql(
@@ -146,7 +146,7 @@ test('an entry that a dead sealer claimed is sealed by another after the lease e
     (await sql('select state from audit_entries where id = $1', [id]))[0]?.state;
   await until(async () => (await stateOf(later)) === 'SEALED', {
     what: 'the later entry to be sealed',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   t.is(await stateOf(claimed), 'PENDING');
   await sql('update audit_entries set claimed_until = now() where id = $1', [claimed]);

@@ -43,7 +43,7 @@ async function start(t: ExecutionContext) {
         const query = `select 1 from audit_entries where id = any($1) and state = 'SEALED'`;
         return (await sql(query, [ids])).length === ids.length;
       },
-      { what: 'the seals', timeoutMs: 30_000 },
+      { what: 'the seals', timeoutMs: 60_000 },
     );
   const alerts = async () => {
     const { body } = await auditor.send('GET', '/v1/audit/proof/dlq/alerts');
@@ -60,7 +60,7 @@ async function start(t: ExecutionContext) {
     async () => (await sql(`select 1 from audit_entries where state = 'PENDING'`)).length === 0,
     {
       what: 'the records of the keys to be sealed',
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     },
   );
   return { sql, signer, restart, shift, open, untilSealed, alerts, proofOf };
@@ -85,7 +85,7 @@ test('a signer that is an hour behind seals nothing, and no entry is lost for it
         /clock_skew: /.test(messages) && /sealing_paused: .* reason clock_skew;/.test(messages)
       );
     },
-    { what: 'the alerts', timeoutMs: 20_000 },
+    { what: 'the alerts', timeoutMs: 60_000 },
   );
   const states = 'select distinct state, attempts from audit_entries where id = any($1)';
   t.deepEqual(await sql(states, [ids]), [{ state: 'PENDING', attempts: 0 }]);
@@ -103,7 +103,7 @@ test('a signer that is an hour ahead raises an alert, and its proofs show it', a
   await untilSealed(ids);
   await until(async () => (await alerts()).some((alert) => alert.startsWith('clock_skew: ')), {
     what: 'the alert',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const { timestamp, sealedAt, late } = timesOf(await proofOf(ids[0] ?? ''));
   t.true(Date.parse(sealedAt) - Date.parse(timestamp) > hour - 60_000);
@@ -142,7 +142,7 @@ test('a signer of another vault pauses sealing, and says which setting is wrong'
   await until(
     async () =>
       (await alerts()).some((alert) => /sealing_paused.* reason wrong_issuer;/.test(alert)),
-    { what: 'the alert', timeoutMs: 20_000 },
+    { what: 'the alert', timeoutMs: 60_000 },
   );
   t.deepEqual(await sql('select 1 from audit_entries where attempts > 0'), []);
   await signer.kill();

@@ -162,6 +162,6 @@ test.serial('a change whose connection breaks halfway changes nothing', async (t
   t.deepEqual(entries, []);
   await until(async () => (await logInWith(vault, account)) === 200, {
     what: 'the old password to work',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 });

@@ -57,7 +57,7 @@ test('without Redis both login steps fail with 503, and work once it is back', a
   await redis.open();
   await until(() => logIn(vault, account).catch(() => undefined), {
     what: 'a login after the return of Redis',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.pass();
 });
@@ -82,7 +82,7 @@ test('without the database requests fail with 503, and work once it is back', as
   await database.proxy.open();
   await until(async () => (await getJson(`${vault.baseUrl}/v1/documents`, token)).status === 200, {
     what: 'the database to be used again',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.is((await verify()).status, 200, 'the same proof serves again');
 });
@@ -100,7 +100,7 @@ test('a token whose key cannot be looked up gets 503 and never passes', async (t
       const asked = await getJson(`${vault.baseUrl}/v1/documents`, token);
       return asked.status === 503 && asked;
     },
-    { what: 'the key set to be read again', timeoutMs: 30_000 },
+    { what: 'the key set to be read again', timeoutMs: 60_000 },
   );
   assertError(t, answer, { status: 503, code: 'jwks_unavailable' });
 });

@@ -102,7 +102,7 @@ async function readEventLoop({ app }: VaultProcesses, file: string): Promise<Eve
   process.kill(app.pid, 'SIGUSR2');
   const text = await until(() => readFile(file, 'utf8').catch(() => undefined), {
     what: 'the event loop report',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await rm(file);
   return JSON.parse(text) as EventLoopReport;

@@ -20,7 +20,7 @@ test.before(async () => {
     async () => (await sql("select from audit_entries where state = 'PENDING'")).length === 0,
     {
       what: 'all entries to be sealed',
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     },
   );
   const { userId, tenantId } = owner;
@@ -189,7 +189,7 @@ test.serial(
     );
     await until(async () => (await sql('select from outbox where id = $1', [id])).length === 0, {
       what: 'the message to be handled',
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
     t.true(vault.logLines.some((line) => line.includes('refers to the object')));
     const [sealed] = await sql(

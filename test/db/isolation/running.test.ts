@@ -48,7 +48,7 @@ async function untilDatabase(vault: TestVault, error: string | undefined): Promi
       const report = (await getJson(`${vault.baseUrl}/health`)).body as Report;
       return report.checks.database.error === error && report;
     },
-    { what: `the error ${error} of the database`, timeoutMs: 30_000 },
+    { what: `the error ${error} of the database`, timeoutMs: 60_000 },
   );
 }
 

@@ -100,7 +100,7 @@ test('while Postgres is frozen, every request is refused in time', async (t) => 
   const list = () => send('GET', `${vault.baseUrl}/v1/documents`, { token: api.token });
   await until(async () => (await list()).status === 200, {
     what: 'the vault to serve again',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   const answers = await Promise.all(Array.from({ length: 30 }, list));
   t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
@@ -132,7 +132,7 @@ test('a request in flight as Postgres freezes is refused in time and leaves noth
     and usename = 'probatio_app' and xact_start is not null`;
   await until(async () => (await sql(transactions)).length === 0, {
     what: 'the end of the transaction',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(await sql('select id from upload_sessions'), []);
   const again = await untilCreated(create);
@@ -147,7 +147,7 @@ const untilCreated = (create: () => Promise<JsonAnswer>) =>
       const answer = await create();
       return answer.status === 201 && answer;
     },
-    { what: 'the response to the repeated request', timeoutMs: 30_000, intervalMs: 200 },
+    { what: 'the response to the repeated request', timeoutMs: 60_000, intervalMs: 200 },
   );
 
 test('a commit in flight as Postgres freezes is done once, also if repeated', async (t) => {

@@ -151,7 +151,7 @@ test('a document is sealed while the signer is down, and gets its proof afterwar
       const answer = await api.send('GET', proofPath);
       return answer.status === 200 && answer.body;
     },
-    { what: 'the proof', timeoutMs: 30_000 },
+    { what: 'the proof', timeoutMs: 60_000 },
   );
   t.true(verifyProof(proof, { trustedKeys: await trustedKeys(api) }).valid);
 });

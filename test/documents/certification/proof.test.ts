@@ -34,7 +34,7 @@ const sealsOf = ({ proofs, actions }: ProofPage) =>
 async function readAllProofs(api: Api, id: string, count: number): Promise<ProofPage> {
   const read = async () => (await readProofs(api, id)).body as unknown as ProofPage;
   const isWhole = async () => (await read()).proofs?.length === count;
-  await until(isWhole, { what: 'the signatures', timeoutMs: 30_000 });
+  await until(isWhole, { what: 'the signatures', timeoutMs: 60_000 });
   return read();
 }
 

@@ -56,7 +56,7 @@ test('a download in progress ends with its share, its login session or its docum
   );
   t.is((await removeDocument(owner, removed.id)).status, 204);
 
-  await until(() => countEnded(vault) === 3, { what: 'three downloads to end', timeoutMs: 30_000 });
+  await until(() => countEnded(vault) === 3, { what: 'three downloads to end', timeoutMs: 60_000 });
   for (const response of broken) {
     await t.throwsAsync(response.arrayBuffer(), { message: /terminated/ });
   }

@@ -97,7 +97,7 @@ test('a stored file that ends early breaks the connection, not just the response
   await t.throwsAsync(download(vault, api, `${id}/download`), { message: /terminated/ });
   await until(() => logged(vault, damage) === 1, {
     what: 'the damage to be logged',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   const headers = { range: `bytes=0-${minPart - 1}` };
   const whole = await download(vault, api, `${id}/download`, { headers });
@@ -128,7 +128,7 @@ onLinux('a client that hangs up during a download leaves no file open', async (t
   await once(socket, 'readable');
   t.is(await countOpenFiles(vault, fileKey), 1);
   socket.destroy();
-  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 30_000 });
+  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 60_000 });
   t.is(logged(vault, damage), 0);
   t.is(logged(vault, 'request failed'), 0);
 });
@@ -144,9 +144,9 @@ onLinux('a client that hangs up before the first byte leaves no file open', asyn
   const writer = await open(part, 'w');
   socket.destroy();
   const isOver = () => vault.logLines.some((line) => line.includes('"aborted":true'));
-  await until(isOver, { what: 'the request to end', timeoutMs: 30_000 });
+  await until(isOver, { what: 'the request to end', timeoutMs: 60_000 });
   await writer.close();
-  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 30_000 });
+  await until(noneOpen(vault, fileKey), { what: 'the file to be closed', timeoutMs: 60_000 });
   t.is(logged(vault, damage), 0);
   t.is(logged(vault, 'request failed'), 0);
 });

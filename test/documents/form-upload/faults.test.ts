@@ -50,7 +50,7 @@ async function begin(vault: TestVault, sql: Sql, api: Api, { request }: SlowForm
       const names = directory === undefined ? [] : await readdir(directory);
       return names.some((name) => name.startsWith('1-')) && id;
     },
-    { what: 'the first part', timeoutMs: 20_000 },
+    { what: 'the first part', timeoutMs: 60_000 },
   );
 }
 
@@ -76,7 +76,7 @@ test('a client that hangs up during a form leaves no stored parts', async (t) =>
     form.request.destroy();
     await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
       what: 'the parts to be deleted',
-      timeoutMs: 10_000,
+      timeoutMs: 60_000,
     });
     t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
     await sql('delete from upload_sessions');
@@ -124,7 +124,7 @@ test('a killed process leaves an upload session that can be aborted as usual', a
   t.is((await abort(api, sessionId)).status, 200);
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
     what: 'the parts to be deleted',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   t.is((await sendForm(api, whole)).status, 201);
 });
@@ -139,7 +139,7 @@ test('aborting the upload session through another request refuses the form', asy
   t.is(body.code, 'session_closed');
   await until(async () => (await findRemains(vault, sql, api)).uploads === 0, {
     what: 'the parts to be deleted',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions: { ABORTED: 1 } });
 });

@@ -192,7 +192,7 @@ test('the file is stored while it arrives', async (t) => {
       ]);
       return sessions.length === 1 && sessions[0]?.status === 'IN_PROGRESS';
     },
-    { what: 'the upload session', timeoutMs: 10_000 },
+    { what: 'the upload session', timeoutMs: 60_000 },
   );
   form.request.end(formEnd);
   const { status, body } = await form.answer;

@@ -44,7 +44,7 @@ test('every malformed form is refused, and nothing of it remains', async (t) => 
       | undefined;
     t.is(details?.[0]?.path, path, what);
     const isClean = async () => (await findRemains(vault, sql, api)).uploads === 0;
-    await until(isClean, { what: `${what}: the parts to be deleted`, timeoutMs: 10_000 });
+    await until(isClean, { what: `${what}: the parts to be deleted`, timeoutMs: 60_000 });
     const sessions = begun === true ? { ABORTED: 1 } : {};
     t.deepEqual(await findRemains(vault, sql, api), { ...nothing, sessions }, what);
   }
@@ -71,7 +71,7 @@ test('a second form with the same bytes is refused, and its stored copy is delet
   t.is(status, 409);
   t.is(body.code, 'duplicate_hash');
   const isClean = async () => (await findRemains(vault, sql, api)).objects === 1;
-  await until(isClean, { what: 'the second copy to be deleted', timeoutMs: 10_000 });
+  await until(isClean, { what: 'the second copy to be deleted', timeoutMs: 60_000 });
   t.deepEqual(await findRemains(vault, sql, api), {
     sessions: { COMPLETED: 1 },
     documents: 1,
@@ -131,7 +131,7 @@ test('a client that keeps sending after a refusal is disconnected', async (t) =>
     send();
   });
   t.true(sent >= 100 && sent < 300, `${sent} MiB`);
-  await until(() => socket.destroyed, { what: 'the connection to end', timeoutMs: 10_000 });
+  await until(() => socket.destroyed, { what: 'the connection to end', timeoutMs: 60_000 });
 });
 
 test('the limits of an account’s plan apply to forms', async (t) => {
@@ -154,11 +154,11 @@ test('the limits of an account’s plan apply to forms', async (t) => {
   const begin = formOf(document, file);
   request.write(begin.subarray(0, begin.length - formEnd.length));
   const isOpen = async () => (await findRemains(vault, sql, api)).sessions['IN_PROGRESS'] === 1;
-  await until(isOpen, { what: 'an open session', timeoutMs: 10_000 });
+  await until(isOpen, { what: 'an open session', timeoutMs: 60_000 });
   t.is((await sending(10)).body.code, 'quota_exceeded');
   request.destroy();
   await until(async () => (await sending(10)).status === 201, {
     what: 'room in the plan',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 });

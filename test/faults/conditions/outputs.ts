@@ -38,7 +38,7 @@ const full: Condition = {
     const read = async () => (await readFile(join(logMount, 'app'), 'utf8')).split('\n');
     const count = await until(async () => findDropped(await read()), {
       what: 'the log to tell how many lines were dropped',
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     });
     return `the log tells that ${count} lines were dropped`;
   },
@@ -96,7 +96,7 @@ function unread(): Condition {
       try {
         // The lines of before are read first.
         const isRead = () => lines.some((line) => (/"time":"[^"]*/.exec(line)?.[0] ?? '') > now);
-        await until(isRead, { what: 'the present log lines', timeoutMs: 30_000 });
+        await until(isRead, { what: 'the present log lines', timeoutMs: 60_000 });
         const waited = lines.filter((line) => line !== '').length;
         return `${waited} log lines were read later, ${findDropped(lines) ?? 0} were dropped`;
       } finally {

@@ -64,7 +64,7 @@ function restoredToken(): Condition {
       const signed = () => query(vault, signedByActiveKey);
       await until(async () => (await signed()).length > 0, {
         what: 'an entry signed by the new key',
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
       await replace(stage, 'older', 'newer');
     },

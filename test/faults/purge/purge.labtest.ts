@@ -94,7 +94,7 @@ function untilDisconnected(vault: VaultProcesses): Promise<boolean> {
     where datname = current_database() and usename in ('probatio_app', 'probatio_service')`;
   return until(async () => (await query(vault, connected)).length === 0, {
     what: 'the connections of the killed app to end',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }
 

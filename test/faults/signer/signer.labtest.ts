@@ -69,7 +69,7 @@ async function untilMore(counts: Record<Action, number>, action: Action): Promis
   const before = counts[action];
   await until(() => counts[action] > before, {
     what: `another success or refusal of ${action}`,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }
 

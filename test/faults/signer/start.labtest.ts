@@ -37,7 +37,7 @@ test('a start while the HSM hangs becomes ready, and refuses only what needs it'
   const status = async (path: string) => (await getJson(`${vault.baseUrl}${path}`, token)).status;
   await until(async () => (await status('/health/ready')) === 200, {
     what: 'readiness',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.is(await status('/v1/documents'), 200);
   // A login in progress is encrypted under a key that the HSM derives.

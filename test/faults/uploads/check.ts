@@ -97,7 +97,7 @@ export async function forgetDead(vault: VaultProcesses): Promise<void> {
     where datname = current_database() and usename in ('probatio_app', 'probatio_service')`;
   await until(async () => (await query(vault, connected)).length === 0, {
     what: 'the connections of the killed app to end',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   await query(vault, 'update upload_sessions set completing_until = now()');
   await query(vault, 'update upload_parts set claimed_until = now() where stored_at is null');

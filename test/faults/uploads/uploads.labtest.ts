@@ -97,7 +97,7 @@ async function killDuringUploads(t: ExecutionContext, lab: S3Lab | undefined): P
           const answer = await send('POST', url, { headers });
           return answer.status !== 409 && answer;
         },
-        { what: `the lock of ${task}`, timeoutMs: 30_000, intervalMs: 500 },
+        { what: `the lock of ${task}`, timeoutMs: 60_000, intervalMs: 500 },
       );
       if (status !== 200) throw new Error(`${task}: ${status} ${text}`);
       return body as Record<string, unknown>;

@@ -88,12 +88,12 @@ test('a large body holds its turn until its request is handled', async (t) => {
   const answers = Array.from({ length: 6 }, () => statusOf(begin('busy', large).end(large)));
   await until(async () => handled === largeAtOnce, {
     what: 'the first requests',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   answers.push(statusOf(begin('other', large).end(large)));
   await until(async () => handled === largeAtOnce + 1, {
     what: 'the other client',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   gate.resolve();
   t.deepEqual(await Promise.all(answers), Array(7).fill(200));
@@ -106,7 +106,7 @@ test('a client that hangs up while waiting takes no turn', async (t) => {
   const gone = Array.from({ length: 4 }, () => begin('busy', large));
   await Promise.all(gone.map((asking) => once(asking, 'continue')));
   for (const asking of gone) asking.destroy();
-  await until(async () => hungUp() === 4, { what: 'the server to notice', timeoutMs: 10_000 });
+  await until(async () => hungUp() === 4, { what: 'the server to notice', timeoutMs: 60_000 });
   await held.finish();
   t.is(await statusOf(begin('busy', large).end(large)), 200);
 });

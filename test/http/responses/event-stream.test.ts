@@ -49,7 +49,7 @@ async function settled(count: () => number): Promise<number> {
       last = count();
       return isSame && last > 0 ? last : undefined;
     },
-    { what: 'the requests to end', timeoutMs: 20_000, intervalMs: 500 },
+    { what: 'the requests to end', timeoutMs: 60_000, intervalMs: 500 },
   );
 }
 
@@ -58,7 +58,7 @@ test('a client that reads nothing stops the events, and is disconnected when idl
   socket.on('error', () => undefined);
   const asked = await settled(() => state.asked);
   t.true(asked < 500, `${asked} texts of 64 KiB`);
-  await until(() => state.isOver, { what: 'the server to disconnect', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the server to disconnect', timeoutMs: 60_000 });
   t.true(state.listener?.gone.aborted);
   t.true(failures.length <= 1);
 });
@@ -67,16 +67,16 @@ test('a client that starts reading again gets more events', async (t) => {
   const { state, socket } = await serveWithoutEnd(t);
   const asked = await settled(() => state.asked);
   socket.resume();
-  await until(() => state.asked > asked + 100, { what: 'more events', timeoutMs: 20_000 });
+  await until(() => state.asked > asked + 100, { what: 'more events', timeoutMs: 60_000 });
   t.false(state.isOver);
 });
 
 test('a client that leaves ends the events without an error', async (t) => {
   const { state, socket, failures } = await serveWithoutEnd(t);
   socket.resume();
-  await until(() => state.asked > 10, { what: 'some events', timeoutMs: 20_000 });
+  await until(() => state.asked > 10, { what: 'some events', timeoutMs: 60_000 });
   socket.destroy();
-  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 60_000 });
   t.true(state.listener?.gone.aborted);
   // Koa itself reports the errors of the connection.
   t.deepEqual(
@@ -90,6 +90,6 @@ test('a listener can be disconnected while it reads nothing', async (t) => {
   socket.on('error', () => undefined);
   await settled(() => state.asked);
   state.listener?.cut();
-  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 20_000 });
+  await until(() => state.isOver, { what: 'the events to end', timeoutMs: 60_000 });
   t.true(state.listener?.gone.aborted);
 });

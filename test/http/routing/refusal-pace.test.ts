@@ -74,7 +74,7 @@ test('refused requests wait without a slot, whatever they are refused for', asyn
   const wrong = Array.from({ length: refusalBurst + 10 }, () =>
     ask('/v1/documents', { authorization: 'Bearer a.b.c' }),
   );
-  await until(() => refused >= refusalBurst, { what: 'a burst of refusals', timeoutMs: 10_000 });
+  await until(() => refused >= refusalBurst, { what: 'a burst of refusals', timeoutMs: 60_000 });
   const unknown = Array.from({ length: 10 }, () => ask('/v1/nothing-here', {}));
   for (let n = 0; n < 10; n += 1) {
     const { status } = await fetch(`${vault.baseUrl}/health/live`);

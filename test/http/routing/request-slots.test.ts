@@ -49,10 +49,10 @@ async function serve(t: ExecutionContext) {
     },
     clients: () => served.map(({ client }) => client).toSorted(),
     untilClosed: (count: number) =>
-      until(() => closed === count, { what: `${count} ended requests`, timeoutMs: 5_000 }),
+      until(() => closed === count, { what: `${count} ended requests`, timeoutMs: 60_000 }),
     /** Resolves once `count` requests hold or have held a slot, and no more of them follow. */
     async untilServed(count: number) {
-      await until(() => served.length >= count, { what: `${count} requests`, timeoutMs: 5_000 });
+      await until(() => served.length >= count, { what: `${count} requests`, timeoutMs: 60_000 });
       await new Promise((resolve) => setTimeout(resolve, 50));
       t.is(served.length, count);
     },
@@ -117,7 +117,7 @@ test('work goes on in its slot when the client hangs up', async (t) => {
   const port = await listenLocally(t, server);
   const send = (path: string) => get({ port, path, agent: false }).on('error', () => undefined);
   const leaving = send('/first');
-  await until(() => started.length === 1, { what: 'the first request', timeoutMs: 5_000 });
+  await until(() => started.length === 1, { what: 'the first request', timeoutMs: 60_000 });
   leaving.destroy();
   const second = once(send('/second'), 'response');
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -171,7 +171,7 @@ test('the slot of a large response rests longer', async (t) => {
   const port = await listenLocally(t, server);
   for (const [index, path] of ['/large', '/small'].entries()) {
     get({ port, path, agent: false }).on('response', (response) => response.resume());
-    await until(() => heldMs.length > index, { what: 'a free slot', timeoutMs: 5_000 });
+    await until(() => heldMs.length > index, { what: 'a free slot', timeoutMs: 60_000 });
   }
   const [large = 0, small = 0] = heldMs;
   t.true(large - small > 500, `${large} ms and ${small} ms`);
@@ -189,7 +189,7 @@ test('a large error holds its slot until it is sent, and a small one does not', 
   const port = await listenLocally(t, server);
   const send = (path: string) => get({ port, path, agent: false }).on('error', () => undefined);
   const untilRefused = (count: number) =>
-    until(() => responses.length === count, { what: `${count} errors`, timeoutMs: 5_000 });
+    until(() => responses.length === count, { what: `${count} errors`, timeoutMs: 60_000 });
   send('/small');
   send('/small');
   await untilRefused(2);

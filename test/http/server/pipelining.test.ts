@@ -17,7 +17,7 @@ async function serve(t: ExecutionContext) {
   return {
     served,
     untilServed: (count: number) =>
-      until(() => served.length === count, { what: `${count} requests`, timeoutMs: 5_000 }),
+      until(() => served.length === count, { what: `${count} requests`, timeoutMs: 60_000 }),
     async open(): Promise<Socket> {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);

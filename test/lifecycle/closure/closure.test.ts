@@ -46,7 +46,7 @@ test.before(async (t) => {
 test.after.always((t) => t.context.vault.stop());
 
 const invalidToken = { status: 401, code: 'invalid_token' };
-const patience = { timeoutMs: 20_000 };
+const patience = { timeoutMs: 60_000 };
 
 test('a closed account leaves only its sealed documents and their proofs', async (t) => {
   const { vault, sql } = t.context;

@@ -94,7 +94,7 @@ test.serial('concurrent requests leave only complete, sealed documents behind', 
     t.is(kept.length, sealed);
     await until(async () => (await sql('select 1 from outbox')).length === 0, {
       what: 'the outbox to be empty',
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     for (const { key } of kept) t.true(await hasObject(vault, String(key)));
   }
@@ -119,7 +119,7 @@ test.serial(
     t.deepEqual(await rowsOf(vault, member.userId), {});
     await until(async () => !(await hasObject(vault, fileKey)), {
       what: 'the object to be deleted',
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
   },
 );
@@ -145,7 +145,7 @@ test.serial(
       async () => (await sql(`select 1 from outbox where kind = 'object.delete'`)).length === 0,
       {
         what: 'every deletion to be done',
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       },
     );
     t.true(await hasObject(vault, fileKey));

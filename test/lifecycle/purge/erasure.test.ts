@@ -47,7 +47,7 @@ function obtainProof(id: string): Promise<AuditProof> {
       const { status, body } = await auditor.send('GET', `/v1/audit/proof/${id}`);
       return status === 200 && (body as unknown as AuditProof);
     },
-    { what: 'the signature', timeoutMs: 20_000 },
+    { what: 'the signature', timeoutMs: 60_000 },
   );
 }
 

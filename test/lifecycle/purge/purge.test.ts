@@ -39,7 +39,7 @@ test.serial(
     await register(vault, gone.account);
     await until(async () => (await sql('select 1 from outbox')).length === 0, {
       what: 'every mail to be sent',
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     await untilSealed(sql);
     await expire(t.context, gone.userId);
@@ -172,7 +172,7 @@ test.serial('each batch leaves one entry with counts and without names', async (
       const { status, body } = await auditor.send('GET', path);
       return status === 200 && body;
     },
-    { what: 'the signature', timeoutMs: 20_000 },
+    { what: 'the signature', timeoutMs: 60_000 },
   );
   t.is(verdict['valid'], true);
   for (const roles of [['user'], ['auditor']]) {

@@ -45,7 +45,7 @@ const untilBlocked = (sql: Sql, count: number) =>
       );
       return waiting.length >= count;
     },
-    { what: `${count} statements to wait`, timeoutMs: 20_000 },
+    { what: `${count} statements to wait`, timeoutMs: 60_000 },
   );
 
 test.serial('concurrent purges share the work, and each account is removed once', async (t) => {
@@ -86,7 +86,7 @@ test.serial('a validation during a purge either wins or loses completely', async
       const left = await sql("select 1 from accounts where status = 'PENDING_VALIDATION'");
       return left.length === 0;
     },
-    { what: 'every account to be validated or purged', timeoutMs: 30_000 },
+    { what: 'every account to be validated or purged', timeoutMs: 60_000 },
   );
   const statuses = await validating;
   await purged;

@@ -43,7 +43,7 @@ const faults: Record<string, () => Promise<void> | void> = {
   },
   async [idle]() {
     await token.run((session) => session.close());
-    await until(() => errors.length > 0, { what: 'the keep-alive', timeoutMs: 20_000 });
+    await until(() => errors.length > 0, { what: 'the keep-alive', timeoutMs: 60_000 });
   },
   'logged out'() {
     const library = new Library(SIGNER_LIBRARY);
@@ -57,7 +57,7 @@ const faults: Record<string, () => Promise<void> | void> = {
 
 token.start();
 // Other processes create keys in the same token, which may delay SoftHSM for a moment.
-await until(() => token.state === 'ready', { what: 'the token', timeoutMs: 20_000 });
+await until(() => token.state === 'ready', { what: 'the token', timeoutMs: 60_000 });
 await signMany();
 await faults[fault]?.();
 const foundBefore = errors.length;

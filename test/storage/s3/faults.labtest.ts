@@ -51,7 +51,7 @@ test('a part can be aborted at once, even if all is sent and no response comes',
   const sent = store.putPart(part, bodyOf(bytes), { signal: abort.signal });
   await until(() => line.held().includes('x-amz-checksum-sha256:'), {
     what: 'the proxy to hold the end of the part',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   const reason = new Error('gone');
   abort.abort(reason);

@@ -85,6 +85,6 @@ export async function sweepNow(vault: Vault): Promise<void> {
   const ids = promised.map(({ id }) => id);
   await until(
     async () => (await sql('select 1 from outbox where id = any($1)', [ids])).length === 0,
-    { what: 'the sweep', timeoutMs: 20_000 },
+    { what: 'the sweep', timeoutMs: 60_000 },
   );
 }

@@ -30,7 +30,7 @@ export async function readMails(directory: string): Promise<ValidationMail[]> {
 export function untilMail(directory: string, to: string): Promise<ValidationMail> {
   return until(async () => (await readMails(directory)).find((mail) => mail.to === to), {
     what: `an e-mail to ${to}`,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     intervalMs: 50,
   });
 }

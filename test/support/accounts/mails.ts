@@ -36,6 +36,6 @@ export function validationMails(vault: Mailing, email: string, count: number): P
       const mails = (await mailsTo(vault, email)).filter(({ token }) => token !== undefined);
       return mails.length >= count && mails;
     },
-    { what: `${count} validation e-mails`, timeoutMs: 30_000 },
+    { what: `${count} validation e-mails`, timeoutMs: 60_000 },
   );
 }

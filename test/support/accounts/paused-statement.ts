@@ -33,6 +33,6 @@ export async function untilWaiting(vault: Vault, count: number): Promise<void> {
       and query_start < clock_timestamp() - interval '50 milliseconds'`;
   await until(async () => (await sql(waiting)).length === count, {
     what: `${count} transactions to wait`,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 }

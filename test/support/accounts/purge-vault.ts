@@ -97,7 +97,7 @@ function untilDelivered(sql: Sql, email: string): Promise<boolean> {
     "select 1 from outbox where $1 in (payload::json ->> 'email', payload::json ->> 'to')";
   return until(async () => (await sql(promised, [email])).length === 0, {
     what: 'every message about the e-mail address to be done',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }
 
@@ -106,7 +106,7 @@ export function untilSealed(sql: Sql): Promise<boolean> {
   const unsealed = "select 1 from audit_entries where state = 'PENDING'";
   return until(async () => (await sql(`${unsealed} limit 1`)).length === 0, {
     what: 'every entry to be sealed',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }
 

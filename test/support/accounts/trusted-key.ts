@@ -35,7 +35,7 @@ export async function trustKey(vault: TrustingVault): Promise<TrustedKey> {
   await client.end();
   await until(async () => (await (await fetch(`${baseUrl}${keySetPath}`)).text()).includes(keyId), {
     what: 'the vault to look for new keys',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   return {
     keyId,

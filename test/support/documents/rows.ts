@@ -60,6 +60,6 @@ export async function untilHashed(sql: Sql, sessionId: string): Promise<void> {
   const known = 'select 1 from upload_sessions where id = $1 and file_hash is not null';
   await until(async () => (await sql(known, [sessionId])).length === 1, {
     what: 'the hash of the upload',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
 }

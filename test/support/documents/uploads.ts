@@ -61,7 +61,7 @@ export async function createApi(vault: Vault, as: Partial<TokenSubject> = {}): P
   };
   await until(async () => (await api.send('GET', '/v1/uploads/config')).status === 200, {
     what: 'the key of access tokens in the registry',
-    timeoutMs: 15_000,
+    timeoutMs: 60_000,
   });
   return api;
 }

@@ -82,7 +82,7 @@ export function testIssuer(jwksUri: string) {
 }
 
 export async function untilFetched(keys: KeySet): Promise<void> {
-  const options = { what: 'the first keys', timeoutMs: 20_000 };
+  const options = { what: 'the first keys', timeoutMs: 60_000 };
   await until(() => keys.state().isUsable, options);
 }
 

@@ -16,5 +16,5 @@ export async function listenOn(server: Server, port: number): Promise<void> {
         throw error;
       },
     );
-  await until(listens, { what: `port ${port} to be free`, timeoutMs: 10_000 });
+  await until(listens, { what: `port ${port} to be free`, timeoutMs: 60_000 });
 }

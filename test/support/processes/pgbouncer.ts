@@ -65,7 +65,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
       },
       { onLine: (line) => lines.push(line) },
     );
-    await untilReady(started, () => show('show version'), { timeoutMs: 20_000 }).catch((error) => {
+    await untilReady(started, () => show('show version'), { timeoutMs: 60_000 }).catch((error) => {
       throw new Error(lines.slice(-20).join('\n'), { cause: error });
     });
     return started;

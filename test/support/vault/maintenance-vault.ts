@@ -49,7 +49,7 @@ export async function startMaintenanceVault(
     async untilDone() {
       await until(async () => (await sql('select 1 from outbox')).length === 0, {
         what: 'the outbox to be empty',
-        timeoutMs: 30_000,
+        timeoutMs: 60_000,
       });
     },
     async stop() {

@@ -119,6 +119,6 @@ export async function untilReady(baseUrl: string): Promise<void> {
   const isReady = async () => (await fetch(`${baseUrl}/health/ready`)).ok;
   await until(() => isReady().catch(() => false), {
     what: 'the vault to be ready',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
 }

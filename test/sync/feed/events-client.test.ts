@@ -70,7 +70,7 @@ function listen(t: ExecutionContext, session: VaultSession, options: SyncEventsO
   })().catch((error: unknown) => error);
   const changes = () => heard.flatMap((event) => (event.type === 'change' ? [event] : []));
   const untilHeard = (count: number) =>
-    until(() => heard.length >= count, { what: `${count} events`, timeoutMs: 20_000 });
+    until(() => heard.length >= count, { what: `${count} events`, timeoutMs: 60_000 });
   return { heard, changes, untilHeard, ended, leave: () => leaving.abort() };
 }
 
@@ -86,7 +86,7 @@ test('the client gets every change once, also those made while it was disconnect
     tokens.expireAll();
     await proxy.open();
     ids.push(await create(session, deviceId), await create(session, deviceId));
-    await until(() => changes().length === ids.length, { what: 'changes', timeoutMs: 20_000 });
+    await until(() => changes().length === ids.length, { what: 'changes', timeoutMs: 60_000 });
   }
   t.deepEqual(
     changes().map(({ objectId }) => objectId),
@@ -116,7 +116,7 @@ test.serial('a caller that stops iterating closes the connection', async (t) => 
     break;
   }
   const isOver = () => vault.services.changeFeeds.count() === 0;
-  await until(isOver, { what: 'the feed to end', timeoutMs: 20_000 });
+  await until(isOver, { what: 'the feed to end', timeoutMs: 60_000 });
 });
 
 test('a final refusal is thrown: unknown device, ended session, or too many feeds', async (t) => {

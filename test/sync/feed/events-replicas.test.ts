@@ -20,7 +20,7 @@ test.after.always((t) => t.context.vault.stop());
 async function isToldSoon(feed: FeedReader, write: () => Promise<unknown>): Promise<boolean> {
   const count = feed.changes().length;
   await write();
-  return until(() => feed.changes().length > count, { what: 'the change', timeoutMs: 5_000 }).then(
+  return until(() => feed.changes().length > count, { what: 'the change', timeoutMs: 60_000 }).then(
     () => true,
     () => false,
   );
@@ -96,7 +96,7 @@ test('a feed that ends frees its slot at once', async (t) => {
       const feed = await openFeed(t, vault, device);
       return feed.status === 200 && feed;
     },
-    { what: 'a free slot', timeoutMs: 5_000 },
+    { what: 'a free slot', timeoutMs: 60_000 },
   );
   await untilReady(next);
   for (const feed of [...feeds, next]) feed.leave();
@@ -104,10 +104,10 @@ test('a feed that ends frees its slot at once', async (t) => {
   t.teardown(() => redis.disconnect());
   await until(async () => (await redis.exists(`sync-feeds:${device.api.caller.userId}`)) === 0, {
     what: 'the slots to be free',
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
   });
   const isEmpty = () => vault.services.changeFeeds.count() === 0;
-  await until(isEmpty, { what: 'the feeds to end', timeoutMs: 5_000 });
+  await until(isEmpty, { what: 'the feeds to end', timeoutMs: 60_000 });
 });
 
 test('without Redis writes and feeds go on; SIGTERM ends the feeds', async (t) => {
@@ -144,7 +144,7 @@ test('without Redis writes and feeds go on; SIGTERM ends the feeds', async (t) =
   await untilChanges(there, 2);
   await until(() => isToldSoon(there, () => createObject(device, {})), {
     what: 'Redis to notify again',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.is((await openFeed(t, vault, device)).status, 429);
 

@@ -90,14 +90,14 @@ function toChange(id: string | undefined, data: string): FeedChange {
 }
 
 export async function untilReady({ events }: FeedReader): Promise<number> {
-  const ready = await until(() => events[0], { what: 'the feed to be ready', timeoutMs: 10_000 });
+  const ready = await until(() => events[0], { what: 'the feed to be ready', timeoutMs: 60_000 });
   return Number(ready.id);
 }
 
 export async function untilChanges(feed: FeedReader, count: number): Promise<FeedChange[]> {
   await until(() => feed.changes().length >= count, {
     what: `${count} changes`,
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   return feed.changes();
 }

@@ -65,7 +65,7 @@ test('the state of every key set is reported', async (t) => {
   const [one, two] = [await startTestIssuer(t), await startTestIssuer(t)];
   await two.server.close();
   const issuers = trust(t, await startTestDatabase(t), [one.config, two.config]);
-  const options = { what: 'the keys of the first issuer', timeoutMs: 20_000 };
+  const options = { what: 'the keys of the first issuer', timeoutMs: 60_000 };
   await until(() => issuers.states()[0]?.isUsable, options);
   t.deepEqual(
     issuers.states().map(({ issuer, isUsable }) => ({ issuer, isUsable })),
@@ -85,7 +85,7 @@ test('stopping a vault aborts its fetch in progress', async (t) => {
     const before = fetches.length;
     createIssuers({ ...common, configs: [config], db: database.db, stop });
     const asked = () => fetches.length > before && fetches.at(-1);
-    return until(asked, { what: 'a fetch', timeoutMs: 20_000 });
+    return until(asked, { what: 'a fetch', timeoutMs: 60_000 });
   };
   const [other, ended] = [new AbortController(), new AbortController()];
   t.teardown(() => other.abort());

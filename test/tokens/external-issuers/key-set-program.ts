@@ -10,4 +10,4 @@ import { createLog } from '../../../app/telemetry/log.ts';
 const config = JSON.parse(process.argv[2] ?? '') as Parameters<typeof startKeySet>[0]['config'];
 const stop = new AbortController().signal;
 const keys = startKeySet({ config, log: createLog('info'), clock: systemClock, stop });
-await until(() => keys.state().isUsable, { what: 'the keys', timeoutMs: 20_000 });
+await until(() => keys.state().isUsable, { what: 'the keys', timeoutMs: 60_000 });

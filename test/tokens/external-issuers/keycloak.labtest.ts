@@ -88,7 +88,7 @@ test.serial(
     const { access_token: fresh } = await logInAt('probatio-web', 'alice');
     const caller = await until(() => issuers.verify(fresh, realm.issuer).catch(() => undefined), {
       what: 'the new keys to work',
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     t.is(caller.userId, userId);
     await throwsCode(

@@ -75,14 +75,14 @@ test('without the issuer the vault is degraded but ready, and recovers with it',
       const { body } = await getJson(`${vault.baseUrl}/health`);
       return (body as { status: string }).status === status && body;
     };
-    return until(isSo, { what: `the status ${status}`, timeoutMs: 30_000 });
+    return until(isSo, { what: `the status ${status}`, timeoutMs: 60_000 });
   };
   await server.close();
   const isAway = async () => {
     const answer = await getJson(documents, await sign());
     return answer.status !== 200 && answer;
   };
-  const answer = await until(isAway, { what: 'the keys to be too old', timeoutMs: 30_000 });
+  const answer = await until(isAway, { what: 'the keys to be too old', timeoutMs: 60_000 });
   assertError(t, answer, { status: 503, code: 'jwks_unavailable' });
   const jwks = { status: 'error', error: 'issuer_keys_unavailable' };
   t.like(await health('degraded'), { checks: { jwks } });

@@ -203,7 +203,7 @@ test.serial('an upload is kept while a document is being created from it', async
     where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`;
   await until(async () => (await sql(atInsert)).length === 1, {
     what: 'the document to be inserted',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(await counts('expire-uploads'), nothing);
   await paused.end();

@@ -53,7 +53,7 @@ test('a part that reaches the store late corrupts no file and blocks no completi
   given.request.end(late);
   await until(() => line.held().includes('x-amz-checksum-sha256:'), {
     what: 'the proxy to hold the end of the part',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
   t.is((await putPart(api, sessionId, 1, file)).status, 200);
@@ -70,7 +70,7 @@ test('a part that reaches the store late corrupts no file and blocks no completi
   line.release();
   await until(async () => (await lastModified()) !== before, {
     what: 'the late part in the store',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 
   const first = await complete(api, sessionId);

@@ -79,13 +79,13 @@ test('an abort succeeds without the store, which deletes the parts once it is ba
   t.is((await abort(api, sessionId)).status, 200);
   await until(() => vault.logLines.some((line) => line.includes('failed and will be retried')), {
     what: 'the removal to fail',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await mend();
   // Files of a mark that is being written may remain.
   await until(async () => !(await isThere(parts)), {
     what: 'the removal of the parts',
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
   });
   t.is((await progress(api, sessionId)).body.status, 'ABORTED');
 });
@@ -107,7 +107,7 @@ test('a store that fails during a part gives 503 while the client still sends', 
   t.is(body.code, 'storage_unavailable');
   await until(() => part.request.writableFinished, {
     what: 'the rest of the body to be read or refused',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await mend();
   const again = send();
@@ -126,7 +126,7 @@ test('a store that fails during a part gives 503 while the client still sends', 
       () => true,
       () => false,
     );
-  await until(copied, { what: 'a copy of the store', timeoutMs: 20_000 });
+  await until(copied, { what: 'a copy of the store', timeoutMs: 60_000 });
   t.teardown(() => rm(aside, { recursive: true }));
   await mountTmpfs(directory, '8m');
   t.teardown(() => run('umount', ['-l', directory]));

@@ -46,11 +46,11 @@ async function startReceived(
   part.request.write(bytes.subarray(0, bytes.length / 2));
   await until(async () => (await claims(sql, sessionId)).length === 1, {
     what: 'the claim',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   await until(async () => Object.keys(await storedFiles(vault, sessionId)).length > 1, {
     what: 'the first bytes in the store',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   return part;
 }
@@ -65,7 +65,7 @@ async function untilAborted(vault: TestVault, path: string): Promise<void> {
     line.includes(`"path":"${path}"`) && line.includes('"aborted":true');
   await until(() => vault.logLines.some(isAborted), {
     what: 'the end of the request',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 }
 
@@ -97,7 +97,7 @@ test('a connection that breaks during a part leaves nothing; the part can be res
   part.request.destroy();
   await until(async () => (await claims(sql, sessionId)).length === 0, {
     what: 'the claim to be released',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   t.deepEqual(Object.keys(await storedFiles(vault, sessionId)), ['upload.json']);
   t.like((await progress(api, sessionId)).body, { uploadedParts: 0, uploadedBytes: 0 });
@@ -168,7 +168,7 @@ test('a running request renews its claim, and one that lost it records nothing',
       const [renewed] = await claims(sql, sessionId);
       return Number(renewed?.claimed_until) > Number(first?.claimed_until);
     },
-    { what: 'the renewal of the claim', timeoutMs: 15_000, intervalMs: 250 },
+    { what: 'the renewal of the claim', timeoutMs: 60_000, intervalMs: 250 },
   );
   const other = bytesOf(1000);
   const winner = await until(
@@ -178,7 +178,7 @@ test('a running request renews its claim, and one that lost it records nothing',
       const answer = await putPart(api, sessionId, 1, other);
       return answer.body.code !== 'part_in_progress' && answer;
     },
-    { what: 'the claim to be taken over', timeoutMs: 10_000 },
+    { what: 'the claim to be taken over', timeoutMs: 60_000 },
   );
   t.is(winner.status, 200);
   part.request.end(bytes.subarray(500));
@@ -209,13 +209,13 @@ test('a client that disconnects before its part is claimed leaves no claim', asy
         rows[0].pid,
       ])
     ).length > 0;
-  await until(isWaiting, { what: 'the request to wait for the session', timeoutMs: 10_000 });
+  await until(isWaiting, { what: 'the request to wait for the session', timeoutMs: 60_000 });
   part.request.destroy();
   await untilAborted(vault, partPath(sessionId));
   await blocker.query('commit');
   await until(async () => !(await isWaiting()), {
     what: 'the request to get the session',
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
 
   const answer = await until(
@@ -223,7 +223,7 @@ test('a client that disconnects before its part is claimed leaves no claim', asy
       const answer = await putPart(api, sessionId, 1, bytes);
       return answer.status === 409 ? undefined : answer;
     },
-    { what: 'the claim to be released', timeoutMs: 10_000 },
+    { what: 'the claim to be released', timeoutMs: 60_000 },
   );
   t.is(answer.status, 200);
 });

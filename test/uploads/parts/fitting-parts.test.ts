@@ -65,7 +65,7 @@ test('a part whose claim expired is refused if accepted parts leave no room for 
   await until(
     async () =>
       (await sql('select 1 from upload_parts where session_id = $1', [sessionId])).length > 0,
-    { what: 'the claim', timeoutMs: 10_000 },
+    { what: 'the claim', timeoutMs: 60_000 },
   );
   t.is((await putPart(api, sessionId, 2, bytesOf(minPart + 9))).body.code, 'invalid_part_size');
   await until(
@@ -74,7 +74,7 @@ test('a part whose claim expired is refused if accepted parts leave no room for 
       await sql('update upload_parts set claimed_until = now() where session_id = $1', [sessionId]);
       return (await putPart(api, sessionId, 2, bytesOf(minPart + 9))).status === 200;
     },
-    { what: 'the other part to be accepted', timeoutMs: 10_000 },
+    { what: 'the other part to be accepted', timeoutMs: 60_000 },
   );
   first.request.end(bytesOf(minPart + 4));
   const late = await first.answer;

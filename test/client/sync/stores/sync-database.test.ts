@@ -219,7 +219,7 @@ test('a tab that keeps the database open is reported, and deletion follows later
   const code = 'store_blocked';
   const unforgotten = t.throwsAsync(forgetSyncDatabase(place.name, signal), { code });
   const unopened = t.throwsAsync(openSyncDatabase({ ...place, signal }), { code });
-  await until(() => isLocked(place.name), { what: 'the lock', timeoutMs: 10_000 });
+  await until(() => isLocked(place.name), { what: 'the lock', timeoutMs: 60_000 });
   patience.abort();
   await Promise.all([unforgotten, unopened]);
   t.is((await obstinate.getAll('objects')).length, 1);

@@ -47,7 +47,7 @@ test('a full S3 server is told to users and operators until it has room', async 
     return checks.storage.error ?? checks.storage.status;
   };
   const untilStorage = (state: string) =>
-    until(async () => (await storage()) === state, { what: state, timeoutMs: 30_000 });
+    until(async () => (await storage()) === state, { what: state, timeoutMs: 60_000 });
   const alerts = async () => {
     const list = await vault.services.dlq.alerts(serviceRequest({ internalKey: 'test' }));
     return list.map(({ code }) => code);
