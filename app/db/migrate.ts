@@ -27,6 +27,7 @@ import { Migration0030SealMembers } from './migrations/0030-seal-members.ts';
 import { Migration0031ImportedKeys } from './migrations/0031-imported-keys.ts';
 import { Migration0032CompromisedKeys } from './migrations/0032-compromised-keys.ts';
 import { Migration0033Encryption } from './migrations/0033-encryption.ts';
+import { Migration0034DocumentIds } from './migrations/0034-document-ids.ts';
 import { entities } from './schema.ts';
 
 /**
@@ -58,6 +59,7 @@ const migrations: readonly ConcreteMigration[] = [
   Migration0031ImportedKeys,
   Migration0032CompromisedKeys,
   Migration0033Encryption,
+  Migration0034DocumentIds,
 ];
 
 /** An arbitrary key of the advisory lock that lets only one process migrate at a time. */

@@ -12,7 +12,7 @@ import {
 } from './tables/audit.ts';
 import { Identity, KnownAddress, LoginSession, RefreshToken } from './tables/auth.ts';
 import { Device, SessionDevice } from './tables/devices.ts';
-import { Document, DocumentKeyword, DocumentVersion } from './tables/documents.ts';
+import { Document, DocumentKeyword, DocumentVersion, RemovedDocument } from './tables/documents.ts';
 import { KeyEnvelope, ReplacedKey } from './tables/envelopes.ts';
 import { IdempotencyKey } from './tables/idempotency.ts';
 import { EncryptionKey, SigningKey } from './tables/keys.ts';
@@ -48,6 +48,7 @@ export const entities = [
   PurgeRun,
   RefreshToken,
   Registration,
+  RemovedDocument,
   ReplacedKey,
   RestoreAcceptance,
   SenderBlock,

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { reachOf, type Reach } from '../accounts/reach.ts';
 import type { Clock } from '../async/clock.ts';
 import type { Database, Tx } from '../db/database.ts';
+import { violatesUnique } from '../db/pg-error.ts';
 import { AppError } from '../errors/app-error.ts';
 import type { Caller } from '../http/requests/caller.ts';
 import type { ServiceRequest } from '../http/requests/request.ts';
@@ -19,6 +20,7 @@ import {
   ownerOf,
   toRevised,
   toView,
+  type DocumentRow,
   type RevisedDocument,
   type VersionRow,
 } from './records/document-rows.ts';
@@ -43,7 +45,8 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
     /**
      * Creates a document from a completed upload. Waits until the server has hashed the file. If
      * the client hangs up during the wait, no document is created, and the client can retry. Throws
-     * stored_file_not_found or duplicate_hash.
+     * stored_file_not_found, duplicate_hash, or document_exists if the id that the client chose is
+     * or was one of any document.
      */
     async create(
       request: ServiceRequest,
@@ -52,24 +55,22 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       act.assertWritable(request);
       const { encryptedMetadata, keywordDeterministic, storagePath } = input;
       const file = await findFile(uploads, request, storagePath);
-      const documentId = uuidv7();
+      const place = uuidv7();
+      const documentId = input.id ?? place;
       const createdAt = clock();
       const content = { documentId, version: 1, encryptedMetadata, createdAt };
-      const row = versionOf(file, request.caller, content);
-      return refusingDuplicates(() =>
-        act(
-          request,
-          async (tx) => {
-            await insertDocument(tx, uploads, row, keywordDeterministic);
-            const answer = toView({ ...row, revision: 1, document_created_at: createdAt });
-            return { answer, events: [created(row)] };
-          },
-          backlogChecked,
-        ),
-      );
+      const version = versionOf(file, request.caller, content);
+      const row = { ...version, place, revision: 1, document_created_at: createdAt };
+      const work = async (tx: Tx) => {
+        await insertDocument(tx, row);
+        await insertVersion(tx, uploads, version);
+        await insertKeywords(tx, row, keywordDeterministic);
+        return { answer: toView(row), events: [created(row)] };
+      };
+      return refusingTakenIds(() => refusingDuplicates(() => act(request, work, backlogChecked)));
     },
 
-    /** Lists the caller's documents, newest first; `cursor` is the last id of the previous page. */
+    /** Lists the caller's documents, newest first; `cursor` is the last place of the last page. */
     list: (
       { caller }: ServiceRequest,
       { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
@@ -77,14 +78,14 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
       db.asUser(caller, async (tx) => {
         let query = tx
           .selectFrom('documents')
-          .select('id')
+          .select('place')
           .where('user_id', '=', caller.userId)
           .where('tenant_id', '=', caller.tenantId)
-          .orderBy('id', 'desc')
+          .orderBy('place', 'desc')
           .limit(limit + 1);
-        if (cursor !== undefined) query = query.where('id', '<', cursor);
-        const ids = (await query.execute()).map(({ id }) => id);
-        return loadPage(tx, caller, ids, limit);
+        if (cursor !== undefined) query = query.where('place', '<', cursor);
+        const places = (await query.execute()).map(({ place }) => place);
+        return loadPage(tx, caller, places, limit);
       }),
 
     /** Returns a document in its current version. Throws not_found. */
@@ -111,16 +112,28 @@ export function createDocuments({ db, act, outbox, uploads, clock }: DocumentsOp
   };
 }
 
-async function insertDocument(
-  tx: Tx,
-  uploads: Uploads,
-  row: VersionRow,
-  keywords: readonly string[],
-): Promise<void> {
-  const { document_id: id, user_id, tenant_id, created_at } = row;
-  await tx.insertInto('documents').values({ id, user_id, tenant_id, created_at }).execute();
-  await insertVersion(tx, uploads, row);
-  await insertKeywords(tx, row, keywords);
+/** Throws document_exists if a document that is gone had the id. */
+async function insertDocument(tx: Tx, row: DocumentRow): Promise<void> {
+  const { document_id: id, user_id, tenant_id, place, created_at } = row;
+  // The insert waits for a concurrent removal of a document with the id, which the query sees.
+  await tx.insertInto('documents').values({ id, user_id, tenant_id, place, created_at }).execute();
+  const removed = await tx
+    .selectFrom('removed_documents')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (removed !== undefined) throw new AppError('document_exists');
+}
+
+/** Runs a transaction that inserts a document. Throws document_exists if another one has its id. */
+async function refusingTakenIds<T>(insertsDocument: () => Promise<T>): Promise<T> {
+  try {
+    return await insertsDocument();
+  } catch (error) {
+    throw violatesUnique(error, 'documents_pkey')
+      ? new AppError('document_exists', { cause: error })
+      : error;
+  }
 }
 
 function created(row: VersionRow): RequestEvent {

@@ -36,6 +36,7 @@ export const documentRoutes = [
     errors: [
       'stored_file_not_found',
       'duplicate_hash',
+      'document_exists',
       'quota_exceeded',
       'storage_unavailable',
       'audit_backlog_full',

@@ -156,6 +156,7 @@ const kinds = {
     409,
     'You already have a document with this content; use the existing document.',
   ),
+  document_exists: kind(409, 'A document has or had this id; choose another random id.'),
   document_sealed: kind(
     409,
     'The document is sealed: it cannot be changed, and only an administrator can delete it.',

@@ -22,6 +22,7 @@ export const tableOwners: TableOwners = {
   document_shares: ['app/sharing'],
   document_versions: ['app/documents'],
   documents: ['app/documents'],
+  removed_documents: ['app/documents'],
   encryption_keys: ['app/encryption-keys'],
   idempotency_keys: ['app/idempotency'],
   identities: ['app/tokens'],

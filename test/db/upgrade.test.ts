@@ -143,6 +143,28 @@ test('a document from before versions becomes its own first version', async (t) 
   );
 });
 
+test('documents from before chosen ids are listed in the order of their ids', async (t) => {
+  const { owner, client } = await databaseAt(t, 'Migration0033Encryption');
+  await client.query(
+    `with made as (
+       insert into documents (id, user_id, tenant_id)
+       select gen_random_uuid(), gen_random_uuid(), 'default' from generate_series(1, 3)
+       returning id, user_id
+     )
+     insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
+     select user_id, 'default', 'hash', id from made`,
+  );
+  await upgrade(t, owner);
+  const { rows } = await client.query(
+    `select d.place = d.id and k.place = d.id as "isSame"
+     from documents d join document_keywords k on k.document_id = d.id`,
+  );
+  t.deepEqual(rows, [{ isSame: true }, { isSame: true }, { isSame: true }]);
+  await client.query('delete from documents');
+  const removed = await client.query('select count(*)::int as count from removed_documents');
+  t.deepEqual(removed.rows, [{ count: 3 }]);
+});
+
 test('rows of the previous release are counted, and long histories expire', async (t) => {
   const { owner, client } = await databaseAt(t, 'Migration0011SyncRequests');
   const userId = randomUUID();

@@ -37,6 +37,7 @@ test('a new version becomes current at once, and the previous one stays unchange
   t.deepEqual(Object.keys(body).sort(), [
     'createdAt',
     'documentId',
+    'encryptedMetadata',
     'fileHash',
     'status',
     'version',

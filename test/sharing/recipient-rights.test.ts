@@ -207,8 +207,8 @@ test('row-level security refuses every write of a recipient to a shared document
   const { owner, recipient, id } = await shareDocument(t);
   const sql = createSql(vault);
   await sql(
-    `insert into document_keywords (user_id, keyword_hash, document_id, tenant_id)
-     values ($1, $2, $3, 'default')`,
+    `insert into document_keywords (user_id, keyword_hash, place, document_id, tenant_id)
+     values ($1, $2, $3, $3, 'default')`,
     [owner.userId, 'ab'.repeat(32), id],
   );
   const app = await connectAs(vault.databases.app);

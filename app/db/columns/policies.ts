@@ -67,6 +67,11 @@ export function shownToAll(table: string): PolicyDef {
   return { name: `${table}_shown`, command: 'select', roles: ['probatio_app'], using: 'true' };
 }
 
+/** Returns the policy that lets every user insert rows, which belong to no user. */
+export function insertedByAll(table: string): PolicyDef {
+  return { name: `${table}_insert`, command: 'insert', roles: ['probatio_app'], check: 'true' };
+}
+
 /** Returns the policy that lets the service login read and write all rows of a table. */
 export function servicePolicy(table: string): PolicyDef {
   return { name: `${table}_service`, roles: ['probatio_service'], using: 'true', check: 'true' };

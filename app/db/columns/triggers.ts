@@ -24,6 +24,18 @@ export function refuses(table: string, { name, event, when }: Refusal): TriggerD
   };
 }
 
+/** Returns the trigger that keeps the ids of removed rows. */
+export function keepsRemoved(table: string): TriggerDef {
+  return {
+    name: 'id_kept',
+    timing: 'after',
+    events: ['delete'],
+    expression:
+      `create trigger id_kept after delete on ${table} for each row ` +
+      'execute function keep_document_id()',
+  };
+}
+
 /**
  * Returns the trigger that lets no login write a row unencrypted, or one encrypted that should not
  * be. `isPlain` is the SQL condition, on `new`, of the rows that are not encrypted.

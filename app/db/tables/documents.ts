@@ -1,7 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAt, owner, timestamp } from '../columns/columns.ts';
-import { onlyInserts, ownedByUser, ownedUnder, sharedWithCaller } from '../columns/policies.ts';
-import { refuses } from '../columns/triggers.ts';
+import {
+  insertedByAll,
+  onlyInserts,
+  ownedByUser,
+  ownedUnder,
+  servicePolicy,
+  sharedWithCaller,
+  shownToAll,
+} from '../columns/policies.ts';
+import { keepsRemoved, refuses } from '../columns/triggers.ts';
 
 type DocumentStatus = 'PENDING' | 'SEALED' | 'EXPIRED';
 
@@ -11,10 +19,14 @@ export const Document = defineEntity({
   tableName: 'documents',
   rowLevelSecurity: 'force',
   policies: [...ownedByUser('documents'), sharedWithCaller('documents', 'id')],
-  indexes: [{ name: 'documents_user', properties: ['userId', 'id'] }],
+  triggers: [keepsRemoved('documents')],
+  indexes: [{ name: 'documents_user', properties: ['userId', 'place'] }],
   properties: {
+    /** Random, and chosen by the client, or in the order of creation. */
     id: p.uuid().primary(),
     ...owner(),
+    /** The place in lists: a UUID of version 7, in the order of creation. */
+    place: p.uuid(),
     /** The current version, which is the newest one. */
     version: p.integer().default(1),
     /** Count of the changes of the document; its ETag. */
@@ -100,8 +112,22 @@ export const DocumentKeyword = defineEntity({
   properties: {
     userId: p.uuid().primary(),
     keywordHash: p.text().primary(),
-    document: () =>
-      p.manyToOne(Document).mapToPk().primary().deleteRule('cascade').updateRule('no action'),
+    /** The place of the document in lists. */
+    place: p.uuid().primary(),
+    document: () => p.manyToOne(Document).mapToPk().deleteRule('cascade').updateRule('no action'),
     tenantId: p.text(),
   },
+});
+
+/** The ids of documents that are gone, which no other document may ever have. */
+export const RemovedDocument = defineEntity({
+  name: 'RemovedDocument',
+  tableName: 'removed_documents',
+  rowLevelSecurity: 'force',
+  policies: [
+    shownToAll('removed_documents'),
+    insertedByAll('removed_documents'),
+    servicePolicy('removed_documents'),
+  ],
+  properties: { id: p.uuid().primary() },
 });

@@ -31,6 +31,7 @@ export const formUploadRoutes = [
       'incomplete_body',
       'stored_file_not_found',
       'duplicate_hash',
+      'document_exists',
       'session_closed',
       'session_expired',
       'quota_exceeded',

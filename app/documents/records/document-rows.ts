@@ -11,6 +11,7 @@ export type VersionRow = Selectable<Schema['document_versions']>;
 
 /** A document together with its current version. */
 export type DocumentRow = VersionRow & {
+  readonly place: string;
   readonly revision: number;
   readonly document_created_at: Date;
 };
@@ -31,7 +32,11 @@ export function selectDocuments(tx: Tx) {
         .onRef('document_versions.version', '=', 'documents.version'),
     )
     .selectAll('document_versions')
-    .select(['documents.revision', 'documents.created_at as document_created_at']);
+    .select([
+      'documents.place',
+      'documents.revision',
+      'documents.created_at as document_created_at',
+    ]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { selectDocuments } from './document-rows.ts';
 import type { DocumentList } from './schema.ts';
 
 /**
- * A page of documents. `cursor` is the id of the last document on this page, or undefined if no
+ * A page of documents. `cursor` is the place of the last document on this page, or undefined if no
  * further page exists.
  */
 export interface DocumentsPage {
@@ -15,42 +15,44 @@ export interface DocumentsPage {
 }
 
 /**
- * Loads a page of the owner's documents, newest first. `ids` must be in this order and, if further
- * documents exist, contain one id more than `limit`.
+ * Loads a page of the owner's documents, newest first. `places` must be in this order and, if
+ * further documents exist, contain one place more than `limit`.
  */
 export async function loadPage(
   tx: Tx,
   owner: Owner,
-  ids: readonly string[],
+  places: readonly string[],
   limit: number,
 ): Promise<DocumentsPage> {
-  const page = ids.slice(0, limit);
-  const documents = await selectPage(tx, owner, page).execute();
-  const goesOn = documents.length < ids.length;
-  // Without a row, all documents of the page were deleted after their ids were read.
-  return { documents, cursor: goesOn ? (documents.at(-1)?.id ?? page.at(-1)) : undefined };
+  const page = places.slice(0, limit);
+  const rows = await selectPage(tx, owner, page).execute();
+  const goesOn = rows.length < places.length;
+  // Without a row, all documents of the page were deleted after their places were read.
+  const cursor = goesOn ? (rows.at(-1)?.place ?? page.at(-1)) : undefined;
+  return { documents: rows.map(({ place: _place, ...document }) => document), cursor };
 }
 
-/** Selects the documents with these ids, up to 1 MiB of metadata, but at least one document. */
-function selectPage(tx: Tx, { userId, tenantId }: Owner, ids: readonly string[]) {
+/** Selects the documents at these places, up to 1 MiB of metadata, but at least one document. */
+function selectPage(tx: Tx, { userId, tenantId }: Owner, places: readonly string[]) {
   const sized = selectDocuments(tx)
     .clearSelect()
     .select([
       'documents.id',
+      'documents.place',
       'document_versions.encrypted_metadata as encryptedMetadata',
       'document_versions.status',
       'documents.created_at as createdAt',
-      sql<number>`row_number() over (order by documents.id desc)`.as('position'),
-      sql<number>`sum(octet_length(encrypted_metadata)) over (order by documents.id desc)`.as(
+      sql<number>`row_number() over (order by documents.place desc)`.as('position'),
+      sql<number>`sum(octet_length(encrypted_metadata)) over (order by documents.place desc)`.as(
         'bytes',
       ),
     ])
-    .where(sql<boolean>`documents.id = any (${ids}::uuid[])`)
+    .where(sql<boolean>`documents.place = any (${places}::uuid[])`)
     .where('documents.user_id', '=', userId)
     .where('documents.tenant_id', '=', tenantId);
   return tx
     .selectFrom(sized.as('sized'))
-    .select(['id', 'encryptedMetadata', 'status', 'createdAt'])
+    .select(['id', 'place', 'encryptedMetadata', 'status', 'createdAt'])
     .where((row) => row.or([row('bytes', '<=', pageBytes), row('position', '=', 1)]))
-    .orderBy('id', 'desc');
+    .orderBy('place', 'desc');
 }

@@ -46,6 +46,10 @@ const fileHash = Digest.describe(
 
 export const CreateDocument = z
   .strictObject({
+    id: Uuid.optional().describe(
+      'Id for the document: a random UUID that no document ever had. Default: the service ' +
+        'makes one.',
+    ),
     encryptedMetadata: EncryptedMetadata,
     keywordDeterministic: Keywords,
     storagePath: StoragePath,
@@ -100,6 +104,7 @@ export const VersionView = z
   .strictObject({
     documentId,
     version: z.int().min(1).describe('Number of the version, from 1 without gaps.'),
+    encryptedMetadata: storedMetadata,
     fileHash,
     status: DocumentStatus,
     createdAt: Timestamp.describe('When the version was added.'),

@@ -10,16 +10,16 @@ export interface Wanted {
 
 interface Page {
   readonly limit: number;
-  /** The id of the last document on the previous page; only documents with lower ids match. */
+  /** The place of the last document on the previous page; only those after it match. */
   readonly cursor?: string | undefined;
 }
 
-type Matches = RawBuilder<{ readonly document_id: string }>;
+type Matches = RawBuilder<{ readonly place: string }>;
 
 /**
- * Selects the ids of a user's documents that match the keywords, newest first. The SQL prescribes
- * how Postgres reads the index, because its planner would choose a nested loop over the documents
- * of two keywords: it estimates only one document for each keyword of a user.
+ * Selects the places of a user's documents that match the keywords, newest first. The SQL
+ * prescribes how Postgres reads the index, because its planner would choose a nested loop over the
+ * documents of two keywords: it estimates only one document for each keyword of a user.
  */
 export function selectMatches(
   userId: string,
@@ -41,20 +41,20 @@ export function selectMatches(
  */
 function selectUnion(userId: string, hashes: readonly string[], page: Required<Page>): Matches {
   return sql`
-    select distinct newest.document_id
+    select distinct newest.place
     from unnest(${hashes}::text[]) as keyword (hash)
     cross join lateral (
-      select document_id from document_keywords
+      select place from document_keywords
       where user_id = ${userId}::uuid and keyword_hash = keyword.hash
-        and document_id < ${page.cursor}::uuid
-      order by document_id desc limit ${page.limit}
+        and place < ${page.cursor}::uuid
+      order by place desc limit ${page.limit}
     ) as newest
-    order by newest.document_id desc limit ${page.limit}`;
+    order by newest.place desc limit ${page.limit}`;
 }
 
 /**
  * Selects documents that have a keyword of every group. The groups take turns: each group looks up
- * its newest document whose id is at most the id that the previous group found. A document that all
+ * its newest document at the place that the previous group found, or after it. A document that all
  * groups find in succession is a match. A rare keyword thus lets the other groups skip documents,
  * and only the index entries that one page needs are read.
  */
@@ -68,28 +68,28 @@ function selectIntersection(
   const hashes = keywords.map(({ hash }) => hash);
   const count = groups.length;
   return sql`
-    with recursive walk (document_id, turn, agreed, found) as (
+    with recursive walk (place, turn, agreed, found) as (
       select ${page.cursor}::uuid, 0, ${count}::int, 0
       union all
-      select next.document_id, (walk.turn + 1) % ${count}, next.agreed,
+      select next.place, (walk.turn + 1) % ${count}, next.agreed,
         walk.found + (next.agreed = ${count})::int
       from walk
       cross join lateral (
-        select newest.document_id,
-          case when newest.document_id = walk.document_id then walk.agreed + 1 else 1 end as agreed
+        select newest.place,
+          case when newest.place = walk.place then walk.agreed + 1 else 1 end as agreed
         from unnest(${turns}::int[], ${hashes}::text[]) as keyword (turn, hash)
         cross join lateral (
-          select document_id from document_keywords
+          select place from document_keywords
           where user_id = ${userId}::uuid and keyword_hash = keyword.hash
-            and document_id <= walk.document_id
-            and (walk.agreed < ${count} or document_id < walk.document_id)
-          order by document_id desc limit 1
+            and place <= walk.place
+            and (walk.agreed < ${count} or place < walk.place)
+          order by place desc limit 1
         ) as newest
         where keyword.turn = walk.turn
-        order by newest.document_id desc limit 1
+        order by newest.place desc limit 1
       ) as next
       where walk.found < ${page.limit}
     )
-    select document_id from walk where agreed = ${count} and found > 0
-    order by document_id desc`;
+    select place from walk where agreed = ${count} and found > 0
+    order by place desc`;
 }

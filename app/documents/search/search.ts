@@ -10,7 +10,7 @@ export function createDocumentSearch({ db }: { readonly db: Database }) {
   return {
     /**
      * Lists the caller's own documents that match the given keywords, newest first. `cursor` is the
-     * id of the last document on the previous page.
+     * place of the last document on the previous page.
      */
     find: (
       { caller }: ServiceRequest,
@@ -20,8 +20,8 @@ export function createDocumentSearch({ db }: { readonly db: Database }) {
       db.asUser(caller, async (tx) => {
         const page = { limit: limit + 1, cursor };
         const matches = await selectMatches(caller.userId, wanted, page).execute(tx);
-        const ids = matches.rows.map(({ document_id: id }) => id);
-        return loadPage(tx, caller, ids, limit);
+        const places = matches.rows.map(({ place }) => place);
+        return loadPage(tx, caller, places, limit);
       }),
   };
 }

@@ -1,3 +1,4 @@
+import { parseIfMatch } from '../../http/responses/precondition.ts';
 import { linkNextPage } from '../../http/responses/next-page.ts';
 import { metadataBodyBytes } from '../../http/bodies/json-body.ts';
 import { listBytes } from '../../http/responses/page.ts';
@@ -22,7 +23,9 @@ export const versionRoutes = [
     operation: 'addVersion',
     aliases: ['/api/v1/documents/:id/versions'],
     tag,
-    summary: 'Makes a completed upload the current version of a document',
+    summary:
+      'Makes a completed upload the current version of a document, whose ETag may be sent as ' +
+      'If-Match',
     access: mayWrite,
     params: DocumentId,
     body: AddVersion,
@@ -32,7 +35,9 @@ export const versionRoutes = [
     status: 201,
     response: VersionView,
     errors: [
+      'invalid_request',
       'not_found',
+      'precondition_failed',
       'stored_file_not_found',
       'duplicate_hash',
       'too_many_versions',
@@ -41,8 +46,11 @@ export const versionRoutes = [
       'audit_backlog_full',
     ],
     audit: { actions: ['document.version_added'] },
-    handler: ({ documentVersions }, { request, params, body }) =>
-      documentVersions.add(request, params.id, body),
+    handler: ({ documentVersions }, { request, params, body, http }) =>
+      documentVersions.add(request, params.id, {
+        ...body,
+        ifMatch: parseIfMatch(http.headers['if-match']),
+      }),
   }),
   route({
     method: 'get',

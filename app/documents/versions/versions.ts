@@ -2,16 +2,28 @@ import type { z } from 'zod';
 import type { Clock } from '../../async/clock.ts';
 import type { Database, Tx } from '../../db/database.ts';
 import { AppError } from '../../errors/app-error.ts';
-import { cutPage } from '../../http/responses/page.ts';
+import { assertIfMatch, type IfMatch } from '../../http/responses/precondition.ts';
 import type { Caller } from '../../http/requests/caller.ts';
 import type { ServiceRequest } from '../../http/requests/request.ts';
 import { backlogChecked, type Act } from '../../audit-trail/act.ts';
 import type { CompletedFile, Uploads } from '../../uploads/uploads.ts';
-import { loadOwner, lockDocument, revise, type VersionRow } from '../records/document-rows.ts';
+import {
+  loadOwner,
+  lockDocument,
+  revise,
+  type DocumentRow,
+  type VersionRow,
+} from '../records/document-rows.ts';
 import { findFile, insertVersion, refusingDuplicates, versionOf } from '../records/file-claim.ts';
 import type { AddVersion, VersionView } from '../records/schema.ts';
+import { loadVersions, type ListedVersion } from './pages.ts';
 
 type View = z.input<typeof VersionView>;
+
+/** A version to add. `ifMatch` is the revision that the document must have, if it is given. */
+interface NewVersion extends z.output<typeof AddVersion> {
+  readonly ifMatch: IfMatch | undefined;
+}
 
 /** The maximum number of versions of a document, which bounds the work of removing a document. */
 const maxVersions = 1000;
@@ -27,6 +39,7 @@ interface Addition {
   readonly file: CompletedFile;
   readonly id: string;
   readonly metadata: string | undefined;
+  readonly ifMatch: IfMatch | undefined;
   readonly clock: Clock;
 }
 
@@ -38,25 +51,27 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
     /**
      * Adds a completed upload to a document as its new current version, whatever the status of the
      * previous version. Without new metadata, the new version takes over the metadata of the
-     * previous version. Throws not_found, stored_file_not_found, duplicate_hash or
-     * too_many_versions.
+     * previous version. Throws not_found, stored_file_not_found, duplicate_hash, too_many_versions
+     * or precondition_failed.
      */
     async add(
       request: ServiceRequest,
       id: string,
-      { storagePath, encryptedMetadata: metadata }: z.output<typeof AddVersion>,
+      { storagePath, encryptedMetadata: metadata, ifMatch }: NewVersion,
     ): Promise<View> {
       const { caller } = request;
       act.assertWritable(request);
       // Check the document first, so that a missing document is reported rather than a missing
       // file.
-      await db.asUser(caller, (tx) => lockDocument(tx, caller, id));
+      await db.asUser(caller, async (tx) => {
+        assertUnchanged(ifMatch, await lockDocument(tx, caller, id));
+      });
       const file = await findFile(uploads, request, storagePath);
       return refusingDuplicates(() =>
         act(
           request,
           async (tx) => {
-            const addition = { file, id, metadata, clock };
+            const addition = { file, id, metadata, ifMatch, clock };
             const added = await insertNext(tx, uploads, caller, addition);
             return { answer: toView(added), events: [addedEvent(added)] };
           },
@@ -76,16 +91,7 @@ export function createDocumentVersions({ db, act, uploads, clock }: VersionsOpti
     ) =>
       db.asUser(caller, async (tx) => {
         const { userId, tenantId } = await loadOwner(tx, caller, id);
-        let query = tx
-          .selectFrom('document_versions')
-          .select(['document_id', 'version', 'file_hash', 'status', 'created_at'])
-          .where('document_id', '=', id)
-          .where('user_id', '=', userId)
-          .where('tenant_id', '=', tenantId)
-          .orderBy('version', 'desc')
-          .limit(limit + 1);
-        if (cursor !== undefined) query = query.where('version', '<', cursor);
-        const page = cutPage(await query.execute(), { limit, cursorOf: (row) => row.version });
+        const page = await loadVersions(tx, { id, userId, tenantId }, { limit, cursor });
         return { versions: page.rows.map(toView), cursor: page.cursor };
       }),
   };
@@ -95,9 +101,10 @@ async function insertNext(
   tx: Tx,
   uploads: Uploads,
   caller: Caller,
-  { file, id, metadata, clock }: Addition,
+  { file, id, metadata, ifMatch, clock }: Addition,
 ): Promise<VersionRow> {
   const current = await lockDocument(tx, caller, id);
+  assertUnchanged(ifMatch, current);
   if (current.version >= maxVersions) throw new AppError('too_many_versions');
   const added = versionOf(file, caller, {
     documentId: id,
@@ -110,6 +117,10 @@ async function insertNext(
   return added;
 }
 
+function assertUnchanged(ifMatch: IfMatch | undefined, { revision }: DocumentRow): void {
+  if (ifMatch !== undefined) assertIfMatch(ifMatch, revision);
+}
+
 function addedEvent(added: VersionRow) {
   return {
     action: 'document.version_added',
@@ -118,12 +129,11 @@ function addedEvent(added: VersionRow) {
   } as const;
 }
 
-type Viewed = Pick<VersionRow, 'document_id' | 'version' | 'file_hash' | 'status' | 'created_at'>;
-
-function toView(row: Viewed): View {
+function toView(row: ListedVersion): View {
   return {
     documentId: row.document_id,
     version: row.version,
+    encryptedMetadata: row.encrypted_metadata,
     fileHash: row.file_hash,
     status: row.status,
     createdAt: row.created_at,

@@ -11,6 +11,7 @@ import {
   entityTag,
   idempotencyKey,
   ifMatch,
+  optionalIfMatch,
   link,
   replayed,
   requestId,
@@ -92,9 +93,11 @@ function ofConditions(route: Route): Contribution {
     const refusal = { 'Content-Range': wholeLength };
     return { requestHeaders: rangeHeaders, errorHeaders: { range_not_satisfiable: refusal } };
   }
-  const takesIfMatch = route.errors.includes('precondition_required');
+  const takesIfMatch = route.errors.includes('precondition_failed');
+  const isRequired = route.errors.includes('precondition_required');
+  const condition = isRequired ? ifMatch : optionalIfMatch;
   return {
-    ...(takesIfMatch ? { requestHeaders: { 'If-Match': ifMatch } } : {}),
+    ...(takesIfMatch ? { requestHeaders: { 'If-Match': condition } } : {}),
     ...(route.hasETag === true ? { answerHeaders: { ETag: entityTag } } : {}),
   };
 }

@@ -30,6 +30,14 @@ export const ifMatch = z
     param: { id: 'IfMatch' },
   });
 
+export const optionalIfMatch = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The ETag of the state to change. Default: whatever the state is.',
+    param: { id: 'OptionalIfMatch' },
+  });
+
 export const contentDigest = z
   .string()
   .optional()

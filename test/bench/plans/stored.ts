@@ -13,8 +13,9 @@ export async function insertStored(
   await withClient(service, async (client) => {
     await client.query(
       `with made as (
-         insert into documents (id, user_id, tenant_id)
-         select uuidv7(), $1, 'default' from generate_series(1, $2::int) returning id
+         insert into documents (id, user_id, tenant_id, place)
+         select gen_random_uuid(), $1, 'default', uuidv7() from generate_series(1, $2::int)
+         returning id, place
        ), uploads as (
          insert into upload_sessions (id, user_id, tenant_id, file_name, file_size, mime_type,
            total_parts, storage_key, storage_upload_id, status, expires_at, completed_at,
@@ -30,8 +31,8 @@ export async function insertStored(
            encode(sha256(id::text::bytea), 'hex'), encode(sha512(id::text::bytea), 'base64')
          from made
        )
-       insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
-       select $1, 'default', encode(sha256(id::text::bytea), 'hex'), id from made`,
+       insert into document_keywords (user_id, tenant_id, keyword_hash, place, document_id)
+       select $1, 'default', encode(sha256(id::text::bytea), 'hex'), place, id from made`,
       [userId, documents],
     );
   });

@@ -12,10 +12,10 @@ const lanes = 2;
 
 const insertLane = `
   with made as (
-    insert into documents (id, user_id, tenant_id)
-    select uuidv7(), ($1::uuid[])[1 + i % cardinality($1)], 'default'
+    insert into documents (id, user_id, tenant_id, place)
+    select gen_random_uuid(), ($1::uuid[])[1 + i % cardinality($1)], 'default', uuidv7()
     from generate_series($2::int, $3::int, ${lanes}) as i
-    returning id, user_id
+    returning id, user_id, place
   ), versions as (
     insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
       object_version, file_size, file_hash, encrypted_metadata)
@@ -25,10 +25,10 @@ const insertLane = `
         'base64')
     from made
   )
-  insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
-  select user_id, 'default', encode(sha256((user_id || ' ' || rank)::bytea), 'hex'), id
+  insert into document_keywords (user_id, tenant_id, keyword_hash, place, document_id)
+  select user_id, 'default', encode(sha256((user_id || ' ' || rank)::bytea), 'hex'), place, id
   from (
-    select user_id, id, floor(power(3, band) * (1 + 2 * random()))::int as rank
+    select user_id, place, id, floor(power(3, band) * (1 + 2 * random()))::int as rank
     from made cross join generate_series(0, ${bands - 1}) as band
   ) as named`;
 

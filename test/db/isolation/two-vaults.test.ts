@@ -11,8 +11,8 @@ test.before(async () => {
 });
 test.after.always(() => Promise.all([one, two].map((roles) => roles[Symbol.asyncDispose]())));
 
-const insertDocument = `insert into documents (id, user_id, tenant_id)
-  values (gen_random_uuid(), gen_random_uuid(), 'default')`;
+const insertDocument = `insert into documents (id, user_id, tenant_id, place)
+  values (gen_random_uuid(), gen_random_uuid(), 'default', gen_random_uuid())`;
 
 async function connect(t: ExecutionContext, url: string): Promise<Client> {
   const client = new Client({ connectionString: url });

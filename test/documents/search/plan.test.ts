@@ -33,15 +33,15 @@ const insertEvidence = `
   with users as (
     select gen_random_uuid() as user_id, n from generate_series(0, ${users} - 1) n
   ), inserted as (
-    insert into documents (id, user_id, tenant_id)
-    select uuidv7(), user_id, 'default' from generate_series(1, ${documents}) i
+    insert into documents (id, user_id, tenant_id, place)
+    select gen_random_uuid(), user_id, 'default', uuidv7() from generate_series(1, ${documents}) i
     join users on n = i % ${users}
-    returning id, user_id
+    returning id, user_id, place
   ), ranked as (
-    select id, user_id, row_number() over (partition by user_id order by id) as rank from inserted
+    select *, row_number() over (partition by user_id order by place) as rank from inserted
   ), named as (
-    insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
-    select user_id, 'default', lpad(keyword::text, 64, '0'), id
+    insert into document_keywords (user_id, tenant_id, keyword_hash, place, document_id)
+    select user_id, 'default', lpad(keyword::text, 64, '0'), place, id
     from ranked cross join lateral (values
       (1), (case when rank <= ${documents / users / 2} then 2 else 3 end),
       (case when rank % 5 = 0 then 4 end)
@@ -99,7 +99,7 @@ for (const [what, search] of Object.entries(searches)) {
     for (const read of reads) {
       t.regex(read['Node Type'], /^Index (Only )?Scan$/);
       t.is(read['Index Name'], 'document_keywords_pkey');
-      t.regex(read['Index Cond'] ?? '', /user_id = .*keyword_hash = .*document_id <=? /);
+      t.regex(read['Index Cond'] ?? '', /user_id = .*keyword_hash = .*place <=? /);
     }
   });
 }

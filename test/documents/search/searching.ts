@@ -26,8 +26,8 @@ export async function insertNamed(
   const ids = (await insertDocuments(sql, owner, lists.length)).toReversed();
   const named = lists.flatMap((hashes, i) => hashes.map((hash) => ({ id: ids[i], hash })));
   await sql(
-    `insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
-     select $1, $2, hash, id from unnest($3::uuid[], $4::text[]) as named (id, hash)`,
+    `insert into document_keywords (user_id, tenant_id, keyword_hash, place, document_id)
+     select $1, $2, hash, id, id from unnest($3::uuid[], $4::text[]) as named (id, hash)`,
     [owner.userId, owner.tenantId, named.map(({ id }) => id), named.map(({ hash }) => hash)],
   );
   return ids;

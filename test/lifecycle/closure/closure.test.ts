@@ -58,8 +58,8 @@ test('a closed account leaves only its sealed documents and their proofs', async
   const expired = await storeDocument(t, api);
   await expireDocument(sql, expired.id);
   await sql(
-    `insert into document_keywords (user_id, keyword_hash, document_id, tenant_id)
-     values ($1, '00', $2, 'default')`,
+    `insert into document_keywords (user_id, keyword_hash, place, document_id, tenant_id)
+     values ($1, '00', $2, $2, 'default')`,
     [userId, pending.id],
   );
   const unused = await upload(t, api, bytesOf(10));

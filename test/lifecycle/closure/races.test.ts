@@ -220,7 +220,7 @@ test.serial('an account of a thousand documents is closed in one transaction', a
         gen_random_uuid() || '/f', 'u' || n, 'COMPLETED', now(), 'v' from generate_series(1, $2) n
       returning *
     ), documents as (
-      insert into documents (id, user_id, tenant_id) select id, $1, 'default' from added
+      insert into documents (id, user_id, tenant_id, place) select id, $1, 'default', id from added
     )
     insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
       object_version, file_size, file_hash, encrypted_metadata)

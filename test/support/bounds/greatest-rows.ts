@@ -75,7 +75,7 @@ async function insertDocuments(
     `with numbered as (
        select uuidv7() as id from generate_series(1, $3::int)
      ), made as (
-       insert into documents (id, user_id, tenant_id) select id, $1, $2 from numbered
+       insert into documents (id, user_id, tenant_id, place) select id, $1, $2, id from numbered
      ), versions as (
        insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
          object_version, file_size, file_hash, encrypted_metadata)
@@ -83,8 +83,8 @@ async function insertDocuments(
          ${metadata}
        from numbered
      ), named as (
-       insert into document_keywords (user_id, tenant_id, keyword_hash, document_id)
-       select $1, $2, '${keyword}', id from numbered
+       insert into document_keywords (user_id, tenant_id, keyword_hash, place, document_id)
+       select $1, $2, '${keyword}', id, id from numbered
      )
      select id from numbered order by id desc`,
     [userId, tenantId, count],

@@ -71,6 +71,7 @@ export async function storeVersion(
 export interface VersionItem {
   readonly documentId: string;
   readonly version: number;
+  readonly encryptedMetadata: string;
   readonly fileHash: string;
   readonly status: string;
   readonly createdAt: string;

@@ -17,8 +17,8 @@ export async function insertDocuments(
     `with numbered as (
        select uuidv7() as id, n from generate_series(1, $3::int) n
      ), documents as (
-       insert into documents (id, user_id, tenant_id, created_at)
-       select id, $1, $2, now() - $4::interval from numbered
+       insert into documents (id, user_id, tenant_id, place, created_at)
+       select id, $1, $2, id, now() - $4::interval from numbered
      ), versions as (
        insert into document_versions (document_id, version, user_id, tenant_id, storage_key,
          object_version, file_size, file_hash, encrypted_metadata, created_at)
