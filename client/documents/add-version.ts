@@ -1,12 +1,14 @@
 import { ClientError } from '../errors/client-error.ts';
+import { hasCode } from '../errors/vault-error.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
 import { noResume } from '../uploads/resume.ts';
 import type { UploadDependencies, UploadOptions } from '../uploads/send-parts.ts';
 import { isSpent } from '../uploads/spent-upload.ts';
-import { uploadFile } from '../uploads/upload.ts';
+import { uploadFile, type UploadedFile } from '../uploads/upload.ts';
 import type { Documents } from './documents.ts';
-import { assertDescription, encryptMetadata } from './metadata.ts';
-import { openDocument } from './open-document.ts';
-import type { DocumentVersion, NewVersion } from './versions.ts';
+import { assertDescription, encryptMetadata, hashMetadata, type Metadata } from './metadata.ts';
+import { openDocument, type OpenedDocument } from './open-document.ts';
+import type { DocumentVersion } from './versions.ts';
 
 export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
   /** The id of the document. */
@@ -18,11 +20,12 @@ export interface AddVersionOptions extends Omit<UploadOptions, 'versionOf'> {
 }
 
 /**
- * Encrypts a file under the document's key, uploads it, makes it the current version and clears the
- * journal. Anyone who has the document key, such as the recipients of shares, can open the new
- * version. Throws file_hash_mismatch if the vault stored other bytes than the client sent, what
- * `openDocument` and `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and
- * TypeError for a name or media type that is not a string, before anything is sent.
+ * Encrypts a file as the next version of a document, uploads it, makes it the current version and
+ * clears the journal. Anyone who has the document key, such as the recipients of shares, can open
+ * the new version. Throws version_conflict if another client added a version meanwhile,
+ * file_hash_mismatch if the vault stored other bytes than the client sent, what `openDocument` and
+ * `uploadFile` throw, VaultError 409 duplicate_hash or too_many_versions, and TypeError for a name
+ * or media type that is not a string, before anything is sent.
  */
 export async function addVersion(
   dependencies: UploadDependencies & { readonly documents: Documents },
@@ -30,40 +33,75 @@ export async function addVersion(
 ): Promise<DocumentVersion> {
   const { documents } = dependencies;
   const { source, masterKey, earlierKeys, resume = noResume } = options;
-  const versionOf = await openDocument({ documents }, { id, masterKey, earlierKeys });
-  const { metadata, documentKey } = versionOf;
-  const described = {
+  const owned = { id, masterKey, earlierKeys };
+  const before = await openDocument({ documents }, owned);
+  const { documentId, documentKey } = before;
+  const description = (metadata: Metadata) => ({
     name: name ?? metadata.name,
     mediaType: mediaType ?? metadata.mediaType,
-  };
-  assertDescription(described);
-  const { storagePath, fileHash } = await uploadFile(dependencies, { ...options, versionOf });
-  const changed = { ...described, size: source.size, fileHash };
-  const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, changed);
+    keywords: metadata.keywords,
+    size: source.size,
+  });
+  assertDescription(description(before.metadata));
+  const versionOf = { documentId, documentKey, version: before.version + 1 };
+  const file = await uploadFile(dependencies, { ...options, versionOf });
+  const makeMetadata = ({ document, metadata }: OpenedDocument) =>
+    encryptMetadata(
+      { masterKey, documentKey },
+      { ...versionOf, change: 0, previous: hashMetadata(document.encryptedMetadata) },
+      { ...description(metadata), fileHash: file.fileHash },
+    );
   try {
-    const added = await addOrFind(documents, id, { encryptedMetadata, storagePath }, fileHash);
+    const added = await addOrFind(documents, owned, { file, before, makeMetadata });
     await resume.clear();
-    if (added.fileHash !== fileHash) throw new ClientError('file_hash_mismatch');
+    if (added.fileHash !== file.fileHash) throw new ClientError('file_hash_mismatch');
     return added;
   } catch (error) {
-    if (isSpent(error)) await resume.clear();
+    if (isSpent(error) || isConflict(error)) await resume.clear();
     throw error;
   }
 }
 
+interface Addition {
+  readonly file: UploadedFile;
+  /** The document as it was before the upload. */
+  readonly before: OpenedDocument;
+  readonly makeMetadata: (current: OpenedDocument) => Promise<string>;
+}
+
+/**
+ * Adds the version, also if the metadata of the version before changed during the upload. If an
+ * earlier call added it and the response to that call was lost, resolves with the existing version.
+ */
 async function addOrFind(
   documents: Documents,
-  id: string,
-  request: NewVersion,
-  fileHash: string,
+  owned: MasterKeys & { readonly id: string },
+  { file, before, makeMetadata }: Addition,
 ): Promise<DocumentVersion> {
-  try {
-    return await documents.addVersion(id, request);
-  } catch (error) {
-    if (!isSpent(error)) throw error;
-    for await (const version of documents.versions(id)) {
-      if (version.fileHash === fileHash) return version;
+  let current = before;
+  for (;;) {
+    const { storagePath, documentId, version, fileHash } = file;
+    try {
+      const encryptedMetadata = await makeMetadata(current);
+      return await documents.addVersion(
+        documentId,
+        { encryptedMetadata, storagePath },
+        current.etag,
+      );
+    } catch (error) {
+      const hasChanged = hasCode(error, 'precondition_failed');
+      if (!hasChanged && !isSpent(error)) throw error;
+      const { etag } = current;
+      current = await openDocument({ documents }, owned);
+      if (current.version < version && hasChanged && current.etag !== etag) continue;
+      for await (const existing of documents.versions(documentId)) {
+        if (existing.version === version && existing.fileHash === fileHash) return existing;
+      }
+      throw hasChanged ? new ClientError('version_conflict', { cause: error }) : error;
     }
-    throw error;
   }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ClientError && error.code === 'version_conflict';
 }

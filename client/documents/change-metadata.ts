@@ -2,7 +2,7 @@ import { ClientError } from '../errors/client-error.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { Documents, NewMetadata, RevisedDocument } from './documents.ts';
-import { hashKeywords } from './keywords.ts';
+import { hashKeywords, normalizeKeywords } from './keywords.ts';
 import { encryptMetadata, type Metadata } from './metadata.ts';
 import { openDocument } from './open-document.ts';
 
@@ -28,13 +28,16 @@ export async function changeMetadata(
   { id, masterKey, earlierKeys, name, mediaType, keywords, ifMatch }: MetadataChange,
 ): Promise<RevisedDocument> {
   const owned = { id, masterKey, earlierKeys };
-  const { documentKey, etag, metadata } = await openDocument({ documents }, owned);
+  const { documentKey, etag, metadata, place } = await openDocument({ documents }, owned);
   const changed: Metadata = {
     ...metadata,
     name: name ?? metadata.name,
     mediaType: mediaType ?? metadata.mediaType,
+    keywords: keywords === undefined ? metadata.keywords : normalizeKeywords(keywords),
   };
-  const encryptedMetadata = await encryptMetadata({ masterKey, documentKey }, changed);
+  const changedPlace = { ...place, change: place.change + 1 };
+  const keys = { masterKey, documentKey };
+  const encryptedMetadata = await encryptMetadata(keys, changedPlace, changed);
   const request: NewMetadata =
     keywords === undefined
       ? { encryptedMetadata }

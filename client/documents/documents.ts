@@ -47,6 +47,8 @@ export interface NewMetadata {
 }
 
 export interface NewDocument extends Required<NewMetadata> {
+  /** Random UUID, for which the metadata and the file were encrypted. */
+  readonly id: string;
   /** Storage path from `uploadFile`. */
   readonly storagePath: string;
 }
@@ -66,9 +68,9 @@ export interface KeywordQuery {
  */
 export interface Documents extends DocumentVersions {
   /**
-   * Creates a document from an uploaded file. Throws VaultError 409 duplicate_hash or 400
-   * stored_file_not_found; both may also mean that an earlier call created the document and its
-   * response was lost.
+   * Creates a document from an uploaded file. Throws VaultError 409 duplicate_hash or
+   * document_exists, or 400 stored_file_not_found; all may also mean that an earlier call created
+   * the document and its response was lost.
    */
   create(document: NewDocument): Promise<Document>;
   /**

@@ -21,13 +21,18 @@ export async function hashKeywords(
     false,
     ['sign'],
   );
-  const normalized = [...new Set(keywords.map(normalizeKeyword))];
+  const normalized = normalizeKeywords(keywords);
   const hashes = await Promise.all(
     normalized.map(async (keyword) =>
       bytesToHex(new Uint8Array(await crypto.subtle.sign('HMAC', key, utf8ToBytes(keyword)))),
     ),
   );
   return hashes.sort();
+}
+
+/** Normalises keywords, sorted and without duplicates. Throws what `hashKeywords` throws. */
+export function normalizeKeywords(keywords: readonly string[]): string[] {
+  return [...new Set(keywords.map(normalizeKeyword))].toSorted();
 }
 
 /**

@@ -1,17 +1,26 @@
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { sha3_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { z } from 'zod';
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { padJson, parseJson } from '../bytes/json.ts';
 import { ClientError } from '../errors/client-error.ts';
-import { decryptGcm, deriveGcmKey, encryptGcm, nonceBytes, tagBytes } from '../crypto/aes-gcm.ts';
-import { wrappedKeyBytes } from '../crypto/key.ts';
-import { unwrapDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
+import { decryptGcm, deriveGcmKey, encryptGcm } from '../crypto/aes-gcm.ts';
+import {
+  deriveVersionKey,
+  unwrapDocumentKey,
+  wrapDocumentKey,
+  type VersionName,
+} from '../keys/document-key.ts';
 import { FileHash } from './fields.ts';
+import {
+  decodeMetadata,
+  encodeHeader,
+  type EncodedMetadata,
+  type MetadataPlace,
+} from './metadata-header.ts';
 
-const metadataLabel = 'Service_Metadata_v1';
-const formatVersion = 1;
-const prefixBytes = 1 + wrappedKeyBytes;
+const metadataLabel = 'Service_Metadata_v2';
 const paddingBytes = 256;
 
 /**
@@ -23,6 +32,8 @@ export const Metadata = z.object({
   mediaType: z.string(),
   /** Size of the file before encryption, in bytes. */
   size: z.int().nonnegative(),
+  /** The keywords by which a search finds the document, as `normalizeKeywords` returns them. */
+  keywords: z.array(z.string()),
   /** SHA3-256 of the encrypted file; it binds the metadata to that file. */
   fileHash: FileHash,
 });
@@ -41,37 +52,52 @@ function assertReadable(schema: z.ZodType, value: unknown): void {
 }
 
 /**
- * Encrypts metadata and the document key, and resolves with base64. The text is padded, so that its
- * length does not disclose that of the name. Throws TypeError for invalid metadata, since
- * `decryptMetadata` would refuse it: the metadata and the document key would be lost.
+ * Encrypts metadata and the document key for one place in the history of one document, and resolves
+ * with base64. The text is padded, so that its length does not disclose that of the name. Throws
+ * TypeError for invalid metadata, since `decryptMetadata` would refuse it: the metadata and the
+ * document key would be lost.
  */
 export async function encryptMetadata(
   { masterKey, documentKey }: { readonly masterKey: Bytes; readonly documentKey: Bytes },
+  place: MetadataPlace,
   metadata: Metadata,
 ): Promise<string> {
   assertReadable(Metadata, metadata);
-  const prefix = concatBytes(
-    Uint8Array.of(formatVersion),
-    await wrapDocumentKey(masterKey, documentKey),
-  );
-  const key = await deriveGcmKey(documentKey, metadataLabel);
+  const wrappedKey = await wrapDocumentKey(masterKey, place.documentId, documentKey);
+  const header = encodeHeader(place, wrappedKey);
+  const key = await deriveMetadataKey(documentKey, place);
   const json = utf8ToBytes(JSON.stringify(metadata));
   const length = Math.ceil(json.length / paddingBytes) * paddingBytes;
-  return encodeBase64(concatBytes(prefix, await encryptGcm(key, padJson(json, length), prefix)));
+  return encodeBase64(concatBytes(header, await encryptGcm(key, padJson(json, length), header)));
+}
+
+/** The document, and the version if it is known, of which metadata must be. */
+export interface ExpectedPlace {
+  readonly documentId: string;
+  readonly version?: number | undefined;
+}
+
+/** Decrypted metadata and its place in the history of the document. */
+export interface PlacedMetadata {
+  readonly metadata: Metadata;
+  readonly place: MetadataPlace;
 }
 
 /**
- * Decrypts what `encryptMetadata` returned. Throws invalid_metadata for a wrong key, an unknown
+ * Decrypts what `encryptMetadata` returned. Throws document_mismatch or version_mismatch if it was
+ * encrypted for another document or version, and invalid_metadata for a wrong key, an unknown
  * format version or changed data.
  */
 export async function decryptMetadata(
   masterKey: Bytes,
+  expected: ExpectedPlace,
   encryptedMetadata: string,
-): Promise<{ readonly documentKey: Bytes; readonly metadata: Metadata }> {
+): Promise<PlacedMetadata & { readonly documentKey: Bytes }> {
+  const decoded = decodeExpected(expected, encryptedMetadata);
   try {
-    const bytes = decode(encryptedMetadata);
-    const documentKey = await unwrapDocumentKey(masterKey, bytes.slice(1, prefixBytes));
-    return { documentKey, metadata: await decryptText(documentKey, bytes) };
+    const { place, wrappedKey } = decoded;
+    const documentKey = await unwrapDocumentKey(masterKey, place.documentId, wrappedKey);
+    return { documentKey, place, metadata: await decryptText(documentKey, decoded) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
@@ -83,25 +109,46 @@ export async function decryptMetadata(
  */
 export async function openMetadata(
   documentKey: Bytes,
+  expected: ExpectedPlace,
   encryptedMetadata: string,
-): Promise<Metadata> {
+): Promise<PlacedMetadata> {
+  const decoded = decodeExpected(expected, encryptedMetadata);
   try {
-    return await decryptText(documentKey, decode(encryptedMetadata));
+    return { place: decoded.place, metadata: await decryptText(documentKey, decoded) };
   } catch (cause) {
     throw new ClientError('invalid_metadata', { cause });
   }
 }
 
-function decode(encryptedMetadata: string): Bytes {
-  const bytes = decodeBase64(encryptedMetadata);
-  if (bytes[0] !== formatVersion || bytes.length < prefixBytes + nonceBytes + tagBytes) {
-    throw new RangeError('The metadata has an unknown version or is too short.');
-  }
-  return bytes;
+/** Returns the SHA3-256 of encrypted metadata, as sealed entries have it: 64 hex digits. */
+export function hashMetadata(encryptedMetadata: string): string {
+  return bytesToHex(sha3_256(decodeBase64(encryptedMetadata)));
 }
 
-async function decryptText(documentKey: Bytes, bytes: Bytes): Promise<Metadata> {
-  const key = await deriveGcmKey(documentKey, metadataLabel);
-  const prefix = bytes.slice(0, prefixBytes);
-  return Metadata.parse(parseJson(await decryptGcm(key, bytes.slice(prefixBytes), prefix)));
+function decodeExpected(expected: ExpectedPlace, encryptedMetadata: string): EncodedMetadata {
+  const decoded = decode(encryptedMetadata);
+  const { documentId, version } = decoded.place;
+  if (documentId !== expected.documentId.toLowerCase()) throw new ClientError('document_mismatch');
+  if (version !== (expected.version ?? version)) throw new ClientError('version_mismatch');
+  return decoded;
+}
+
+function decode(encryptedMetadata: string): EncodedMetadata {
+  try {
+    return decodeMetadata(encryptedMetadata);
+  } catch (cause) {
+    throw new ClientError('invalid_metadata', { cause });
+  }
+}
+
+async function decryptText(
+  documentKey: Bytes,
+  { place, header, sealed }: EncodedMetadata,
+): Promise<Metadata> {
+  const key = await deriveMetadataKey(documentKey, place);
+  return Metadata.parse(parseJson(await decryptGcm(key, sealed, header)));
+}
+
+async function deriveMetadataKey(documentKey: Bytes, name: VersionName) {
+  return deriveGcmKey(await deriveVersionKey(documentKey, name), metadataLabel);
 }

@@ -1,19 +1,26 @@
 import { ClientError } from '../errors/client-error.ts';
+import type { Bytes } from '../bytes/bytes.ts';
 import type { StoredFile } from '../files/stored-file.ts';
+import { deriveFileKey } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Document, Documents } from './documents.ts';
-import { decryptMetadata, type Metadata } from './metadata.ts';
+import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
+
+/** The file of a version, and its decrypted metadata. */
+export type OpenedVersion = StoredFile & PlacedMetadata;
 
 /** A document in its current version, decrypted for its owner. */
-export interface OpenedDocument extends StoredFile {
+export interface OpenedDocument extends OpenedVersion {
   readonly document: Document;
   readonly etag: string;
-  readonly metadata: Metadata;
+  /** The key of the document, 32 bytes. */
+  readonly documentKey: Bytes;
 }
 
 /**
- * Fetches a document and decrypts its metadata and document key. Throws invalid_metadata,
- * metadata_mismatch if the metadata belongs to another file, and VaultError 404 not_found.
+ * Fetches a document and decrypts its metadata and document key. Throws document_mismatch if the
+ * vault sends another document, invalid_metadata, metadata_mismatch if the metadata belongs to
+ * another file, and VaultError 404 not_found.
  */
 export async function openDocument(
   { documents }: { readonly documents: Documents },
@@ -21,27 +28,59 @@ export async function openDocument(
 ): Promise<OpenedDocument> {
   const { document, etag } = await documents.getRevised(id);
   const { encryptedMetadata, fileHash } = document;
-  const { documentKey, metadata } = await openWithAny(keys, (masterKey) =>
-    decryptMetadata(masterKey, encryptedMetadata),
+  const documentId = id.toLowerCase();
+  if (document.id !== documentId) throw new ClientError('document_mismatch');
+  const { documentKey, metadata, place } = await openWithAny(keys, (masterKey) =>
+    decryptMetadata(masterKey, { documentId }, encryptedMetadata),
   );
   if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
-  return { documentId: document.id, documentKey, fileHash, document, etag, metadata };
+  const fileKey = await deriveFileKey(documentKey, place);
+  const { version } = place;
+  return { documentId, version, fileKey, fileHash, documentKey, document, etag, metadata, place };
 }
 
 /**
- * Finds a version of a document and the key that decrypts it. For a version that is not current,
- * the hash is not verified: compare it with the hash in the version's audit proof. Throws
- * version_not_found and what `openDocument` throws.
+ * Finds a version of a document for its owner, and the key that decrypts its file. Throws what
+ * `openDocument` and `openVersionOf` throw.
  */
 export async function openVersion(
   dependencies: { readonly documents: Documents },
   { version, ...owned }: MasterKeys & { readonly id: string; readonly version: number },
-): Promise<StoredFile> {
-  const { documentId, documentKey } = await openDocument(dependencies, owned);
-  for await (const found of dependencies.documents.versions(documentId)) {
-    if (found.version === version) {
-      return { documentId, version, documentKey, fileHash: found.fileHash };
+): Promise<OpenedVersion> {
+  return openVersionOf(dependencies, await openDocument(dependencies, owned), version);
+}
+
+/**
+ * Finds a version of a document that was opened, by its owner or by the recipient of a share.
+ * Follows the hashes by which each version names the metadata of the one before, from the current
+ * version back. Throws version_not_found, history_mismatch if the versions do not follow each
+ * other, version_mismatch, invalid_metadata, and metadata_mismatch if the metadata belongs to
+ * another file.
+ */
+export async function openVersionOf(
+  { documents }: { readonly documents: Documents },
+  current: OpenedVersion & { readonly documentKey: Bytes },
+  version: number,
+): Promise<OpenedVersion> {
+  const { documentId, documentKey } = current;
+  if (version === current.version) return current;
+  if (version > current.version) throw new ClientError('version_not_found');
+  let { place: next } = current;
+  for await (const listed of documents.versions(documentId)) {
+    const { encryptedMetadata, fileHash } = listed;
+    // A version may have been added since the document was read.
+    if (listed.version >= next.version) continue;
+    const name = { documentId, version: next.version - 1 };
+    const { metadata, place } = await openMetadata(documentKey, name, encryptedMetadata);
+    if (hashMetadata(encryptedMetadata) !== next.previous) {
+      throw new ClientError('history_mismatch');
     }
+    if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
+    if (place.version === version) {
+      const fileKey = await deriveFileKey(documentKey, place);
+      return { documentId, version, fileKey, fileHash, metadata, place };
+    }
+    next = place;
   }
   throw new ClientError('version_not_found');
 }

@@ -1,6 +1,11 @@
-import { listMasterKeys, type MasterKeys } from '../keys/master-keys.ts';
+import { ClientError } from '../errors/client-error.ts';
+import { listMasterKeys, openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { DocumentItem, Documents } from './documents.ts';
-import { hashKeywords } from './keywords.ts';
+import { hashKeywords, normalizeKeywords } from './keywords.ts';
+import { decryptMetadata, type Metadata } from './metadata.ts';
+
+/** A document that a search found. */
+export type FoundDocument = DocumentItem & { readonly metadata: Metadata };
 
 export interface KeywordSearch extends MasterKeys {
   /** A document must have all of these keywords. */
@@ -12,14 +17,16 @@ export interface KeywordSearch extends MasterKeys {
 }
 
 /**
- * Lists the user's own documents by keywords, newest first. The vault receives only hashes. After a
- * rekey, it can infer which hashes under the different master keys stand for the same keyword.
- * Throws VaultError 400 if no keyword is given.
+ * Lists the user's own documents by keywords, newest first, with their metadata. The vault receives
+ * only hashes. After a rekey, it can infer which hashes under the different master keys stand for
+ * the same keyword. Throws keyword_mismatch if the vault sends a document without the keywords,
+ * what `decryptMetadata` throws, and VaultError 400 if no keyword is given. The vault can leave out
+ * documents unnoticed.
  */
 export async function* searchDocuments(
   { documents }: { readonly documents: Documents },
   { all = [], any = [], pageSize, ...keys }: KeywordSearch,
-): AsyncGenerator<DocumentItem, void, void> {
+): AsyncGenerator<FoundDocument, void, void> {
   const options = pageSize === undefined ? {} : { pageSize };
   const searches = [];
   // All keyword hashes of a document are made with one master key, so each master key needs a
@@ -31,13 +38,26 @@ export async function* searchDocuments(
     };
     searches.push(documents.search(query, options));
   }
-  yield* mergeNewestFirst(searches);
+  const wanted = { all: normalizeKeywords(all), any: normalizeKeywords(any) };
+  for await (const item of mergeNewestFirst(searches)) {
+    const { id: documentId, encryptedMetadata } = item;
+    const { metadata } = await openWithAny(keys, (masterKey) =>
+      decryptMetadata(masterKey, { documentId }, encryptedMetadata),
+    );
+    if (!hasKeywords(metadata, wanted)) throw new ClientError('keyword_mismatch');
+    yield { ...item, metadata };
+  }
 }
 
-/**
- * Merges lists that are sorted newest first into one such list. Compares ids, which sort by the
- * time of creation.
- */
+function hasKeywords(
+  { keywords }: Metadata,
+  { all, any }: Required<Pick<KeywordSearch, 'all' | 'any'>>,
+): boolean {
+  const has = (keyword: string) => keywords.includes(keyword);
+  return all.every(has) && (any.length === 0 || any.some(has));
+}
+
+/** Merges lists that are sorted newest first into one such list. */
 async function* mergeNewestFirst(
   lists: readonly AsyncGenerator<DocumentItem, void, void>[],
 ): AsyncGenerator<DocumentItem, void, void> {
@@ -45,7 +65,7 @@ async function* mergeNewestFirst(
   async function readOn(list: (typeof lists)[number]): Promise<void> {
     const { done, value } = await list.next();
     if (done !== true) heads.push({ item: value, list });
-    heads.sort((one, other) => (one.item.id < other.item.id ? -1 : 1));
+    heads.sort((one, other) => (one.item.createdAt < other.item.createdAt ? -1 : 1));
   }
   for (const list of lists) await readOn(list);
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {

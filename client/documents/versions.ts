@@ -8,6 +8,8 @@ const DocumentVersion = z.object({
   documentId: z.uuid(),
   /** Version number, from 1. */
   version: z.int().positive(),
+  /** Base64, for `openMetadata`. */
+  encryptedMetadata: z.string(),
   fileHash: FileHash,
   status: DocumentStatus,
   createdAt: z.iso.datetime(),
@@ -35,11 +37,12 @@ export interface DocumentVersions {
     options?: { readonly pageSize?: number },
   ): AsyncGenerator<DocumentVersion, void, void>;
   /**
-   * Adds a version from an uploaded file. Throws VaultError 409 duplicate_hash or 400
-   * stored_file_not_found, which may both also mean that an earlier attempt added the version and
-   * its response was lost, and 409 too_many_versions.
+   * Adds a version from an uploaded file. Throws VaultError 412 precondition_failed unless the
+   * document's ETag is `etag`, 409 duplicate_hash or 400 stored_file_not_found, which may all also
+   * mean that an earlier attempt added the version and its response was lost, and 409
+   * too_many_versions.
    */
-  addVersion(id: string, version: NewVersion): Promise<DocumentVersion>;
+  addVersion(id: string, version: NewVersion, etag: string): Promise<DocumentVersion>;
   /**
    * Resolves with the audit proofs of the sealed versions, oldest version first. Omits proofs that
    * are not signed yet.
@@ -53,12 +56,13 @@ export function createDocumentVersions({ http }: { readonly http: Http }): Docum
       return listPages(http, DocumentVersion, `${documentPath(id)}/versions`, pageSize);
     },
 
-    addVersion(id, version) {
+    addVersion(id, version, etag) {
       return http.json(DocumentVersion, {
         method: 'POST',
         path: `${documentPath(id)}/versions`,
         repeatable: true,
         timeoutSeconds: hashingTimeoutSeconds,
+        headers: { 'if-match': etag },
         json: version,
       });
     },

@@ -30,8 +30,8 @@ export interface DownloadOptions {
  * hash: discard everything if it throws.
  *
  * Throws wrong_key; invalid_file, authentication_failed or file_hash_mismatch if the vault sends
- * other bytes than were stored; version_conflict if a newer version was added; network_error; and
- * the signal's reason if it is aborted.
+ * other bytes than were stored; version_conflict if it names another hash; network_error; and the
+ * signal's reason if it is aborted.
  */
 export async function* downloadFile(
   { http, createFileHash }: DownloadDependencies,
@@ -43,7 +43,7 @@ export async function* downloadFile(
     return;
   }
   const encrypted = fetchEncrypted(http, file, { first: 0 }, signal);
-  yield* decryptStream(file.documentKey, compareHash(createFileHash, encrypted, file.fileHash));
+  yield* decryptStream(file.fileKey, compareHash(createFileHash, encrypted, file.fileHash));
 }
 
 /**

@@ -25,7 +25,7 @@ export interface EncryptedRange {
  */
 export async function* fetchEncrypted(
   http: Http,
-  file: Omit<StoredFile, 'documentKey'>,
+  file: Omit<StoredFile, 'fileKey'>,
   { first, last }: EncryptedRange,
   signal?: AbortSignal,
 ): AsyncGenerator<Bytes, void, void> {
@@ -57,7 +57,7 @@ export async function* fetchEncrypted(
 
 async function openFrom(
   http: Http,
-  { documentId, version, fileHash }: Omit<StoredFile, 'documentKey'>,
+  { documentId, version, fileHash }: Omit<StoredFile, 'fileKey'>,
   { first, last }: EncryptedRange,
   signal: AbortSignal | undefined,
 ): Promise<HttpStream> {

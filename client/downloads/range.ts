@@ -16,9 +16,9 @@ export interface FileRange {
 }
 
 /**
- * Downloads and decrypts a range of a file. Verifies that each segment is authentic and in its
- * place, and where the file ends. Does not verify the hash of the whole file, so the vault could
- * return another version of the document. Throws what `fetchEncrypted` and `decryptStream` throw,
+ * Downloads and decrypts a range of a file. Verifies that each segment is authentic, of this
+ * version and in its place, and where the file ends. Does not verify the hash of the whole file.
+ * Throws what `fetchEncrypted` and `decryptStream` throw,
  * and RangeError for an invalid range.
  */
 export async function* downloadRange(
@@ -40,7 +40,7 @@ export async function* downloadRange(
   // One more byte is requested, which shows whether another segment follows.
   const pieces = fetchRange({ first: start.index * segmentSize, last: (last + 1) * segmentSize });
   const segments = through(last, readSegments(pieces, start));
-  for await (const { index, plaintext } of decryptSegments(file.documentKey, segments)) {
+  for await (const { index, plaintext } of decryptSegments(file.fileKey, segments)) {
     const chunkAt = chunkOffset(index, segmentSize);
     const wanted = plaintext.subarray(Math.max(0, offset - chunkAt), end - chunkAt);
     if (wanted.length > 0) yield wanted;

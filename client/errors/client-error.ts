@@ -3,6 +3,7 @@ export type ClientErrorCode =
   | 'authentication_failed'
   | 'device_unreachable'
   | 'devices_changed'
+  | 'document_mismatch'
   | 'file_hash_mismatch'
   | 'file_too_large'
   | 'invalid_device_info'
@@ -14,7 +15,9 @@ export type ClientErrorCode =
   | 'invalid_public_value'
   | 'invalid_response'
   | 'invalid_share'
+  | 'history_mismatch'
   | 'keyring_full'
+  | 'keyword_mismatch'
   | 'metadata_mismatch'
   | 'network_error'
   | 'recipient_refused'
@@ -38,6 +41,7 @@ export type ClientErrorCode =
   | 'store_of_another_user'
   | 'store_unavailable'
   | 'version_conflict'
+  | 'version_mismatch'
   | 'version_not_found'
   | 'wrong_key';
 
@@ -46,6 +50,7 @@ const messages: Record<ClientErrorCode, string> = {
   device_unreachable:
     'The rekey would revoke the device of this login session: log in without a device first.',
   devices_changed: 'Devices were added or revoked since you reviewed them: prepare a new rekey.',
+  document_mismatch: 'The vault sent another document than the one that was asked for.',
   file_hash_mismatch: 'The file in the vault differs from the file that was stored: do not use it.',
   file_too_large: 'The file is larger than the vault accepts.',
   invalid_device_info: 'The device description cannot be decrypted: wrong key or damaged data.',
@@ -57,7 +62,9 @@ const messages: Record<ClientErrorCode, string> = {
   invalid_public_value: 'The server sent a public value that SRP forbids.',
   invalid_response: 'The server sent a response that the client cannot read.',
   invalid_share: 'The share cannot be decrypted: it was made for another key, or it is damaged.',
+  history_mismatch: 'The versions of the document do not follow each other: one was exchanged.',
   keyring_full: 'The keyring has no room for another master key.',
+  keyword_mismatch: 'The vault found a document that does not have the keywords.',
   metadata_mismatch:
     'The metadata describes another file: it belongs to another version or another document.',
   network_error: 'The server could not be reached: check the connection and try again.',
@@ -86,6 +93,7 @@ const messages: Record<ClientErrorCode, string> = {
     'This store belongs to another user, or to a master key that this client does not have.',
   store_unavailable: 'The browser does not allow this store to be opened or used.',
   version_conflict: 'The document has changed since it was read: read it again.',
+  version_mismatch: 'The metadata is of another version than the one that was asked for.',
   version_not_found: 'The document has no such version.',
   wrong_key: 'The file was encrypted under another key.',
 };

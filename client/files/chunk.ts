@@ -19,10 +19,10 @@ export type ChunkCipher = Awaited<ReturnType<typeof createChunkCipher>>;
  * chunk is detected, and every chunk authenticates the header.
  */
 export async function createChunkCipher(
-  documentKey: Bytes,
+  fileKey: Bytes,
   { encoded: additionalData, salt, noncePrefix }: FileHeader,
 ) {
-  const key = await deriveGcmKey(documentKey, chunkLabel, salt);
+  const key = await deriveGcmKey(fileKey, chunkLabel, salt);
 
   function algorithm({ index, isLast }: ChunkPosition) {
     const iv = new Uint8Array(nonceBytes);

@@ -13,11 +13,11 @@ import { readSegments, type Segment } from './segments.ts';
  * authentication_failed if any part of the file was changed, moved, dropped, added or truncated.
  */
 export async function* decryptStream(
-  documentKey: Bytes,
+  fileKey: Bytes,
   encrypted: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Bytes, void, void> {
   const segments = readSegments(toIterable(encrypted));
-  for await (const { plaintext } of decryptSegments(documentKey, segments)) {
+  for await (const { plaintext } of decryptSegments(fileKey, segments)) {
     if (plaintext.length > 0) yield plaintext;
   }
 }
@@ -26,14 +26,14 @@ export async function* decryptStream(
  * Decrypts segments of one file and yields their chunks. Throws wrong_key or authentication_failed.
  */
 export async function* decryptSegments(
-  documentKey: Bytes,
+  fileKey: Bytes,
   segments: AsyncIterable<Segment>,
 ): AsyncGenerator<{ readonly index: number; readonly plaintext: Bytes }, void, void> {
   let cipher: ChunkCipher | undefined;
   for await (const { header, chunk, ...position } of segments) {
     if (cipher === undefined) {
-      await verifyCommitment(documentKey, header);
-      cipher = await createChunkCipher(documentKey, header);
+      await verifyCommitment(fileKey, header);
+      cipher = await createChunkCipher(fileKey, header);
     }
     const plaintext = await cipher.decrypt(position, chunk);
     if (plaintext.length === 0 && position.index > 0) {

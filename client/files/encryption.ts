@@ -11,16 +11,16 @@ import { chunkRange, countSegments } from './layout.ts';
  *
  * A header MUST NOT be used for two plaintexts. A caller that encrypts again under the same header,
  * to resume an upload, MUST NOT send a segment unless it equals the segment that was sent with the
- * same index before. Throws wrong_key if the header belongs to another document key, source_changed
+ * same index before. Throws wrong_key if the header belongs to another file key, source_changed
  * if the source has become shorter.
  */
 export async function* encryptFile(
-  documentKey: Bytes,
+  fileKey: Bytes,
   header: FileHeader,
   source: ByteSource,
 ): AsyncGenerator<Bytes, void, void> {
-  await verifyCommitment(documentKey, header);
-  const cipher = await createChunkCipher(documentKey, header);
+  await verifyCommitment(fileKey, header);
+  const cipher = await createChunkCipher(fileKey, header);
   const segments = countSegments(source.size, header.segmentSize);
   for (let index = 0; index < segments; index += 1) {
     const { offset, length } = chunkRange(index, source.size, header.segmentSize);

@@ -33,7 +33,7 @@ export interface FileHeader {
   /** The first 7 bytes of every nonce. */
   readonly noncePrefix: Bytes;
   /**
-   * Commitment to one document key, 32 bytes. Without it, GCM would allow a file that decrypts
+   * Commitment to one file key, 32 bytes. Without it, GCM would allow a file that decrypts
    * under two keys.
    */
   readonly commitment: Bytes;
@@ -41,13 +41,13 @@ export interface FileHeader {
 
 /** Creates a header with a random salt and nonce prefix. */
 export async function createFileHeader(
-  documentKey: Bytes,
+  fileKey: Bytes,
   segmentSize: number = defaultSegmentBytes,
 ): Promise<FileHeader> {
   const salt = randomBytes(saltBytes);
   const size = new Uint8Array(4);
   new DataView(size.buffer).setUint32(0, segmentSize);
-  const commitment = await deriveKey(documentKey, commitmentLabel, salt);
+  const commitment = await deriveKey(fileKey, commitmentLabel, salt);
   return parseFileHeader(
     concatBytes(
       magic,
@@ -82,8 +82,8 @@ export function parseFileHeader(encoded: Bytes): FileHeader {
   };
 }
 
-/** Throws wrong_key unless the file was encrypted under this document key. */
-export async function verifyCommitment(documentKey: Bytes, header: FileHeader): Promise<void> {
-  const commitment = await deriveKey(documentKey, commitmentLabel, header.salt);
+/** Throws wrong_key unless the file was encrypted under this file key. */
+export async function verifyCommitment(fileKey: Bytes, header: FileHeader): Promise<void> {
+  const commitment = await deriveKey(fileKey, commitmentLabel, header.salt);
   if (!equalBytes(commitment, header.commitment)) throw new ClientError('wrong_key');
 }

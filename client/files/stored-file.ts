@@ -6,9 +6,10 @@ import type { Bytes } from '../bytes/bytes.ts';
  */
 export interface StoredFile {
   readonly documentId: string;
-  /** Version of the document, from 1; the default is the current version. */
-  readonly version?: number | undefined;
-  readonly documentKey: Bytes;
+  /** Version of the document, from 1. */
+  readonly version: number;
+  /** The key of the file of this version, 32 bytes. */
+  readonly fileKey: Bytes;
   /** SHA3-256 of the encrypted file, 64 hex digits. */
   readonly fileHash: string;
 }

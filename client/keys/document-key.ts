@@ -1,25 +1,69 @@
-import { randomBytes } from '@noble/hashes/utils.js';
+import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Bytes } from '../bytes/bytes.ts';
 import { unwrapKey, wrapKey } from '../crypto/aes-kw.ts';
 import { deriveKey } from '../crypto/hkdf.ts';
 import { keyBytes } from '../crypto/key.ts';
 
-const wrapLabel = 'Service_Document_Key_Wrap_v1';
+const wrapLabel = 'Service_Document_Key_Wrap_v2';
+const versionLabel = 'Service_Version_Key_v1';
+const fileLabel = 'Service_File_Key_v1';
+
+/** One version of one document. */
+export interface VersionName {
+  /** UUID of the document. */
+  readonly documentId: string;
+  /** Number of the version, from 1. */
+  readonly version: number;
+}
 
 /**
- * Creates the key of a document, 32 bytes. The key decrypts the metadata and all versions of the
- * document, and a share passes it to the recipient.
+ * Creates the key of a document, 32 bytes. The keys of all versions of the document are derived
+ * from it, and a share passes it to the recipient.
  */
 export function createDocumentKey(): Bytes {
   return randomBytes(keyBytes);
 }
 
-/** Wraps a document key under the master key: `wrappedKeyBytes` bytes. */
-export async function wrapDocumentKey(masterKey: Bytes, documentKey: Bytes): Promise<Bytes> {
-  return wrapKey(await deriveKey(masterKey, wrapLabel), documentKey);
+/** Wraps the key of the document with this id under the master key: `wrappedKeyBytes` bytes. */
+export async function wrapDocumentKey(
+  masterKey: Bytes,
+  documentId: string,
+  documentKey: Bytes,
+): Promise<Bytes> {
+  return wrapKey(await deriveWrappingKey(masterKey, documentId), documentKey);
 }
 
-/** Unwraps a document key. Throws invalid_envelope for a wrong master key. */
-export async function unwrapDocumentKey(masterKey: Bytes, wrapped: Bytes): Promise<Bytes> {
-  return unwrapKey(await deriveKey(masterKey, wrapLabel), wrapped);
+/**
+ * Unwraps a document key. Throws invalid_envelope for a wrong master key, and for the key of a
+ * document with another id.
+ */
+export async function unwrapDocumentKey(
+  masterKey: Bytes,
+  documentId: string,
+  wrapped: Bytes,
+): Promise<Bytes> {
+  return unwrapKey(await deriveWrappingKey(masterKey, documentId), wrapped);
+}
+
+/** Derives the key of one version, which opens the metadata and the file of that version. */
+export function deriveVersionKey(
+  documentKey: Bytes,
+  { documentId, version }: VersionName,
+): Promise<Bytes> {
+  const number = new Uint8Array(4);
+  new DataView(number.buffer).setUint32(0, version);
+  return deriveKey(documentKey, versionLabel, concatBytes(encodeId(documentId), number));
+}
+
+/** Derives the key of the file of one version. */
+export async function deriveFileKey(documentKey: Bytes, name: VersionName): Promise<Bytes> {
+  return deriveKey(await deriveVersionKey(documentKey, name), fileLabel);
+}
+
+function deriveWrappingKey(masterKey: Bytes, documentId: string): Promise<Bytes> {
+  return deriveKey(masterKey, wrapLabel, encodeId(documentId));
+}
+
+function encodeId(documentId: string): Bytes {
+  return utf8ToBytes(documentId.toLowerCase());
 }

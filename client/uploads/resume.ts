@@ -1,12 +1,13 @@
 import { z } from 'zod';
 
 /**
- * The first record: the file, its key (wrapped under the master key), its header, the idempotency
- * key of its upload session, and the document that it becomes a version of.
+ * The first record: the version that the file becomes (version 1 of a new document, or a version of
+ * one that exists), the document's key (wrapped under the master key), the file's header, and the
+ * idempotency key of its upload session.
  */
 const StartRecord = z.object({
   type: z.literal('start'),
-  version: z.literal(2),
+  format: z.literal(3),
   idempotencyKey: z.uuid(),
   wrappedKey: z.base64(),
   header: z.base64(),
@@ -14,7 +15,8 @@ const StartRecord = z.object({
   encryptedSize: z.int().positive(),
   partSize: z.int().positive(),
   totalParts: z.int().positive(),
-  documentId: z.uuid().optional(),
+  documentId: z.uuid(),
+  version: z.int().positive(),
 });
 
 /**

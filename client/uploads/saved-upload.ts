@@ -2,9 +2,8 @@ import { decodeBase64 } from '../bytes/base64.ts';
 import type { Bytes } from '../bytes/bytes.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { parseFileHeader, verifyCommitment, type FileHeader } from '../files/header.ts';
-import type { StoredFile } from '../files/stored-file.ts';
 import { isPassing } from '../http/retry.ts';
-import { unwrapDocumentKey } from '../keys/document-key.ts';
+import { deriveFileKey, unwrapDocumentKey, type VersionName } from '../keys/document-key.ts';
 import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import type { ResumeState } from './resume.ts';
@@ -20,6 +19,7 @@ export interface SavedUpload extends ResumeState {
    */
   readonly digests: Map<number, string>;
   readonly documentKey: Bytes;
+  readonly fileKey: Bytes;
   readonly header: FileHeader;
 }
 
@@ -28,14 +28,19 @@ export interface RunningUpload extends SavedUpload {
   readonly sessionId: string;
 }
 
+/** A version to upload of a document that exists, and the key of the document. */
+export interface NextVersion extends VersionName {
+  readonly documentKey: Bytes;
+}
+
 interface SavedFile extends MasterKeys {
   readonly plaintextSize: number;
-  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'> | undefined;
+  readonly versionOf?: NextVersion | undefined;
 }
 
 /**
  * Opens a saved upload. Resolves with undefined if it belongs to a file of another size, to another
- * user or to another document.
+ * user or to another version.
  */
 export async function openSavedUpload(
   state: ResumeState,
@@ -43,19 +48,28 @@ export async function openSavedUpload(
 ): Promise<SavedUpload | undefined> {
   const { start } = state;
   if (start.plaintextSize !== plaintextSize) return undefined;
-  if (start.documentId !== versionOf?.documentId) return undefined;
+  if (!isOf(versionOf, start)) return undefined;
   try {
     const wrapped = decodeBase64(start.wrappedKey);
     const documentKey =
       versionOf?.documentKey ??
-      (await openWithAny(keys, (masterKey) => unwrapDocumentKey(masterKey, wrapped)));
+      (await openWithAny(keys, (masterKey) =>
+        unwrapDocumentKey(masterKey, start.documentId, wrapped),
+      ));
+    const fileKey = await deriveFileKey(documentKey, start);
     const header = parseFileHeader(decodeBase64(start.header));
-    await verifyCommitment(documentKey, header);
-    return { ...state, digests: new Map(state.digests), documentKey, header };
+    await verifyCommitment(fileKey, header);
+    return { ...state, digests: new Map(state.digests), documentKey, fileKey, header };
   } catch (error) {
     if (error instanceof ClientError || error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+function isOf(versionOf: NextVersion | undefined, { documentId, version }: VersionName): boolean {
+  // Later versions are always uploaded for a document that exists.
+  if (versionOf === undefined) return version === 1;
+  return documentId === versionOf.documentId && version === versionOf.version;
 }
 
 /** Returns whether a saved upload can continue in its upload session. */

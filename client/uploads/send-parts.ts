@@ -5,12 +5,11 @@ import type { ByteSource } from '../files/byte-source.ts';
 import { encryptFile } from '../files/encryption.ts';
 import type { CreateFileHash } from '../files/hash.ts';
 import { encryptedSize } from '../files/layout.ts';
-import type { StoredFile } from '../files/stored-file.ts';
 import { createTaskPool } from '../http/task-pool.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { joinParts } from './parts.ts';
 import { noResume, type ResumeStore } from './resume.ts';
-import type { RunningUpload } from './saved-upload.ts';
+import type { NextVersion, RunningUpload } from './saved-upload.ts';
 import type { Uploads } from './uploads.ts';
 
 const defaultConcurrency = 4;
@@ -27,10 +26,10 @@ export interface UploadDependencies {
 export interface UploadOptions extends MasterKeys {
   readonly source: ByteSource;
   /**
-   * The document that the file becomes a version of. The file is encrypted under the key of this
-   * document.
+   * The version that the file becomes, of a document that exists. By default it becomes version 1
+   * of a new document.
    */
-  readonly versionOf?: Pick<StoredFile, 'documentId' | 'documentKey'>;
+  readonly versionOf?: NextVersion;
   /** Number of parts to send at a time, 1 or more; as many are held in memory. The default is 4. */
   readonly concurrency?: number;
   /**
@@ -58,7 +57,7 @@ export interface UploadOptions extends MasterKeys {
 export async function sendParts(
   { uploads, createFileHash }: UploadDependencies,
   { source, concurrency = defaultConcurrency, resume = noResume, ...options }: UploadOptions,
-  { start, sessionId, digests, sent, documentKey, header }: RunningUpload,
+  { start, sessionId, digests, sent, fileKey, header }: RunningUpload,
 ): Promise<string> {
   const { partSize } = start;
   const totalBytes = encryptedSize(source.size, header.segmentSize);
@@ -77,7 +76,7 @@ export async function sendParts(
   };
 
   let number = 0;
-  const segments = encryptFile(documentKey, header, source);
+  const segments = encryptFile(fileKey, header, source);
   try {
     for await (const bytes of joinParts(segments, { partSize, totalSize: totalBytes })) {
       signal.throwIfAborted();

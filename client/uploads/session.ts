@@ -1,7 +1,7 @@
 import { encodeBase64 } from '../bytes/base64.ts';
 import { ClientError } from '../errors/client-error.ts';
 import { createFileHeader } from '../files/header.ts';
-import { createDocumentKey, wrapDocumentKey } from '../keys/document-key.ts';
+import { createDocumentKey, deriveFileKey, wrapDocumentKey } from '../keys/document-key.ts';
 import { VaultError } from '../errors/vault-error.ts';
 import { planUpload } from './plan.ts';
 import { noResume, type ResumeState, type ResumeStore, type StartRecord } from './resume.ts';
@@ -20,17 +20,22 @@ export async function beginUpload(
   { source, masterKey, versionOf, resume = noResume, signal }: UploadOptions,
 ): Promise<RunningUpload> {
   const plan = planUpload(source.size, await uploads.config(signal));
-  const documentKey = versionOf?.documentKey ?? createDocumentKey();
-  const header = await createFileHeader(documentKey);
+  const { documentKey, ...name } = versionOf ?? {
+    documentId: crypto.randomUUID(),
+    version: 1,
+    documentKey: createDocumentKey(),
+  };
+  const fileKey = await deriveFileKey(documentKey, name);
+  const header = await createFileHeader(fileKey);
   const start: StartRecord = {
     type: 'start',
-    version: 2,
+    format: 3,
     idempotencyKey: crypto.randomUUID(),
-    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, documentKey)),
+    wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, name.documentId, documentKey)),
     header: encodeBase64(header.encoded),
     plaintextSize: source.size,
     ...plan,
-    ...(versionOf === undefined ? {} : { documentId: versionOf.documentId }),
+    ...name,
   };
   await resume.append(start);
   const begun = {
@@ -40,6 +45,7 @@ export async function beginUpload(
     sent: new Set<number>(),
     storagePath: undefined,
     documentKey,
+    fileKey,
     header,
   };
   try {

@@ -1,6 +1,6 @@
 import { VaultError } from '../errors/vault-error.ts';
 
-const codes = new Set(['duplicate_hash', 'stored_file_not_found']);
+const codes = new Set(['document_exists', 'duplicate_hash', 'stored_file_not_found']);
 
 /**
  * Returns whether an error means that the uploaded file cannot become a document or a version, now

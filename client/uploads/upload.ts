@@ -1,4 +1,5 @@
 import type { Bytes } from '../bytes/bytes.ts';
+import type { VersionName } from '../keys/document-key.ts';
 import { hasCode, VaultError } from '../errors/vault-error.ts';
 import { noResume, replayRecords } from './resume.ts';
 import { isResumable, isStale, openSavedUpload, type RunningUpload } from './saved-upload.ts';
@@ -8,10 +9,10 @@ import type { Uploads } from './uploads.ts';
 
 const maxCompletions = 3;
 
-export interface UploadedFile {
+export interface UploadedFile extends VersionName {
   /** Path under which the vault stores the file, for `Documents.create` and `addVersion`. */
   readonly storagePath: string;
-  /** 32 bytes. */
+  /** The key of the document, 32 bytes. */
   readonly documentKey: Bytes;
   /** SHA3-256 of the encrypted bytes that were sent, 64 hex digits. */
   readonly fileHash: string;
@@ -65,15 +66,15 @@ async function sendFile(
 ): Promise<UploadedFile> {
   const { resume = noResume, signal } = options;
   const { documentKey, sessionId, start } = upload;
+  const { documentId, version } = start;
   const fileHash = await sendParts(dependencies, options, upload);
-  if (upload.storagePath !== undefined) {
-    return { storagePath: upload.storagePath, documentKey, fileHash };
-  }
+  const file = { documentId, version, documentKey, fileHash };
+  if (upload.storagePath !== undefined) return { ...file, storagePath: upload.storagePath };
   for (let attempt = 1; ; attempt += 1) {
     try {
       const storagePath = await complete(dependencies.uploads, sessionId, signal);
       await resume.append({ type: 'completed', storagePath });
-      return { storagePath, documentKey, fileHash };
+      return { ...file, storagePath };
     } catch (error) {
       const lost = lostParts(error);
       if (lost.size === 0 || attempt === maxCompletions) throw error;

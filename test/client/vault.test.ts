@@ -42,7 +42,8 @@ test('a second login opens the metadata with nothing but the password', async (t
 
   const account = (await openAccount(connect(vault), credentials)) ?? t.fail();
   const { encryptedMetadata } = await account.session.documents.get(id);
-  const { metadata } = await decryptMetadata(account.masterKey, encryptedMetadata);
+  const expected = { documentId: id };
+  const { metadata } = await decryptMetadata(account.masterKey, expected, encryptedMetadata);
   t.like(metadata, { name: evidence.name, mediaType: evidence.mediaType, size: 15 });
 });
 

@@ -17,7 +17,8 @@ import strict_base64
 from encrypted_file import create_header, decrypt_file, encrypt_file
 from key_wrap import unwrap_key, wrap_key
 from keywords import keyword_hash, normalize_keyword
-from metadata import decrypt_metadata, encrypt_metadata
+from document_key import Version, file_key, version_key
+from metadata import Place, decrypt_metadata, encrypt_metadata
 from passwords import AUTH_LABEL, argon2_salt, password_key
 from sync_leaf import leaf_key, open_leaf, seal_leaf
 
@@ -191,6 +192,7 @@ class StreamVectors(unittest.TestCase):
     password_key = bytes.fromhex(vectors["passwordKey"])
     master_key = bytes.fromhex(vectors["masterKey"])
     document_key = bytes.fromhex(vectors["documentKey"])
+    file_key = bytes.fromhex(vectors["fileKey"])
 
     def test_master_envelope(self) -> None:
         envelope = self.vectors["masterEnvelope"]
@@ -204,14 +206,14 @@ class StreamVectors(unittest.TestCase):
             with self.subTest(vector["name"]):
                 plaintext = bytes.fromhex(vector["plaintext"])
                 header = create_header(
-                    self.document_key,
+                    self.file_key,
                     vector["segmentSize"],
                     bytes.fromhex(vector["salt"]),
                     bytes.fromhex(vector["noncePrefix"]),
                 )
-                encrypted = encrypt_file(self.document_key, header, plaintext)
+                encrypted = encrypt_file(self.file_key, header, plaintext)
                 self.assertEqual(encrypted.hex(), vector["encrypted"])
-                self.assertEqual(decrypt_file(self.document_key, encrypted), plaintext)
+                self.assertEqual(decrypt_file(self.file_key, encrypted), plaintext)
                 self.check_changed_file(encrypted)
 
     def check_changed_file(self, encrypted: bytes) -> None:
@@ -219,21 +221,28 @@ class StreamVectors(unittest.TestCase):
         cuts = [encrypted[:length] for length in range(len(encrypted))]
         for other in [*changes, *cuts, encrypted + b"\x00"]:
             with self.assertRaises((ValueError, InvalidTag)):
-                decrypt_file(self.document_key, other)
+                decrypt_file(self.file_key, other)
 
     def test_metadata(self) -> None:
         vector = self.vectors["metadata"]
         nonce = bytes.fromhex(vector["nonce"])
-        sealed = encrypt_metadata(self.master_key, self.document_key, vector["metadata"], nonce)
+        given = vector["place"]
+        version = Version(given["documentId"], given["version"])
+        place = Place(version, given["change"], bytes.fromhex(given["previous"]))
+        self.assertEqual(version_key(self.document_key, version).hex(), self.vectors["versionKey"])
+        self.assertEqual(file_key(self.document_key, version), self.file_key)
+        sealed = encrypt_metadata(
+            self.master_key, self.document_key, place, vector["metadata"], nonce
+        )
         self.assertEqual(sealed, vector["encryptedMetadata"])
-        opened = decrypt_metadata(self.master_key, sealed)
-        self.assertEqual(opened, (self.document_key, vector["metadata"]))
+        opened = decrypt_metadata(self.master_key, version.document_id, sealed)
+        self.assertEqual(opened, (self.document_key, place, vector["metadata"]))
         data = strict_base64.decode(sealed)
-        self.assertEqual(data[1:41].hex(), vector["wrappedDocumentKey"])
+        self.assertEqual(data[57:97].hex(), vector["wrappedDocumentKey"])
         for offset in range(len(data)):
             other = strict_base64.encode(changed(data, offset))
             with self.assertRaises((ValueError, InvalidUnwrap, InvalidTag)):
-                decrypt_metadata(self.master_key, other)
+                decrypt_metadata(self.master_key, version.document_id, other)
 
     def test_keyword(self) -> None:
         vector = self.vectors["keyword"]

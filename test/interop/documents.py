@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from audit_proof import AuditProof, verify_proof
 from encrypted_file import SEGMENT_BYTES, create_header, encrypt_file
-from keywords import keyword_hashes
-from metadata import Metadata, decrypt_metadata, encrypt_metadata, metadata_hash
+from document_key import Version, file_key
+from keywords import keyword_hashes, normalize_keywords
+from metadata import Metadata, Place, decrypt_metadata, encrypt_metadata, metadata_hash
 from vault_http import VaultHttp
 
 PART_BYTES = 16 * 1024 * 1024
@@ -27,7 +28,7 @@ class Stored(NamedTuple):
 class Document(NamedTuple):
     id: str
     status: str
-    document_key: bytes
+    file_key: bytes
     metadata: Metadata
 
 
@@ -42,21 +43,30 @@ def store_file(
     """Encrypts and stores a file as a document. Raises ValueError if the vault hashed another
     file."""
     document_key = os.urandom(32)
-    encrypted = encrypt_file(document_key, create_header(document_key), plaintext)
+    version = Version(str(uuid.uuid4()), 1)
+    key = file_key(document_key, version)
+    encrypted = encrypt_file(key, create_header(key), plaintext)
     file_hash = sha3_256(encrypted).hexdigest()
-    metadata = Metadata(name=name, mediaType=media_type, size=len(plaintext), fileHash=file_hash)
-    encrypted_metadata = encrypt_metadata(master_key, document_key, metadata)
+    metadata = Metadata(
+        name=name,
+        mediaType=media_type,
+        size=len(plaintext),
+        fileHash=file_hash,
+        keywords=normalize_keywords(keywords),
+    )
+    encrypted_metadata = encrypt_metadata(master_key, document_key, Place(version), metadata)
     document = http.post(
         "/v1/documents",
         {
+            "id": version.document_id,
             "storagePath": upload(http, encrypted),
             "encryptedMetadata": encrypted_metadata,
             "keywordDeterministic": keyword_hashes(master_key, keywords),
         },
     )
-    if document["fileHash"] != file_hash:
-        raise ValueError("the vault hashed another file")
-    return Stored(document["id"], len(encrypted), file_hash, metadata_hash(encrypted_metadata))
+    if document["id"] != version.document_id or document["fileHash"] != file_hash:
+        raise ValueError("the vault created another document, or hashed another file")
+    return Stored(version.document_id, len(encrypted), file_hash, metadata_hash(encrypted_metadata))
 
 
 def upload(http: VaultHttp, encrypted: bytes) -> str:
@@ -116,9 +126,10 @@ def read_documents(http: VaultHttp, master_key: bytes, page_size: int) -> list[D
 
 
 def read_document(http: VaultHttp, master_key: bytes, document_id: str) -> Document:
-    """Reads a document. Raises ValueError if its metadata belong to another file."""
+    """Reads a document. Raises ValueError if its metadata belongs to another file or document."""
     document = http.get(f"/v1/documents/{document_id}")
-    opened = decrypt_metadata(master_key, document["encryptedMetadata"])
+    opened = decrypt_metadata(master_key, document_id, document["encryptedMetadata"])
     if opened.metadata["fileHash"] != document["fileHash"]:
         raise ValueError("the metadata belongs to another file")
-    return Document(document_id, document["status"], *opened)
+    key = file_key(opened.document_key, opened.place.version)
+    return Document(document_id, document["status"], key, opened.metadata)

@@ -30,12 +30,12 @@ class Header:
         return MAGIC + size + self.salt + self.nonce_prefix + self.commitment
 
 
-def commitment(document_key: bytes, salt: bytes) -> bytes:
-    return derive_key(document_key, "Service_File_Commitment_v1", salt)
+def commitment(file_key: bytes, salt: bytes) -> bytes:
+    return derive_key(file_key, "Service_File_Commitment_v1", salt)
 
 
 def create_header(
-    document_key: bytes,
+    file_key: bytes,
     segment_bytes: int = SEGMENT_BYTES,
     salt: bytes | None = None,
     nonce_prefix: bytes | None = None,
@@ -44,7 +44,7 @@ def create_header(
     reused."""
     salt = os.urandom(SALT_BYTES) if salt is None else salt
     nonce_prefix = os.urandom(NONCE_PREFIX_BYTES) if nonce_prefix is None else nonce_prefix
-    return Header(segment_bytes, salt, nonce_prefix, commitment(document_key, salt))
+    return Header(segment_bytes, salt, nonce_prefix, commitment(file_key, salt))
 
 
 def parse_header(encrypted: bytes) -> Header:
@@ -61,8 +61,8 @@ def parse_header(encrypted: bytes) -> Header:
 class Chunks:
     """Encrypts and decrypts single chunks of one file."""
 
-    def __init__(self, document_key: bytes, header: Header) -> None:
-        self._cipher = AESGCM(derive_key(document_key, "Service_File_Chunk_v1", header.salt))
+    def __init__(self, file_key: bytes, header: Header) -> None:
+        self._cipher = AESGCM(derive_key(file_key, "Service_File_Chunk_v1", header.salt))
         self._header = header
 
     def _nonce(self, index: int, is_last: bool) -> bytes:
@@ -82,10 +82,10 @@ def split(data: bytes, first: int, other: int) -> list[bytes]:
     return [data[:first], *(data[start : start + other] for start in starts)]
 
 
-def encrypt_file(document_key: bytes, header: Header, plaintext: bytes) -> bytes:
+def encrypt_file(file_key: bytes, header: Header, plaintext: bytes) -> bytes:
     room = header.segment_bytes - TAG_BYTES
     pieces = split(plaintext, room - HEADER_BYTES, room)
-    chunks = Chunks(document_key, header)
+    chunks = Chunks(file_key, header)
     last = len(pieces) - 1
     if last >= MAX_CHUNKS:
         raise ValueError("the file is too large")
@@ -94,18 +94,18 @@ def encrypt_file(document_key: bytes, header: Header, plaintext: bytes) -> bytes
     )
 
 
-def decrypt_file(document_key: bytes, encrypted: bytes) -> bytes:
+def decrypt_file(file_key: bytes, encrypted: bytes) -> bytes:
     """Decrypts a file. Raises ValueError or InvalidTag unless it is whole and encrypted under this
     key."""
     header = parse_header(encrypted)
-    if not hmac.compare_digest(header.commitment, commitment(document_key, header.salt)):
+    if not hmac.compare_digest(header.commitment, commitment(file_key, header.salt)):
         raise ValueError("the file is committed to another key")
     size = header.segment_bytes
     pieces = split(encrypted[HEADER_BYTES:], size - HEADER_BYTES, size)
     last = len(pieces) - 1
     if last > 0 and len(pieces[last]) <= TAG_BYTES:
         raise ValueError("the last chunk is empty")
-    chunks = Chunks(document_key, header)
+    chunks = Chunks(file_key, header)
     return b"".join(
         chunks.decrypt(index, piece, index == last) for index, piece in enumerate(pieces)
     )

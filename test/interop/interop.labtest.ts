@@ -6,6 +6,7 @@ import test from 'ava';
 import { z } from 'zod';
 import { openAccount } from '../../client/demo/steps/account.ts';
 import { decryptMetadata } from '../../client/documents/metadata.ts';
+import { deriveFileKey } from '../../client/keys/document-key.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
 import { decryptStream } from '../../client/files/decryption.ts';
 import { AuditProof } from '../../client/proofs/proof-format.ts';
@@ -62,14 +63,18 @@ test('the TypeScript client opens what the Python client seals', async (t) => {
 
   const account = (await openAccount(connect(vault), credentials)) ?? t.fail();
   const document = await account.session.documents.get(sealed.documentId);
-  const { documentKey, metadata } = await decryptMetadata(
+  const { documentId, fileHash } = sealed;
+  const { documentKey, metadata, place } = await decryptMetadata(
     account.masterKey,
+    { documentId },
     document.encryptedMetadata,
   );
-  const { fileHash } = sealed;
-  t.deepEqual(metadata, { name, mediaType, size: evidence.length, fileHash });
+  const keywords = ['nüsse', 'vertrag'];
+  t.deepEqual(metadata, { name, mediaType, size: evidence.length, fileHash, keywords });
+  t.deepEqual(place, { documentId, version: 1, change: 0, previous: null });
+  const fileKey = await deriveFileKey(documentKey, place);
   const encrypted = Readable.from([await readStoredFile(vault, fileHash)]);
-  t.deepEqual(Buffer.from(await collect(decryptStream(documentKey, encrypted))), evidence);
+  t.deepEqual(Buffer.from(await collect(decryptStream(fileKey, encrypted))), evidence);
 });
 
 test('the Python client opens what the TypeScript client seals', async (t) => {
@@ -90,7 +95,7 @@ test('the Python client opens what the TypeScript client seals', async (t) => {
     sealed.toReversed().map(({ id, fileHash }, index) => ({
       id,
       status: 'SEALED',
-      metadata: { name, mediaType, size: [0, evidence.length][index], fileHash },
+      metadata: { name, mediaType, size: [0, evidence.length][index], fileHash, keywords: [] },
     })),
   );
 

@@ -17,5 +17,11 @@ def keyword_hash(master_key: bytes, keyword: str) -> str:
     return hmac.digest(key, normalize_keyword(keyword).encode(), "sha256").hex()
 
 
+def normalize_keywords(keywords: Iterable[str]) -> list[str]:
+    """Normalizes keywords, without duplicates, in the order of UTF-16 code units."""
+    normalized = {normalize_keyword(keyword) for keyword in keywords}
+    return sorted(normalized, key=lambda keyword: keyword.encode("utf-16-be"))
+
+
 def keyword_hashes(master_key: bytes, keywords: Iterable[str]) -> list[str]:
     return sorted({keyword_hash(master_key, keyword) for keyword in keywords})

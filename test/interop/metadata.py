@@ -1,16 +1,20 @@
-"""Encrypts a document's metadata, stored beside the document's wrapped key."""
+"""Encrypts the metadata of one version of a document, beside the document's wrapped key."""
 
 import json
 import os
 from hashlib import sha3_256
 from typing import NamedTuple, TypedDict
+from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import strict_base64
-from key_wrap import WRAPPED_BYTES, derive_key, unwrap_key, wrap_key
+from document_key import Version, unwrap_document_key, version_key, wrap_document_key
+from key_wrap import WRAPPED_BYTES, derive_key
 
-VERSION = b"\x01"
+FORMAT = b"\x02"
+PREVIOUS_BYTES = 32
+HEADER_BYTES = 1 + 16 + 4 + 4 + PREVIOUS_BYTES + WRAPPED_BYTES
 NONCE_BYTES = 12
 PADDED_TO_BYTES = 256
 
@@ -20,10 +24,24 @@ class Metadata(TypedDict):
     mediaType: str
     size: int
     fileHash: str
+    keywords: list[str]
+
+
+class Place(NamedTuple):
+    """A place in the history of a document."""
+
+    version: Version
+    change: int = 0
+    previous: bytes = bytes(PREVIOUS_BYTES)
+
+    def encode(self) -> bytes:
+        numbers = self.version.number.to_bytes(4, "big") + self.change.to_bytes(4, "big")
+        return FORMAT + UUID(self.version.document_id).bytes + numbers + self.previous
 
 
 class OpenMetadata(NamedTuple):
     document_key: bytes
+    place: Place
     metadata: Metadata
 
 
@@ -32,31 +50,41 @@ def padded_text(metadata: Metadata) -> bytes:
     return text + b" " * (-len(text) % PADDED_TO_BYTES)
 
 
-def wrapping_key(master_key: bytes) -> bytes:
-    return derive_key(master_key, "Service_Document_Key_Wrap_v1")
+def cipher(document_key: bytes, version: Version) -> AESGCM:
+    return AESGCM(derive_key(version_key(document_key, version), "Service_Metadata_v2"))
 
 
 def encrypt_metadata(
-    master_key: bytes, document_key: bytes, metadata: Metadata, nonce: bytes | None = None
+    master_key: bytes,
+    document_key: bytes,
+    place: Place,
+    metadata: Metadata,
+    nonce: bytes | None = None,
 ) -> str:
     """Encrypts metadata. Only test vectors pass a nonce."""
     nonce = os.urandom(NONCE_BYTES) if nonce is None else nonce
-    head = VERSION + wrap_key(wrapping_key(master_key), document_key)
-    cipher = AESGCM(derive_key(document_key, "Service_Metadata_v1"))
-    return strict_base64.encode(head + nonce + cipher.encrypt(nonce, padded_text(metadata), head))
+    wrapped = wrap_document_key(master_key, place.version.document_id, document_key)
+    header = place.encode() + wrapped
+    sealed = cipher(document_key, place.version).encrypt(nonce, padded_text(metadata), header)
+    return strict_base64.encode(header + nonce + sealed)
 
 
-def decrypt_metadata(master_key: bytes, encrypted_metadata: str) -> OpenMetadata:
-    """Decrypts metadata. Raises ValueError, InvalidUnwrap or InvalidTag unless they are encrypted
-    under this master key."""
+def decrypt_metadata(
+    master_key: bytes, document_id: str, encrypted_metadata: str
+) -> OpenMetadata:
+    """Decrypts metadata. Raises ValueError if it is of another document, and ValueError,
+    InvalidUnwrap or InvalidTag unless it is encrypted under this master key."""
     data = strict_base64.decode(encrypted_metadata)
-    head, rest = data[: 1 + WRAPPED_BYTES], data[1 + WRAPPED_BYTES :]
-    if head[:1] != VERSION:
+    header, rest = data[:HEADER_BYTES], data[HEADER_BYTES:]
+    if header[:1] != FORMAT or len(header) < HEADER_BYTES:
         raise ValueError("unknown version of encrypted metadata")
-    document_key = unwrap_key(wrapping_key(master_key), head[1:])
-    cipher = AESGCM(derive_key(document_key, "Service_Metadata_v1"))
-    text = cipher.decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], head)
-    return OpenMetadata(document_key, parse_metadata(json.loads(text)))
+    if str(UUID(bytes=header[1:17])) != document_id:
+        raise ValueError("the metadata is of another document")
+    version = Version(document_id, int.from_bytes(header[17:21], "big"))
+    place = Place(version, int.from_bytes(header[21:25], "big"), header[25:57])
+    document_key = unwrap_document_key(master_key, document_id, header[57:])
+    text = cipher(document_key, version).decrypt(rest[:NONCE_BYTES], rest[NONCE_BYTES:], header)
+    return OpenMetadata(document_key, place, parse_metadata(json.loads(text)))
 
 
 def metadata_hash(encrypted_metadata: str) -> str:
@@ -70,6 +98,13 @@ def parse_metadata(value: object) -> Metadata:
             "mediaType": str(media_type),
             "size": int(size),
             "fileHash": str(file_hash),
-        }:
-            return Metadata(name=name, mediaType=media_type, size=size, fileHash=file_hash)
+            "keywords": list(keywords),
+        } if all(isinstance(keyword, str) for keyword in keywords):
+            return Metadata(
+                name=name,
+                mediaType=media_type,
+                size=size,
+                fileHash=file_hash,
+                keywords=keywords,
+            )
     raise ValueError("not a document's metadata")

@@ -56,7 +56,7 @@ def show_documents(http: VaultHttp, arguments: argparse.Namespace, password: str
 def open_file(http: VaultHttp, arguments: argparse.Namespace, password: str) -> dict[str, Any]:
     session = log_in(http, arguments.email, password)
     document = read_document(session.http, open_master_key(session), arguments.document)
-    plaintext = decrypt_file(document.document_key, arguments.encrypted.read_bytes())
+    plaintext = decrypt_file(document.file_key, arguments.encrypted.read_bytes())
     arguments.output.write_bytes(plaintext)
     return {"size": len(plaintext)}
 

@@ -6,6 +6,7 @@ import json
 from base64 import b64encode
 from hashlib import sha256, sha3_256
 from pathlib import Path
+from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -15,16 +16,26 @@ from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 PASSWORD_KEY = sha256(b"password key").digest()
 MASTER_KEY = sha256(b"master key").digest()
 DOCUMENT_KEY = sha256(b"document key").digest()
+DOCUMENT_ID = "01890a5d-ab72-7c08-9d4e-1e8f6b2a9c35"
+VERSION = 2
+CHANGE = 1
+PREVIOUS = sha3_256(b"the metadata of version 1").digest()
 
 
 def derive(key: bytes, label: str, salt: bytes = b"") -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=label.encode()).derive(key)
 
 
+VERSION_KEY = derive(
+    DOCUMENT_KEY, "Service_Version_Key_v1", DOCUMENT_ID.encode() + VERSION.to_bytes(4, "big")
+)
+FILE_KEY = derive(VERSION_KEY, "Service_File_Key_v1")
+
+
 def encrypt_file(plaintext: bytes, segment_size: int, salt: bytes, nonce_prefix: bytes) -> bytes:
-    commitment = derive(DOCUMENT_KEY, "Service_File_Commitment_v1", salt)
+    commitment = derive(FILE_KEY, "Service_File_Commitment_v1", salt)
     header = b"PROBATIO\x01" + segment_size.to_bytes(4, "big") + salt + nonce_prefix + commitment
-    gcm = AESGCM(derive(DOCUMENT_KEY, "Service_File_Chunk_v1", salt))
+    gcm = AESGCM(derive(FILE_KEY, "Service_File_Chunk_v1", salt))
     first = segment_size - 16 - len(header)
     chunks, rest = [plaintext[:first]], plaintext[first:]
     while rest:
@@ -54,18 +65,28 @@ def file_vector(name: str, size: int, segment_size: int) -> dict:
 
 
 def metadata_vector() -> dict:
-    wrapped = aes_key_wrap(derive(MASTER_KEY, "Service_Document_Key_Wrap_v1"), DOCUMENT_KEY)
+    wrapping_key = derive(MASTER_KEY, "Service_Document_Key_Wrap_v2", DOCUMENT_ID.encode())
+    wrapped = aes_key_wrap(wrapping_key, DOCUMENT_KEY)
     metadata = {
         "name": "Vertrag über Nüsse.pdf",
         "mediaType": "application/pdf",
         "size": 28,
         "fileHash": file_vector("one chunk", 28, 128)["fileHash"],
+        "keywords": ["größe abc", "nüsse"],
     }
     text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text + b" " * (-len(text) % 256)
-    prefix, nonce = b"\x01" + wrapped, sha256(b"metadata nonce").digest()[:12]
-    sealed = AESGCM(derive(DOCUMENT_KEY, "Service_Metadata_v1")).encrypt(nonce, padded, prefix)
+    numbers = VERSION.to_bytes(4, "big") + CHANGE.to_bytes(4, "big")
+    prefix = b"\x02" + UUID(DOCUMENT_ID).bytes + numbers + PREVIOUS + wrapped
+    nonce = sha256(b"metadata nonce").digest()[:12]
+    sealed = AESGCM(derive(VERSION_KEY, "Service_Metadata_v2")).encrypt(nonce, padded, prefix)
     return {
+        "place": {
+            "documentId": DOCUMENT_ID,
+            "version": VERSION,
+            "change": CHANGE,
+            "previous": PREVIOUS.hex(),
+        },
         "metadata": metadata,
         "wrappedDocumentKey": wrapped.hex(),
         "nonce": nonce.hex(),
@@ -86,6 +107,8 @@ vectors = {
     "passwordKey": PASSWORD_KEY.hex(),
     "masterKey": MASTER_KEY.hex(),
     "documentKey": DOCUMENT_KEY.hex(),
+    "versionKey": VERSION_KEY.hex(),
+    "fileKey": FILE_KEY.hex(),
     "masterEnvelope": b64encode(aes_key_wrap(PASSWORD_KEY, MASTER_KEY)).decode(),
     "files": [
         file_vector("empty", 0, 128),

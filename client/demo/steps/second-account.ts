@@ -1,6 +1,8 @@
+import { openVersionOf } from '../../documents/open-document.ts';
 import { downloadFile } from '../../downloads/download.ts';
 import type { ByteSource } from '../../files/byte-source.ts';
 import type { StoredFile } from '../../files/stored-file.ts';
+import type { OpenedShare } from '../../sharing/received.ts';
 import { createNodeFileHash } from '../../node/file-hash.ts';
 import type { VaultSession } from '../../session.ts';
 import { VaultError } from '../../errors/vault-error.ts';
@@ -53,15 +55,15 @@ async function listNames(session: VaultSession): Promise<string[]> {
 
 async function requireVersions(
   { http, documents }: VaultSession,
-  { documentId, documentKey }: StoredFile,
+  opened: OpenedShare,
   versions: readonly ByteSource[],
 ): Promise<void> {
   const tools = { http, createFileHash: createNodeFileHash };
   let count = 0;
-  for await (const { version, fileHash } of documents.versions(documentId)) {
+  for await (const { version } of documents.versions(opened.documentId)) {
     const source = versions[version - 1];
     if (source === undefined) throw new DemoError('the second account sees an unknown version');
-    const file = { documentId, documentKey, version, fileHash };
+    const file = await openVersionOf({ documents }, opened, version);
     await requireSame(downloadFile(tools, file), source);
     count += 1;
   }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { VaultSession } from '../../../client/session.ts';
 import type { Child } from '../../support/processes/child.ts';
 import { partBytes } from './part-bytes.ts';
@@ -52,6 +52,7 @@ export async function finishUpload(
   const storagePath = await uploads.complete(sessionId);
   const completedAt = performance.now();
   const encryptedMetadata = randomBytes(64).toString('base64');
-  await documents.create({ encryptedMetadata, keywordDeterministic: [], storagePath });
+  const id = randomUUID();
+  await documents.create({ id, encryptedMetadata, keywordDeterministic: [], storagePath });
   return { completeMs: completedAt - startedAt, hashMs: performance.now() - completedAt };
 }

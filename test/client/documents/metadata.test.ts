@@ -2,54 +2,96 @@ import test from 'ava';
 import { decodeBase64, encodeBase64 } from '../../../client/bytes/base64.ts';
 import { unwrapKey, wrapKey } from '../../../client/crypto/aes-kw.ts';
 import { hashKeywords } from '../../../client/documents/keywords.ts';
-import { decryptMetadata, encryptMetadata } from '../../../client/documents/metadata.ts';
+import {
+  decryptMetadata,
+  encryptMetadata,
+  openMetadata,
+} from '../../../client/documents/metadata.ts';
+import { ClientError } from '../../../client/errors/client-error.ts';
 import { createDocumentKey } from '../../../client/keys/document-key.ts';
 import { streamVectors } from '../../support/client/stream-vectors.ts';
 
 const { masterKey, documentKey, passwordKey } = streamVectors;
+const { place } = streamVectors.metadata;
+const keys = { masterKey, documentKey };
 const metadata = {
   name: 'Vertrag.pdf',
   mediaType: 'application/pdf',
   size: 3,
   fileHash: 'ab'.repeat(32),
+  keywords: ['nüsse'],
 };
 
 test('metadata of the test vectors opens', async (t) => {
   const { metadata, encryptedMetadata } = streamVectors.metadata;
-  t.deepEqual(await decryptMetadata(masterKey, encryptedMetadata), { documentKey, metadata });
+  const opened = { documentKey, metadata, place };
+  t.deepEqual(await decryptMetadata(masterKey, place, encryptedMetadata), opened);
 });
 
 test('encrypted metadata opens again with the document key in it', async (t) => {
-  const encrypted = await encryptMetadata({ masterKey, documentKey }, metadata);
-  t.deepEqual(await decryptMetadata(masterKey, encrypted), { documentKey, metadata });
+  const encrypted = await encryptMetadata(keys, place, metadata);
+  const { documentId } = place;
+  const opened = { documentKey, metadata, place };
+  t.deepEqual(await decryptMetadata(masterKey, { documentId }, encrypted), opened);
+  const shared = { metadata, place };
+  t.deepEqual(await openMetadata(documentKey, { documentId }, encrypted), shared);
 });
 
 test('equal metadata never has equal ciphertext, and padding hides short names', async (t) => {
-  const keys = { masterKey, documentKey };
-  const first = await encryptMetadata(keys, metadata);
-  const second = await encryptMetadata(keys, metadata);
-  const longer = await encryptMetadata(keys, { ...metadata, name: 'x'.repeat(40) });
+  const first = await encryptMetadata(keys, place, metadata);
+  const second = await encryptMetadata(keys, place, metadata);
+  const longer = await encryptMetadata(keys, place, { ...metadata, name: 'x'.repeat(40) });
   t.not(first, second);
   t.is(first.length, longer.length);
 });
 
 test('metadata with any byte changed does not open', async (t) => {
-  const bytes = decodeBase64(await encryptMetadata({ masterKey, documentKey }, metadata));
+  const { documentId } = place;
+  const bytes = decodeBase64(await encryptMetadata(keys, place, metadata));
   for (const index of bytes.keys()) {
     const changed = encodeBase64(bytes.with(index, (bytes[index] ?? 0) ^ 1));
-    await t.throwsAsync(decryptMetadata(masterKey, changed), { code: 'invalid_metadata' });
+    let code = 'invalid_metadata';
+    if (index >= 1 && index < 17) code = 'document_mismatch';
+    if (index >= 17 && index < 21) code = 'version_mismatch';
+    await t.throwsAsync(decryptMetadata(masterKey, place, changed), { code }, String(index));
+    await t.throwsAsync(openMetadata(documentKey, { documentId }, changed), {
+      instanceOf: ClientError,
+    });
   }
 });
 
 test('metadata does not open under another master key, nor when it is malformed', async (t) => {
-  const encrypted = await encryptMetadata({ masterKey, documentKey }, metadata);
+  const encrypted = await encryptMetadata(keys, place, metadata);
   const openings = [
-    decryptMetadata(createDocumentKey(), encrypted),
-    decryptMetadata(masterKey, ''),
-    decryptMetadata(masterKey, 'AQ=='),
-    decryptMetadata(masterKey, 'not base64'),
+    decryptMetadata(createDocumentKey(), place, encrypted),
+    openMetadata(createDocumentKey(), place, encrypted),
+    decryptMetadata(masterKey, place, ''),
+    decryptMetadata(masterKey, place, 'Ag=='),
+    decryptMetadata(masterKey, place, 'not base64'),
   ];
   for (const opening of openings) await t.throwsAsync(opening, { code: 'invalid_metadata' });
+});
+
+test('metadata opens only as what it was encrypted for', async (t) => {
+  const { documentId, version } = place;
+  const encrypted = await encryptMetadata(keys, place, metadata);
+  const other = '01890a5d-ab72-7c08-9d4e-1e8f6b2a9c36';
+  const wrong = [
+    [{ documentId: other }, 'document_mismatch'],
+    [{ documentId, version: version + 1 }, 'version_mismatch'],
+  ] as const;
+  for (const [expected, code] of wrong) {
+    await t.throwsAsync(decryptMetadata(masterKey, expected, encrypted), { code });
+    await t.throwsAsync(openMetadata(documentKey, expected, encrypted), { code });
+    // Neither does it open if its header names what is expected.
+    const bytes = decodeBase64(encrypted);
+    const elsewhere = await encryptMetadata(keys, { ...place, ...expected }, metadata);
+    bytes.set(decodeBase64(elsewhere).subarray(0, 57));
+    const moved = encodeBase64(bytes);
+    const refusal = { code: 'invalid_metadata' };
+    await t.throwsAsync(decryptMetadata(masterKey, expected, moved), refusal);
+    await t.throwsAsync(openMetadata(documentKey, expected, moved), refusal);
+  }
 });
 
 test('the master envelope matches the test vectors', async (t) => {

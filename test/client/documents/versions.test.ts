@@ -57,7 +57,7 @@ test.serial('every version of a document decrypts, the older ones too', async (t
   const { metadata } = await openDocument(tools, { id, masterKey });
   const [{ fileHash } = t.fail()] = versions;
   const mediaType = 'application/octet-stream';
-  t.deepEqual(metadata, { name: 'contract.pdf', mediaType, size: 0, fileHash });
+  t.deepEqual(metadata, { name: 'contract.pdf', mediaType, size: 0, fileHash, keywords: [] });
 
   const missing = collect(downloadDocument(tools, { id, masterKey, version: 4 }));
   await t.throwsAsync(missing, { name: 'ClientError', code: 'version_not_found' });

@@ -14,13 +14,13 @@ import { collect } from '../../support/client/collect.ts';
 import { streamVectors } from '../../support/client/stream-vectors.ts';
 
 const segmentSize = 128;
-const documentKey = createDocumentKey();
+const fileKey = createDocumentKey();
 
 const source = (plaintext: Bytes): ByteSource => blobSource(new Blob([plaintext]));
 
 async function encrypt(plaintext: Bytes): Promise<Bytes> {
-  const header = await createFileHeader(documentKey, segmentSize);
-  return collect(encryptFile(documentKey, header, source(plaintext)));
+  const header = await createFileHeader(fileKey, segmentSize);
+  return collect(encryptFile(fileKey, header, source(plaintext)));
 }
 
 async function decrypt(encrypted: Bytes, pieceSize = encrypted.length): Promise<Bytes> {
@@ -29,7 +29,7 @@ async function decrypt(encrypted: Bytes, pieceSize = encrypted.length): Promise<
       yield encrypted.subarray(at, at + pieceSize);
     }
   }
-  return collect(decryptStream(documentKey, pieces()));
+  return collect(decryptStream(fileKey, pieces()));
 }
 
 const plaintexts = fc.uint8Array({ maxLength: 600 }).map((bytes) => new Uint8Array(bytes));
@@ -48,7 +48,7 @@ function cut(encrypted: Bytes): Bytes[] {
 
 for (const vector of streamVectors.files) {
   test(`a file encrypts and decrypts as in the test vectors: ${vector.name}`, async (t) => {
-    const key = streamVectors.documentKey;
+    const key = streamVectors.fileKey;
     const header = parseFileHeader(vector.encrypted.slice(0, headerBytes));
     const encrypted = await collect(encryptFile(key, header, source(vector.plaintext)));
     t.deepEqual(encrypted, vector.encrypted);
@@ -152,7 +152,7 @@ test('a segment of another file under the same key is refused', async (t) => {
   });
 });
 
-test('a wrong document key is reported as such, since the header commits to the key', async (t) => {
+test('a wrong file key is reported as such, since the header commits to the key', async (t) => {
   const encrypted = await encrypt(new Uint8Array(5));
   const opening = collect(decryptStream(createDocumentKey(), new Blob([encrypted]).stream()));
   await t.throwsAsync(opening, { code: 'wrong_key' });
@@ -165,9 +165,9 @@ test('a file of another format is refused', async (t) => {
 });
 
 test('a file that shrinks while it is read is not encrypted', async (t) => {
-  const header = await createFileHeader(documentKey, segmentSize);
+  const header = await createFileHeader(fileKey, segmentSize);
   const shrunk = { ...source(new Uint8Array(200)), size: 201 };
-  await t.throwsAsync(collect(encryptFile(documentKey, header, shrunk)), {
+  await t.throwsAsync(collect(encryptFile(fileKey, header, shrunk)), {
     code: 'source_changed',
   });
 });

@@ -12,7 +12,9 @@ import type { ResumeRecord } from '../../../client/uploads/resume.ts';
 const records: ResumeRecord[] = [
   {
     type: 'start',
-    version: 2,
+    format: 3,
+    documentId: randomUUID(),
+    version: 1,
     idempotencyKey: randomUUID(),
     wrappedKey: 'AAAA',
     header: 'AAAA',

@@ -3,7 +3,11 @@ import test from 'ava';
 import { encodeBase64 } from '../../../client/bytes/base64.ts';
 import { ClientError } from '../../../client/errors/client-error.ts';
 import { createFileHeader } from '../../../client/files/header.ts';
-import { createDocumentKey, wrapDocumentKey } from '../../../client/keys/document-key.ts';
+import {
+  createDocumentKey,
+  deriveFileKey,
+  wrapDocumentKey,
+} from '../../../client/keys/document-key.ts';
 import {
   replayRecords,
   type ResumeRecord,
@@ -14,12 +18,14 @@ import { VaultError } from '../../../client/errors/vault-error.ts';
 
 const masterKey = createDocumentKey();
 const documentKey = createDocumentKey();
-const header = await createFileHeader(documentKey);
+const name = { documentId: randomUUID(), version: 1 };
+const header = await createFileHeader(await deriveFileKey(documentKey, name));
 const start: StartRecord = {
   type: 'start',
-  version: 2,
+  format: 3,
+  ...name,
   idempotencyKey: randomUUID(),
-  wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, documentKey)),
+  wrappedKey: encodeBase64(await wrapDocumentKey(masterKey, name.documentId, documentKey)),
   header: encodeBase64(header.encoded),
   plaintextSize: 10,
   encryptedSize: 110,

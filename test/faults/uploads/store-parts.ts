@@ -45,6 +45,7 @@ export async function storeParts(
   const storagePath = await uploads.complete(sessionId);
   const encryptedMetadata = encodeBase64(new Uint8Array(randomBytes(64)));
   const { id: documentId, fileHash } = await documents.create({
+    id: crypto.randomUUID(),
     encryptedMetadata,
     keywordDeterministic: [],
     storagePath,

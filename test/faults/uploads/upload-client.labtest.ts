@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createObjectStore, type StoreConfig } from '../../../app/storage/create-store.ts';
 import { decryptMetadata } from '../../../client/documents/metadata.ts';
+import { deriveFileKey } from '../../../client/keys/document-key.ts';
 import { decryptStream } from '../../../client/files/decryption.ts';
 import { runProgram, temporaryDirectory, untilLine } from '../../support/processes/processes.ts';
 import { testStack } from '../../support/vault/stack.ts';
@@ -104,7 +105,9 @@ async function assertStored(
   const [newest] = await collect(session.documents.list());
   if (newest === undefined) throw new Error('the account has no document');
   const { id, encryptedMetadata } = newest;
-  const { documentKey, metadata } = await decryptMetadata(masterKey, encryptedMetadata);
+  const name = { documentId: id, version: 1 };
+  const { documentKey, metadata } = await decryptMetadata(masterKey, name, encryptedMetadata);
+  const fileKey = await deriveFileKey(documentKey, name);
   const store = await createObjectStore(config);
   const [row] = await query<{ readonly key: string }>(
     vault,
@@ -118,7 +121,7 @@ async function assertStored(
   for (const chunk of stored as Buffer[]) sha3.update(chunk);
   t.is(serverHash, sha3.digest('hex'), 'the server’s hash is the one of the stored bytes');
   t.is(serverHash, metadata.fileHash, 'the server’s hash is the one of the sent bytes');
-  const pieces = await collect(decryptStream(documentKey, toStream(stored as Buffer[])));
+  const pieces = await collect(decryptStream(fileKey, toStream(stored as Buffer[])));
   t.true(Buffer.concat(pieces).equals(original), 'the stored bytes decrypt to the original');
 }
 

@@ -11,6 +11,8 @@ export const streamVectors = await readVectors(
     passwordKey: Bytes,
     masterKey: Bytes,
     documentKey: Bytes,
+    versionKey: Bytes,
+    fileKey: Bytes,
     masterEnvelope: z.string(),
     files: z.array(
       z.object({
@@ -21,7 +23,16 @@ export const streamVectors = await readVectors(
         fileHash: z.string(),
       }),
     ),
-    metadata: z.object({ metadata: z.unknown(), encryptedMetadata: z.string() }),
+    metadata: z.object({
+      place: z.object({
+        documentId: z.string(),
+        version: z.number(),
+        change: z.number(),
+        previous: z.string(),
+      }),
+      metadata: z.unknown(),
+      encryptedMetadata: z.string(),
+    }),
     keyword: z.object({ keyword: z.string(), normalized: z.string(), hash: z.string() }),
   }),
 );

@@ -1,0 +1,54 @@
+import type { ExecutionContext } from 'ava';
+import { pathOf } from '../support/client/recording-fetch.ts';
+import type { OpenAccount } from '../../client/demo/steps/account.ts';
+import { toolsOf } from '../support/client/stored.ts';
+import { connect, createUser } from '../support/client/user.ts';
+import { sharedVault } from '../support/vault/shared-vault.ts';
+
+type Json = Record<string, unknown>;
+
+/** Changes the JSON of a response; `path` is that of the request. */
+export type Lie = (body: Json & Json[], path: string) => unknown;
+
+/** A user of a vault that lies from the first call of `lie` on. */
+export interface Victim extends OpenAccount {
+  /** Changes all later responses with JSON to requests whose method and path match. */
+  lie(request: RegExp, lie: Lie): void;
+  /** What storing files, adding versions and downloading need from the session. */
+  readonly tools: ReturnType<typeof toolsOf>;
+}
+
+/**
+ * Creates a user whose client reaches the vault through a liar: requests arrive as they are, and
+ * responses are changed on their way back.
+ */
+export async function createVictim(): Promise<Victim> {
+  const vault = sharedVault();
+  const lies: { readonly request: RegExp; readonly lie: Lie }[] = [];
+  const lying: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const path = pathOf(input);
+    const told = lies.filter(({ request }) => request.test(`${init?.method ?? 'GET'} ${path}`));
+    if (told.length === 0 || !response.ok) return response;
+    let body = (await response.json()) as Json & Json[];
+    for (const { lie } of told) body = lie(body, path) as Json & Json[];
+    const headers = new Headers(response.headers);
+    headers.delete('content-length');
+    return Response.json(body, { status: response.status, headers });
+  };
+  const user = await createUser(vault, connect(vault, lying));
+  return {
+    ...user,
+    tools: toolsOf(user.session),
+    lie: (request, lie) => void lies.push({ request, lie }),
+  };
+}
+
+/** Asserts that the client finds out, and names what it found. */
+export async function assertCaught(
+  t: ExecutionContext,
+  work: Promise<unknown>,
+  code: string,
+): Promise<void> {
+  await t.throwsAsync(work, { name: 'ClientError', code });
+}
