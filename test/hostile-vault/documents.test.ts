@@ -60,7 +60,9 @@ test('the file of B under the metadata of A', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [one, other] = await storeTwo(victim);
-  victim.lie(/^GET .*\/documents\/[^/]+$/, (body) => ({ ...body, fileHash: other.fileHash }));
+  victim.lie(/^GET .*\/documents\/[^/]+$/, (body) =>
+    Object.assign(body, { fileHash: other.fileHash }),
+  );
   await assertCaught(t, openDocument(tools, { id: one.id, masterKey }), 'metadata_mismatch');
 });
 
@@ -147,7 +149,7 @@ test('an earlier state of version 1 in place of its last', async (t) => {
   await storeVersions(victim, id);
   victim.lie(/^GET .*\/versions$/, (body) =>
     (body as unknown as Listed[]).map((listed) =>
-      listed.version === 1 ? { ...listed, encryptedMetadata } : listed,
+      listed.version === 1 ? Object.assign(listed, { encryptedMetadata }) : listed,
     ),
   );
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 1 }), 'history_mismatch');
@@ -202,7 +204,7 @@ test('another document than the one that the client created', async (t) => {
 
 test('another file than the one that the client stored', async (t) => {
   const { victim } = t.context;
-  victim.lie(/^POST .*\/documents$/, (body) => ({ ...body, fileHash: 'ab'.repeat(32) }));
+  victim.lie(/^POST .*\/documents$/, (body) => Object.assign(body, { fileHash: 'ab'.repeat(32) }));
   await assertCaught(t, storeBytes(victim, 10), 'file_hash_mismatch');
 });
 

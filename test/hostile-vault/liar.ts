@@ -7,8 +7,8 @@ import { sharedVault } from '../support/vault/shared-vault.ts';
 
 type Json = Record<string, unknown>;
 
-/** Changes the JSON of a response; `path` is that of the request. */
-export type Lie = (body: Json & Json[], path: string) => unknown;
+/** Changes the JSON of a response. */
+type Lie = (body: Json & Json[]) => unknown;
 
 /** A user of a vault that lies from the first call of `lie` on. */
 export interface Victim extends OpenAccount {
@@ -31,7 +31,7 @@ export async function createVictim(): Promise<Victim> {
     const told = lies.filter(({ request }) => request.test(`${init?.method ?? 'GET'} ${path}`));
     if (told.length === 0 || !response.ok) return response;
     let body = (await response.json()) as Json & Json[];
-    for (const { lie } of told) body = lie(body, path) as Json & Json[];
+    for (const { lie } of told) body = lie(body) as Json & Json[];
     const headers = new Headers(response.headers);
     headers.delete('content-length');
     return Response.json(body, { status: response.status, headers });
