@@ -3,7 +3,7 @@ import { changePassword, type PasswordChange } from './accounts/change-password.
 import { closeAccount } from './accounts/close-account.ts';
 import { reauthenticate, type Reauthenticated } from './accounts/reauth.ts';
 import { createDevices, type Devices } from './devices/devices.ts';
-import { certifyDocument } from './documents/certify-document.ts';
+import { certifyDocument, type Seal } from './documents/certify-document.ts';
 import { createDocuments, type Document, type Documents } from './documents/documents.ts';
 import { storeDocument, type StoreDocumentOptions } from './documents/store-document.ts';
 import type { CreateFileHash } from './files/hash.ts';
@@ -13,8 +13,8 @@ import type { RetryPolicy } from './http/retry.ts';
 import { createEnvelopes, type Envelopes } from './keys/envelopes.ts';
 import { holdKey } from './keys/held-key.ts';
 import { createReplacedKeys, type ReplacedKeys } from './keys/replaced-keys.ts';
-import type { AuditProof } from './proofs/proof-format.ts';
 import { createProofs, type Proofs } from './proofs/proofs.ts';
+import type { TrustedKeys } from './proofs/trusted-keys.ts';
 import { createRecovery, type Recovery } from './recovery/recovery.ts';
 import { draftRekey, type RekeyDraft, type RekeyOptions } from './rekey/rekey.ts';
 import { createLoginSessions, type LoginSession } from './sessions/login-sessions.ts';
@@ -50,8 +50,8 @@ export interface VaultSession extends Sharing, BlockedSenders {
   uploadFile(options: UploadOptions): Promise<UploadedFile>;
   /** Encrypts and uploads a file and creates a document from it; see `storeDocument`. */
   storeDocument(options: StoreDocumentOptions): Promise<Document>;
-  /** Seals a document and resolves with its audit proof; see `certifyDocument`. */
-  certifyDocument(id: string): Promise<AuditProof>;
+  /** Seals a document and resolves with its verified seal; see `certifyDocument`. */
+  certifyDocument(id: string): Promise<Seal>;
   /** Yields the changes of all of the user's devices as they happen; see `syncEvents`. */
   syncEvents(options: SyncEventsOptions): AsyncGenerator<SyncEvent, void, void>;
   /** Opens the user's objects on this device, which are synchronised with the other devices. */
@@ -106,6 +106,7 @@ export function createSession({
   email,
   passwordKey,
   deviceId,
+  trustedKeys,
   createFileHash,
 }: {
   /** Sends requests with the session's access token. */
@@ -115,6 +116,7 @@ export function createSession({
   readonly email: Credentials['email'];
   readonly passwordKey: Login['passwordKey'];
   readonly deviceId: string | undefined;
+  readonly trustedKeys: TrustedKeys;
   readonly createFileHash: CreateFileHash;
 }): VaultSession {
   const sessions = createLoginSessions({ http, tokens });
@@ -137,7 +139,10 @@ export function createSession({
     envelopes,
     uploadFile: (options) => uploadFile({ uploads, createFileHash }, options),
     storeDocument: (options) => storeDocument({ uploads, documents, createFileHash }, options),
-    certifyDocument: (id) => certifyDocument({ documents, proofs }, id),
+    async certifyDocument(id) {
+      const owned = { id, ...(await openMasterKeys()) };
+      return certifyDocument({ documents, proofs, trustedKeys }, owned);
+    },
     syncEvents: (options) => syncEvents({ http, retry }, options),
     sync: (options) => openSync({ http, ...options }),
     listSessions: (options) => sessions.list(options),

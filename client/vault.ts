@@ -3,6 +3,7 @@ import { createFileHash, type CreateFileHash } from './files/hash.ts';
 import { createHttp } from './http/http.ts';
 import type { AuditKey } from './proofs/audit-key.ts';
 import { createProofs } from './proofs/proofs.ts';
+import { createTrustedKeys } from './proofs/trusted-keys.ts';
 import { recoverAccount, type RecoverAccount } from './recovery/recover-account.ts';
 import type { RekeyDraft } from './rekey/rekey.ts';
 import { defaultRetry, type RetryPolicy } from './http/retry.ts';
@@ -25,6 +26,12 @@ export interface VaultClientOptions {
    * is faster in Node.
    */
   readonly createFileHash?: CreateFileHash;
+  /**
+   * Fingerprints of the vault's first audit keys, whole or their first 32 hex digits, which you
+   * compared with published ones. By default, the first keys that the vault shows are trusted for
+   * as long as this client exists, which `Seal.keyTrust` says.
+   */
+  readonly trustedKeys?: readonly string[];
   /** The device's clock; the default is the system's. */
   readonly now?: () => Date;
 }
@@ -68,6 +75,8 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
   const now = options.now ?? (() => new Date());
   const http = createHttp({ baseUrl, fetch, retry, now });
   const accounts = createAccounts({ http, retry });
+  const listKeys = () => createProofs({ http }).keys();
+  const trustedKeys = createTrustedKeys({ listKeys, pinned: options.trustedKeys, now });
 
   async function login(loginOptions: LoginOptions): Promise<VaultSession> {
     const { pair, passwordKey } = await accounts.login(loginOptions);
@@ -79,13 +88,14 @@ export function createVaultClient(options: VaultClientOptions): VaultClient {
       email: loginOptions.email,
       passwordKey,
       deviceId: loginOptions.deviceId,
+      trustedKeys,
       createFileHash: options.createFileHash ?? createFileHash,
     });
   }
 
   return {
     register: (credentials) => accounts.register(credentials),
-    auditKeys: () => createProofs({ http }).keys(),
+    auditKeys: listKeys,
     validateEmail: (token) => accounts.validateEmail(token),
     login,
     async recover({ deviceId, rehearse, ...recovered }) {

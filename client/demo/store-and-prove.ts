@@ -51,7 +51,7 @@ export async function storeAndProve(options: StoreAndProveOptions): Promise<void
   const evidence = { name: basename(file), source, say };
   const { journal } = place;
   const document = await storeEvidence(account, { ...evidence, journal });
-  const proof = await account.session.certifyDocument(document.id);
+  const { proof } = await account.session.certifyDocument(document.id);
   const { timestamp } = readSealedEntry(proof.entryCanonical, document);
   say(`sealed by the HSM's key ${proof.hsmKeyId} at ${timestamp}`);
 

@@ -1,15 +1,59 @@
+import { ClientError } from '../errors/client-error.ts';
+import { VaultError } from '../errors/vault-error.ts';
+import type { MasterKeys } from '../keys/master-keys.ts';
 import type { AuditProof } from '../proofs/proof-format.ts';
 import type { Proofs } from '../proofs/proofs.ts';
-import { VaultError } from '../errors/vault-error.ts';
+import { findSealDefect, readSealedVersion, SealError } from '../proofs/seal.ts';
+import type { KeyTrust, TrustedKeys } from '../proofs/trusted-keys.ts';
 import type { Documents } from './documents.ts';
+import { hashMetadata } from './metadata.ts';
+import {
+  openDocument,
+  openVersionOf,
+  type OpenedDocument,
+  type OpenedVersion,
+} from './open-document.ts';
+
+/** The seal of a document's version, which the client verified. */
+export interface Seal {
+  /** Number of the sealed version. */
+  readonly version: number;
+  readonly proof: AuditProof;
+  /** By what the key that signed the proof is trusted. */
+  readonly keyTrust: KeyTrust;
+}
+
+interface CertifyDependencies {
+  readonly documents: Documents;
+  readonly proofs: Proofs;
+  readonly trustedKeys: TrustedKeys;
+}
 
 /**
- * Seals a document and resolves with its audit proof, even if the document is already sealed. If
- * the HSM is unavailable, retries for a while and then throws VaultError proof_not_ready. The vault
- * has recorded the seal by then, so a later call resolves with the proof.
+ * Seals the current version of a document and resolves with its seal, even if the version is
+ * already sealed. Verifies that a trusted key of the vault signed the seal, and that it is of the
+ * file and the metadata that the owner's keys authenticate. Throws SealError, whose code is
+ * seal_invalid, and what `openDocument` throws. If the HSM is unavailable, retries for a while and
+ * then throws VaultError proof_not_ready. The vault has recorded the seal by then, so a later call
+ * resolves with it.
  */
 export async function certifyDocument(
-  { documents, proofs }: { readonly documents: Documents; readonly proofs: Proofs },
+  dependencies: CertifyDependencies,
+  owned: MasterKeys & { readonly id: string },
+): Promise<Seal> {
+  const { documents, trustedKeys } = dependencies;
+  const before = await openDocument({ documents }, owned);
+  const proof = await requestSeal(dependencies, before.documentId);
+  const sealed = await openSealed(documents, owned, { before, proof });
+  const metadataHash = hashMetadata(sealed.encryptedMetadata);
+  const options = await trustedKeys.find(proof);
+  const defect = findSealDefect({ ...sealed, metadataHash }, proof, options);
+  if (defect !== undefined) throw new SealError(proof, defect);
+  return { version: sealed.version, proof, keyTrust: trustedKeys.trust };
+}
+
+async function requestSeal(
+  { documents, proofs }: CertifyDependencies,
   id: string,
 ): Promise<AuditProof> {
   try {
@@ -19,4 +63,24 @@ export async function certifyDocument(
     if (typeof proofId !== 'string') throw error;
     return proofs.get(proofId);
   }
+}
+
+/**
+ * Opens the version that the proof says was sealed: the current one, or one that was current
+ * between the first look and now, since other clients may change the document meanwhile. Throws
+ * rolled_back if the vault now sends an older state than before.
+ */
+async function openSealed(
+  documents: Documents,
+  owned: MasterKeys & { readonly id: string },
+  { before, proof }: { readonly before: OpenedDocument; readonly proof: AuditProof },
+): Promise<OpenedVersion> {
+  const after = await openDocument({ documents }, owned);
+  const { version, change } = before.place;
+  const isOlder =
+    after.version < version || (after.version === version && after.place.change < change);
+  if (isOlder) throw new ClientError('rolled_back');
+  const sealed = readSealedVersion(proof) ?? after.version;
+  const isBetween = sealed >= version && sealed < after.version;
+  return isBetween ? openVersionOf({ documents }, after, sealed) : after;
 }

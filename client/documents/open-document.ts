@@ -6,8 +6,11 @@ import { openWithAny, type MasterKeys } from '../keys/master-keys.ts';
 import type { Document, Documents } from './documents.ts';
 import { decryptMetadata, hashMetadata, openMetadata, type PlacedMetadata } from './metadata.ts';
 
-/** The file of a version, and its decrypted metadata. */
-export type OpenedVersion = StoredFile & PlacedMetadata;
+/** The file of a version, and its metadata. */
+export interface OpenedVersion extends StoredFile, PlacedMetadata {
+  /** The metadata as the vault stores it, base64. */
+  readonly encryptedMetadata: string;
+}
 
 /** A document in its current version, decrypted for its owner. */
 export interface OpenedDocument extends OpenedVersion {
@@ -35,8 +38,8 @@ export async function openDocument(
   );
   if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
   const fileKey = await deriveFileKey(documentKey, place);
-  const { version } = place;
-  return { documentId, version, fileKey, fileHash, documentKey, document, etag, metadata, place };
+  const file = { documentId, version: place.version, fileKey, fileHash };
+  return { ...file, documentKey, document, etag, encryptedMetadata, metadata, place };
 }
 
 /**
@@ -78,7 +81,7 @@ export async function openVersionOf(
     if (metadata.fileHash !== fileHash) throw new ClientError('metadata_mismatch');
     if (place.version === version) {
       const fileKey = await deriveFileKey(documentKey, place);
-      return { documentId, version, fileKey, fileHash, metadata, place };
+      return { documentId, version, fileKey, fileHash, encryptedMetadata, metadata, place };
     }
     next = place;
   }

@@ -27,6 +27,8 @@ export type ClientErrorCode =
   | 'recovery_words_invalid'
   | 'recovery_words_unknown'
   | 'resume_in_use'
+  | 'rolled_back'
+  | 'seal_invalid'
   | 'server_proof_invalid'
   | 'session_ended'
   | 'share_not_found'
@@ -77,6 +79,8 @@ const messages: Record<ClientErrorCode, string> = {
     'The recovery words have a wrong checksum: one word is wrong, or two are swapped.',
   recovery_words_unknown: 'Some words are not on the list of recovery words: check their spelling.',
   resume_in_use: 'Another upload of this file is running.',
+  rolled_back: 'The vault sent an older state than one that it sent before: do not trust it.',
+  seal_invalid: 'What the vault sent is no valid seal of this version: do not rely on it.',
   server_proof_invalid:
     'The server could not prove that it knows the verifier of this account: do not trust it.',
   session_ended: 'The session has ended: log in again.',

@@ -18,7 +18,7 @@ const KeyRecord = z.object({
  * their first 32 hex digits, that you compared with published ones or remember from earlier. A
  * compromised key vouches for no other key, so that keys beyond it are trusted only if pinned.
  */
-export function findTrustedKeys(
+export function verifyKeyChain(
   keys: readonly AuditKey[],
   { pinned }: { readonly pinned: readonly string[] },
 ): string[] {

@@ -35,8 +35,8 @@ export type OpenedShare = ReceivedShare &
 
 /**
  * Decrypts the document key and the metadata of a share. Throws invalid_share if the share was made
- * for another sharing key or document or is damaged, document_mismatch if the metadata is of another
- * document, and metadata_mismatch if it describes another file.
+ * for another sharing key or document or is damaged, document_mismatch if the metadata is of
+ * another document, and metadata_mismatch if it describes another file.
  */
 export async function openShare(privateKey: Bytes, share: ReceivedShare): Promise<OpenedShare> {
   const { documentKey, metadata, place } = await decryptShare(privateKey, share);

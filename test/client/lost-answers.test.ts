@@ -54,7 +54,8 @@ for (const [title, loss] of [
     t.deepEqual(await session.envelopes.openMasterKey(), masterKey);
     const source = sourceOf(randomBytes(10));
     const { id, fileHash } = await session.storeDocument({ ...evidence, masterKey, source });
-    t.like(JSON.parse((await session.certifyDocument(id)).entryCanonical), { data: { fileHash } });
+    const { proof } = await session.certifyDocument(id);
+    t.like(JSON.parse(proof.entryCanonical), { data: { fileHash } });
     const newer = { id, masterKey, source: sourceOf(randomBytes(20)) };
     t.is((await addVersion(toolsOf(session), newer)).version, 2);
     await session.reauthenticate(account.credentials.password);

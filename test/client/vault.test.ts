@@ -21,7 +21,7 @@ const evidence = {
 test('a sealed document has a proof that verifies without the vault', async (t) => {
   const document = await session.storeDocument({ ...evidence, masterKey });
   t.is(await session.documents.hash(document.id), document.fileHash);
-  const proof = await session.certifyDocument(document.id);
+  const { proof } = await session.certifyDocument(document.id);
 
   const keys = await connect(vault).auditKeys();
   const trustedKeys = keys
@@ -64,13 +64,14 @@ test('a server that cannot prove that it knows the verifier is refused', async (
 
 test('certifying again returns the same proof', async (t) => {
   const { id } = await session.storeDocument({ ...evidence, masterKey });
-  const proof = await session.certifyDocument(id);
-  t.deepEqual(await session.certifyDocument(id), proof);
+  const seal = await session.certifyDocument(id);
+  t.deepEqual(await session.certifyDocument(id), seal);
 });
 
 test('an empty file can be stored and sealed', async (t) => {
   const source = blobSource(new Blob([]));
   const document = await session.storeDocument({ ...evidence, source, masterKey });
-  const { entryCanonical } = await session.certifyDocument(document.id);
+  const { proof } = await session.certifyDocument(document.id);
+  const { entryCanonical } = proof;
   t.like(JSON.parse(entryCanonical), { data: { size: headerBytes + tagBytes } });
 });

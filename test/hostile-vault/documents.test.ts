@@ -11,9 +11,10 @@ import { assertCaught, createVictim, type Victim } from './liar.ts';
 
 const test = anyTest as TestFn<{ readonly victim: Victim }>;
 
-test.beforeEach(async (t) => {
+test.before(async (t) => {
   t.context = { victim: await createVictim() };
 });
+test.afterEach.always((t) => t.context.victim.tellTruth());
 
 /** The bytes of the header that name document, version and changes. */
 const placeBytes = 57;
@@ -31,7 +32,7 @@ async function storeTwo(victim: Victim) {
   return [one, other] as const;
 }
 
-test('document B in place of A, under its own id', async (t) => {
+test.serial('document B in place of A, under its own id', async (t) => {
   const { victim } = t.context;
   const [one, other] = await storeTwo(victim);
   victim.lie(/^GET .*\/documents\/[^/]+$/, () => other);
@@ -39,7 +40,7 @@ test('document B in place of A, under its own id', async (t) => {
   await assertCaught(t, opening, 'document_mismatch');
 });
 
-test('document B in place of A, under the id of A', async (t) => {
+test.serial('document B in place of A, under the id of A', async (t) => {
   const { victim } = t.context;
   const [one, other] = await storeTwo(victim);
   victim.lie(/^GET .*\/documents\/[^/]+$/, () => ({ ...other, id: one.id }));
@@ -47,7 +48,7 @@ test('document B in place of A, under the id of A', async (t) => {
   await assertCaught(t, opening, 'document_mismatch');
 });
 
-test('document B in place of A, with metadata that names A', async (t) => {
+test.serial('document B in place of A, with metadata that names A', async (t) => {
   const { victim } = t.context;
   const [one, other] = await storeTwo(victim);
   const encryptedMetadata = renamed(other.encryptedMetadata, one.encryptedMetadata);
@@ -56,7 +57,7 @@ test('document B in place of A, with metadata that names A', async (t) => {
   await assertCaught(t, opening, 'invalid_metadata');
 });
 
-test('the file of B under the metadata of A', async (t) => {
+test.serial('the file of B under the metadata of A', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [one, other] = await storeTwo(victim);
@@ -66,7 +67,7 @@ test('the file of B under the metadata of A', async (t) => {
   await assertCaught(t, openDocument(tools, { id: one.id, masterKey }), 'metadata_mismatch');
 });
 
-test('the bytes of B in a download of A', async (t) => {
+test.serial('the bytes of B in a download of A', async (t) => {
   const { victim } = t.context;
   const { masterKey, session, tools } = victim;
   const [one, other] = await storeTwo(victim);
@@ -87,7 +88,7 @@ test('the bytes of B in a download of A', async (t) => {
   await assertCaught(t, piece, 'wrong_key');
 });
 
-test('a piece of version 1 in a download of version 2', async (t) => {
+test.serial('a piece of version 1 in a download of version 2', async (t) => {
   const { victim } = t.context;
   const { masterKey, session, tools } = victim;
   const [{ id }] = await storeTwo(victim);
@@ -115,7 +116,7 @@ interface Listed {
   readonly fileHash: string;
 }
 
-test('version 2 in place of version 1', async (t) => {
+test.serial('version 2 in place of version 1', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [{ id }] = await storeTwo(victim);
@@ -127,7 +128,7 @@ test('version 2 in place of version 1', async (t) => {
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 1 }), 'version_mismatch');
 });
 
-test('version 2 in place of version 1, with metadata that names version 1', async (t) => {
+test.serial('version 2 in place of version 1, with metadata that names version 1', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [{ id }] = await storeTwo(victim);
@@ -141,7 +142,7 @@ test('version 2 in place of version 1, with metadata that names version 1', asyn
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 1 }), 'invalid_metadata');
 });
 
-test('an earlier state of version 1 in place of its last', async (t) => {
+test.serial('an earlier state of version 1 in place of its last', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [{ id, encryptedMetadata }] = await storeTwo(victim);
@@ -155,7 +156,7 @@ test('an earlier state of version 1 in place of its last', async (t) => {
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 1 }), 'history_mismatch');
 });
 
-test('a version left out of the list', async (t) => {
+test.serial('a version left out of the list', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [{ id }] = await storeTwo(victim);
@@ -167,7 +168,7 @@ test('a version left out of the list', async (t) => {
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 2 }), 'version_mismatch');
 });
 
-test('the file of another version under the number of a version', async (t) => {
+test.serial('the file of another version under the number of a version', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [{ id }] = await storeTwo(victim);
@@ -179,11 +180,11 @@ test('the file of another version under the number of a version', async (t) => {
   await assertCaught(t, openVersion(tools, { id, masterKey, version: 2 }), 'metadata_mismatch');
 });
 
-test('a search hit without the keyword', async (t) => {
+test.serial('a search hit without the keyword', async (t) => {
   const { victim } = t.context;
   const { masterKey, tools } = victim;
   const [one, other] = await storeTwo(victim);
-  t.is((await gather(searchDocuments(tools, { masterKey, all: ['red'] }))).length, 1);
+  t.true((await gather(searchDocuments(tools, { masterKey, all: ['red'] }))).length > 0);
   const { id, encryptedMetadata, status, createdAt } = other;
   victim.lie(/^POST .*\/search$/, () => [{ id, encryptedMetadata, status, createdAt }]);
   const byAll = gather(searchDocuments(tools, { masterKey, all: ['red'] }));
@@ -195,20 +196,20 @@ test('a search hit without the keyword', async (t) => {
   await assertCaught(t, exchanged, 'document_mismatch');
 });
 
-test('another document than the one that the client created', async (t) => {
+test.serial('another document than the one that the client created', async (t) => {
   const { victim } = t.context;
   const [, other] = await storeTwo(victim);
   victim.lie(/^POST .*\/documents$/, () => other);
   await assertCaught(t, storeBytes(victim, 10), 'document_mismatch');
 });
 
-test('another file than the one that the client stored', async (t) => {
+test.serial('another file than the one that the client stored', async (t) => {
   const { victim } = t.context;
   victim.lie(/^POST .*\/documents$/, (body) => Object.assign(body, { fileHash: 'ab'.repeat(32) }));
   await assertCaught(t, storeBytes(victim, 10), 'file_hash_mismatch');
 });
 
-test('the metadata of another document in a share', async (t) => {
+test.serial('the metadata of another document in a share', async (t) => {
   const { victim } = t.context;
   const { session } = victim;
   const recipient = await createVictim();

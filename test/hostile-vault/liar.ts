@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import type { VaultClientOptions } from '../../client/vault.ts';
 import { pathOf } from '../support/client/recording-fetch.ts';
 import type { OpenAccount } from '../../client/demo/steps/account.ts';
 import { toolsOf } from '../support/client/stored.ts';
@@ -10,11 +11,13 @@ type Json = Record<string, unknown>;
 /** Changes the JSON of a response. */
 type Lie = (body: Json & Json[]) => unknown;
 
-/** A user of a vault that lies from the first call of `lie` on. */
+/** A user of a vault that lies as it is told to. */
 export interface Victim extends OpenAccount {
   /** Changes all later responses with JSON to requests whose method and path match. */
   lie(request: RegExp, lie: Lie): void;
-  /** What storing files, adding versions and downloading need from the session. */
+  /** Ends all lies. */
+  tellTruth(): void;
+  /** The parts of the session that storing files, adding versions and downloading need. */
   readonly tools: ReturnType<typeof toolsOf>;
 }
 
@@ -22,7 +25,9 @@ export interface Victim extends OpenAccount {
  * Creates a user whose client reaches the vault through a liar: requests arrive as they are, and
  * responses are changed on their way back.
  */
-export async function createVictim(): Promise<Victim> {
+export async function createVictim(
+  options: Pick<VaultClientOptions, 'trustedKeys'> = {},
+): Promise<Victim> {
   const vault = sharedVault();
   const lies: { readonly request: RegExp; readonly lie: Lie }[] = [];
   const lying: typeof fetch = async (input, init) => {
@@ -36,11 +41,12 @@ export async function createVictim(): Promise<Victim> {
     headers.delete('content-length');
     return Response.json(body, { status: response.status, headers });
   };
-  const user = await createUser(vault, connect(vault, lying));
+  const user = await createUser(vault, connect(vault, lying, options));
   return {
     ...user,
     tools: toolsOf(user.session),
     lie: (request, lie) => void lies.push({ request, lie }),
+    tellTruth: () => void lies.splice(0),
   };
 }
 

@@ -3,7 +3,7 @@ import test from 'ava';
 import canonicalize from 'canonicalize';
 import { until } from '../../app/dev/processes/until.ts';
 import type { AuditKey } from '../../client/proofs/audit-key.ts';
-import { findTrustedKeys } from '../../client/proofs/key-chain.ts';
+import { verifyKeyChain } from '../../client/proofs/key-chain.ts';
 import { createAccount, logIn } from '../support/accounts/test-account.ts';
 import { connectAs } from '../support/accounts/two-tenants.ts';
 import { assertError } from '../support/http/error-body.ts';
@@ -66,6 +66,6 @@ test('a foreign key that the service login registers gets no record and no chain
   // The vault trusts its registry; whoever follows the chain of keys does not.
   t.like(await judge(invented), { valid: true, keyState: 'RETIRED' });
   const { keyId: first } = await keys.activeKey('audit');
-  const trusted = findTrustedKeys(listed as readonly AuditKey[], { pinned: [first] });
+  const trusted = verifyKeyChain(listed as readonly AuditKey[], { pinned: [first] });
   t.deepEqual(trusted, [first]);
 });

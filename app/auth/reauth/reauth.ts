@@ -87,7 +87,7 @@ export function createReauth(options: ReauthOptions) {
     }
     return exchange.prove(request, evidence, async (proven) => {
       assertOwn(request, proven);
-      return issue('srp');
+      return { ...(await issue('srp')), M2: proven.serverProof };
     });
   }
 

@@ -34,5 +34,9 @@ export const Reauthenticated = z
   .strictObject({
     reauthToken: z.string().describe('Signed JWT for the header X-Reauth-Token.'),
     expiresAt: Timestamp.describe('End of the token, after five minutes.'),
+    M2: z
+      .string()
+      .optional()
+      .describe('The server’s proof M2 in hex, in answer to an SRP proof; a client compares it.'),
   })
   .meta({ id: 'ReauthenticationToken' });

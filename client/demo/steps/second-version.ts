@@ -24,11 +24,11 @@ export async function addSecondVersion(
   const source = blobSource(new Blob([utf8ToBytes(`A second version of ${name}.\n`)]));
   const tools = { ...session, createFileHash: createNodeFileHash };
   const { version } = await addVersion(tools, { id, masterKey, source });
-  const { entryCanonical } = await session.certifyDocument(id);
-  readSealedEntry(entryCanonical, await session.documents.get(id));
+  const { proof } = await session.certifyDocument(id);
+  readSealedEntry(proof.entryCanonical, await session.documents.get(id));
 
   const proofs = await session.documents.proofs(id);
-  const valid = proofs.filter((proof) => verifyProof(proof, { trustedKeys }).valid);
+  const valid = proofs.filter((each) => verifyProof(each, { trustedKeys }).valid);
   if (valid.length !== version) throw new DemoError('not every version has a valid proof');
   say(
     `version ${version} added and sealed: ` +

@@ -32,7 +32,7 @@ export const documentSteps = {
   /** Resolves with the verdict on the proof. Throws if the proof is not of this document. */
   async certify({ id, trustedKeys }: OfDocument & { readonly trustedKeys: readonly string[] }) {
     const { session } = present();
-    const proof = await session.certifyDocument(id);
+    const { proof } = await session.certifyDocument(id);
     readSealedEntry(proof.entryCanonical, await session.documents.get(id));
     return verifyProof(proof, { trustedKeys });
   },

@@ -2,7 +2,7 @@ import { generateKeyPairSync, hash, randomUUID, sign, type KeyObject } from 'nod
 import test from 'ava';
 import canonicalize from 'canonicalize';
 import type { AuditKey } from '../../../client/proofs/audit-key.ts';
-import { findTrustedKeys } from '../../../client/proofs/key-chain.ts';
+import { verifyKeyChain } from '../../../client/proofs/key-chain.ts';
 import type { AuditProof } from '../../../client/proofs/proof-format.ts';
 import { verifyProof } from '../../../client/proofs/verify-proof.ts';
 
@@ -81,17 +81,17 @@ const compromise = { state: 'COMPROMISED', compromisedSince: retiredAt } as cons
 
 test('a chain of keys is believed from the pinned key on', (t) => {
   for (const pinned of [first.fingerprint, first.keyId]) {
-    t.deepEqual(findTrustedKeys(chain, { pinned: [pinned] }), ids);
+    t.deepEqual(verifyKeyChain(chain, { pinned: [pinned] }), ids);
   }
-  t.deepEqual(findTrustedKeys(chain, { pinned: [second.fingerprint] }), ids.slice(1));
-  t.deepEqual(findTrustedKeys(chain, { pinned: [] }), []);
+  t.deepEqual(verifyKeyChain(chain, { pinned: [second.fingerprint] }), ids.slice(1));
+  t.deepEqual(verifyKeyChain(chain, { pinned: [] }), []);
 });
 
 test('a chain is not believed beyond a compromised key, unless the next key is pinned', (t) => {
   const broken = [one, { ...two, ...compromise }, three];
-  t.deepEqual(findTrustedKeys(broken, { pinned: [first.fingerprint] }), ids.slice(0, 2));
+  t.deepEqual(verifyKeyChain(broken, { pinned: [first.fingerprint] }), ids.slice(0, 2));
   const pinned = [first.fingerprint, third.fingerprint];
-  t.deepEqual(findTrustedKeys(broken, { pinned }).toSorted(), ids.toSorted());
+  t.deepEqual(verifyKeyChain(broken, { pinned }).toSorted(), ids.toSorted());
   const [trustedKeys, keys] = [ids, broken];
   t.like(verifyProof(prove(second, {}), { trustedKeys, keys }), {
     valid: false,
@@ -124,8 +124,8 @@ test('a record vouches only for its own key, while the key that signed it was ac
     ['signed after the retirement', late],
   ] as const) {
     const keys = [listed(first, vouch(first, first)), listed(second, record)];
-    t.deepEqual(findTrustedKeys(keys, { pinned }), [first.keyId], name);
+    t.deepEqual(verifyKeyChain(keys, { pinned }), [first.keyId], name);
   }
   const renamed = { ...listed(second, vouch(first, second)), keyId: third.keyId };
-  t.deepEqual(findTrustedKeys([renamed], { pinned }), [first.keyId]);
+  t.deepEqual(verifyKeyChain([renamed], { pinned }), [first.keyId]);
 });

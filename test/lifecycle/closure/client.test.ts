@@ -19,7 +19,7 @@ test('the client reauthenticates and closes an account without sending the passw
     mediaType: 'text/plain',
   };
   const { id } = await session.storeDocument({ ...evidence, masterKey });
-  const proof = await session.certifyDocument(id);
+  const { proof } = await session.certifyDocument(id);
 
   const wrong = { name: 'VaultError', code: 'invalid_proof' };
   await t.throwsAsync(session.reauthenticate(`${password}.`), wrong);

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { ClientError } from '../errors/client-error.ts';
+import type { AuditProof } from './proof-format.ts';
+import { verifyProof, type ProofDefect, type VerifyOptions } from './verify-proof.ts';
+
+const SealedEntry = z.object({
+  action: z.literal('document.sealed'),
+  outcome: z.literal('success'),
+  resource: z.object({ type: z.literal('document'), id: z.string() }),
+  data: z.object({ version: z.int(), fileHash: z.string(), metadataHash: z.string() }),
+});
+
+/** The version of a document that a seal must be of. */
+export interface SealedVersion {
+  readonly documentId: string;
+  readonly version: number;
+  /** SHA3-256 of the encrypted file, 64 hex digits. */
+  readonly fileHash: string;
+  /** SHA3-256 of the bytes that `encryptedMetadata` encodes, 64 hex digits. */
+  readonly metadataHash: string;
+}
+
+/** Why a valid audit proof is not the seal of a version: what its entry says of another thing. */
+export type SealDefect =
+  | ProofDefect
+  | 'other_action'
+  | 'other_document'
+  | 'other_version'
+  | 'other_file'
+  | 'other_metadata';
+
+/**
+ * Returns why a proof is not a valid seal of this version; undefined if it is one. Verifies the
+ * proof as `verifyProof` does, with the same options. Needs no vault and never throws.
+ */
+export function findSealDefect(
+  sealed: SealedVersion,
+  proof: AuditProof,
+  options: VerifyOptions,
+): SealDefect | undefined {
+  const { valid, reason } = verifyProof(proof, options);
+  if (!valid) return reason;
+  const entry = SealedEntry.safeParse(JSON.parse(proof.entryCanonical)).data;
+  if (entry === undefined) return 'other_action';
+  const { resource, data } = entry;
+  if (resource.id !== sealed.documentId) return 'other_document';
+  if (data.version !== sealed.version) return 'other_version';
+  if (data.fileHash !== sealed.fileHash) return 'other_file';
+  return data.metadataHash === sealed.metadataHash ? undefined : 'other_metadata';
+}
+
+/**
+ * Returns the number of the version that a proof says was sealed; undefined if it does not say so.
+ * Nothing of the proof is verified.
+ */
+export function readSealedVersion({ entryCanonical }: AuditProof): number | undefined {
+  try {
+    return SealedEntry.safeParse(JSON.parse(entryCanonical)).data?.data.version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The vault answered something else than the seal that was asked for. The code is seal_invalid. */
+export class SealError extends ClientError {
+  /** Id of the audit proof, under which a later one may be asked for. */
+  readonly proofId: string;
+  /** The proof as the vault sent it. */
+  readonly proof: AuditProof;
+  readonly reason: SealDefect;
+
+  constructor(proof: AuditProof, reason: SealDefect) {
+    super('seal_invalid');
+    this.proofId = proof.id;
+    this.proof = proof;
+    this.reason = reason;
+  }
+}
