@@ -20,6 +20,7 @@ export type ClientErrorCode =
   | 'keyword_mismatch'
   | 'metadata_mismatch'
   | 'network_error'
+  | 'recipient_key_changed'
   | 'recipient_refused'
   | 'recovery_changed'
   | 'recovery_words_differ'
@@ -70,6 +71,8 @@ const messages: Record<ClientErrorCode, string> = {
   metadata_mismatch:
     'The metadata describes another file: it belongs to another version or another document.',
   network_error: 'The server could not be reached: check the connection and try again.',
+  recipient_key_changed:
+    'The recipient has another key than expected: compare fingerprints before you share.',
   recipient_refused: 'The fingerprint of the recipient was not confirmed, so nothing was shared.',
   recovery_changed: 'Another client changed the recovery words at the same time: try again.',
   recovery_words_differ:

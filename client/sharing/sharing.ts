@@ -12,6 +12,7 @@ import { listPages } from '../http/pages.ts';
 import type { MasterKeys } from '../keys/master-keys.ts';
 import { normalizeEmail } from '../login/email.ts';
 import { fingerprintOf, type SharingKeys } from './keys.ts';
+import { RecipientKeyError } from './recipient-key-error.ts';
 import { openShare, ReceivedShare, type OpenedShare } from './received.ts';
 import { sealDocumentKey } from './wrap.ts';
 
@@ -31,15 +32,25 @@ const Share = z.object({
 });
 export type Share = z.output<typeof Share>;
 
-export interface ShareOptions {
+/** The fingerprint of the sharing key, which the recipient told over another channel. */
+interface ExpectedKey {
+  /** 32 hex digits. */
+  readonly fingerprint: string;
+}
+
+interface ConfirmedKey {
+  /** Decides whether to share, by the fingerprint of the key that the vault showed. */
+  readonly confirm: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
+}
+
+/**
+ * The vault could show a key of its own as the recipient's, so one of the two ways to compare the
+ * key is required.
+ */
+export type ShareOptions = (ExpectedKey | ConfirmedKey) & {
   /** Time at which the share ends. By default it does not end. */
   readonly expiresAt?: Date;
-  /**
-   * Decides whether to share. Compare `fingerprint` with the one that the recipient reads out, and
-   * check `metadata`, since the vault could substitute another document for the requested one.
-   */
-  readonly confirm?: (fingerprint: string, metadata: Metadata) => boolean | Promise<boolean>;
-}
+};
 
 /**
  * A received share with its metadata. The metadata is undefined if the share cannot be decrypted:
@@ -57,15 +68,16 @@ export interface Sharing {
   enableSharing(proof?: FreshProof): Promise<{ readonly fingerprint: string }>;
   /**
    * Shares a document with the user of an e-mail address. Only the fingerprint shows whether that
-   * user exists and whether the vault returned the key of that user: compare the fingerprint.
-   * Nobody can open a share that was made before the recipient called `enableSharing`: call
-   * `unshare` and share again. Throws ClientError recipient_refused if `confirm` resolves with
-   * false, invalid_metadata or metadata_mismatch, and VaultError 404 not_found or 409 share_exists.
+   * user exists and whether the vault returned the key of that user. Nobody can open a share that
+   * was made before the recipient called `enableSharing`: call `unshare` and share again. Throws
+   * RecipientKeyError if the key has another fingerprint than the expected one, ClientError
+   * recipient_refused if `confirm` resolves with false, what `openDocument` throws, and VaultError
+   * 404 not_found or 409 share_exists.
    */
   shareDocument(
     documentId: string,
     email: string,
-    options?: ShareOptions,
+    options: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }>;
   /** Lists the shares of a document, newest first. Throws VaultError 404 not_found. */
   listShares(
@@ -121,14 +133,12 @@ export function createSharing({
   async function shareDocument(
     documentId: string,
     email: string,
-    { expiresAt, confirm }: ShareOptions = {},
+    { expiresAt, ...known }: ShareOptions,
   ): Promise<Share & { readonly fingerprint: string }> {
     const owned = { id: documentId, ...(await openMasterKeys()) };
     const { documentKey, metadata } = await openDocument({ documents }, owned);
     const { recipientId, recipientKey, fingerprint } = await findRecipient(email);
-    if (confirm !== undefined && !(await confirm(fingerprint, metadata))) {
-      throw new ClientError('recipient_refused');
-    }
+    await assertConfirmed(known, fingerprint, metadata);
     const wrappedKey = await sealDocumentKey(recipientKey, documentId, documentKey);
     const share = await http.json(Share, {
       method: 'POST',
@@ -181,6 +191,18 @@ export function createSharing({
       await http.send({ method: 'DELETE', path });
     },
   };
+}
+
+async function assertConfirmed(
+  known: ExpectedKey | ConfirmedKey,
+  fingerprint: string,
+  metadata: Metadata,
+): Promise<void> {
+  if ('confirm' in known) {
+    if (!(await known.confirm(fingerprint, metadata))) throw new ClientError('recipient_refused');
+  } else if (known.fingerprint !== fingerprint) {
+    throw new RecipientKeyError({ expected: known.fingerprint, shown: fingerprint });
+  }
 }
 
 /** Decrypts the metadata of a share; undefined if the share does not open. */

@@ -213,10 +213,10 @@ test.serial('the metadata of another document in a share', async (t) => {
   const { victim } = t.context;
   const { session } = victim;
   const recipient = await createVictim();
-  await recipient.session.enableSharing();
+  const recipientKey = await recipient.session.enableSharing();
   const [one, other] = await storeTwo(victim);
   const { email } = recipient.credentials;
-  const share = await session.shareDocument(one.id, email);
+  const share = await session.shareDocument(one.id, email, recipientKey);
   const { metadata } = await recipient.session.openShared(share.id);
   t.is(metadata.name, 'one');
   recipient.lie(/^GET .*\/shared$/, (body) =>
@@ -227,4 +227,26 @@ test.serial('the metadata of another document in a share', async (t) => {
     body.map((each) => ({ ...each, documentId: other.id })),
   );
   await assertCaught(t, recipient.session.openShared(share.id), 'invalid_share');
+});
+
+test.serial('another sharing key in place of the recipient’s', async (t) => {
+  const { victim } = t.context;
+  const { session } = victim;
+  const [liar, recipient] = [await createVictim(), await createVictim()];
+  await liar.session.enableSharing();
+  const recipientKey = await recipient.session.enableSharing();
+  const [one] = await storeTwo(victim);
+  const { body } = await liar.session.http.send({
+    method: 'GET',
+    path: '/v1/crypto/keys/sharing',
+  });
+  const { publicKey } = body as { publicKey: string };
+  victim.lie(/^POST .*\/share-key$/, (answer) => Object.assign(answer, { publicKey }));
+  const { email } = recipient.credentials;
+  const sharing = session.shareDocument(one.id, email, recipientKey);
+  await assertCaught(t, sharing, 'recipient_key_changed');
+  const confirming = session.shareDocument(one.id, email, {
+    confirm: (shown) => shown === recipientKey.fingerprint,
+  });
+  await assertCaught(t, confirming, 'recipient_refused');
 });

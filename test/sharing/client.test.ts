@@ -3,6 +3,7 @@ import { decodeBase64, encodeBase64 } from '../../client/bytes/base64.ts';
 import { createKeyPair } from '../../client/crypto/hpke.ts';
 import { downloadFile } from '../../client/downloads/download.ts';
 import { blobSource } from '../../client/files/byte-source.ts';
+import { RecipientKeyError } from '../../client/sharing/recipient-key-error.ts';
 import { createNodeFileHash } from '../../client/node/file-hash.ts';
 import { collect } from '../support/client/collect.ts';
 import { connect, createUser } from '../support/client/user.ts';
@@ -38,7 +39,7 @@ async function findReceived(shareId: string) {
 
 test('a shared document opens for its recipient with the owner’s key', async (t) => {
   const document = await storeEvidence();
-  const share = await owner.session.shareDocument(document.id, email);
+  const share = await owner.session.shareDocument(document.id, email, { fingerprint });
   t.is(share.fingerprint, fingerprint);
   const opened = await recipient.session.openShared(share.id);
   t.like(opened, {
@@ -54,14 +55,14 @@ test('a shared document opens for its recipient with the owner’s key', async (
 
 test('an ended share opens nothing, and the document can be shared again', async (t) => {
   const { id } = await storeEvidence();
-  const share = await owner.session.shareDocument(id, email);
+  const share = await owner.session.shareDocument(id, email, { fingerprint });
   await owner.session.unshare(id, share.id);
   t.is(await findReceived(share.id), undefined);
   await t.throwsAsync(recipient.session.openShared(share.id), { code: 'share_not_found' });
   await t.throwsAsync(recipient.session.documents.get(id), { code: 'not_found' });
 
   const expiresAt = new Date(Date.now() + 3_600_000);
-  const brief = await owner.session.shareDocument(id, email, { expiresAt });
+  const brief = await owner.session.shareDocument(id, email, { fingerprint, expiresAt });
   t.is(brief.expiresAt, expiresAt.toISOString());
   const listed = [];
   for await (const item of owner.session.listShares(id)) listed.push(item.id);
@@ -70,8 +71,8 @@ test('an ended share opens nothing, and the document can be shared again', async
 
 test('a recipient removes a share, and blocks and unblocks a sender', async (t) => {
   const [first, second] = [await storeEvidence(), await storeEvidence()];
-  const removed = await owner.session.shareDocument(first.id, email);
-  const kept = await owner.session.shareDocument(second.id, email);
+  const removed = await owner.session.shareDocument(first.id, email, { fingerprint });
+  const kept = await owner.session.shareDocument(second.id, email, { fingerprint });
   await recipient.session.removeShared(removed.id);
   t.is(await findReceived(removed.id), undefined);
 
@@ -97,7 +98,7 @@ test('a share whose response was lost is created once', async (t) => {
     return body;
   };
   await line.tamper(`/v1/documents/${id}/share`, lose, async () => {
-    const share = await owner.session.shareDocument(id, email);
+    const share = await owner.session.shareDocument(id, email, { fingerprint });
     t.is(lost, 2);
     t.is((await findReceived(share.id))?.documentId, id);
   });
@@ -105,10 +106,23 @@ test('a share whose response was lost is created once', async (t) => {
 
 test('a share with an unknown e-mail address succeeds, and nobody can open it', async (t) => {
   const { id } = await storeEvidence();
-  const share = await owner.session.shareDocument(id, `no.${email}`);
+  const share = await owner.session.shareDocument(id, `no.${email}`, {
+    confirm: () => true,
+  });
   t.is(share.documentId, id);
   t.not(share.fingerprint, fingerprint);
   t.is(await findReceived(share.id), undefined);
+});
+
+test('nothing is shared under another key than the expected one', async (t) => {
+  const { id } = await storeEvidence();
+  const expected = '00'.repeat(16);
+  const error = await t.throwsAsync(
+    owner.session.shareDocument(id, email, { fingerprint: expected }),
+    { instanceOf: RecipientKeyError },
+  );
+  t.like(error, { code: 'recipient_key_changed', expected, shown: fingerprint });
+  for await (const share of owner.session.listShares(id)) t.fail(share.id);
 });
 
 test('nothing is shared before the fingerprint is confirmed', async (t) => {
@@ -151,7 +165,7 @@ test('a vault that shows others another public key is detected by its owner', as
 
 test('a share that does not open is listed without metadata and spoils no other', async (t) => {
   const [first, second] = [await storeEvidence(), await storeEvidence()];
-  const good = await owner.session.shareDocument(first.id, email);
+  const good = await owner.session.shareDocument(first.id, email, { fingerprint });
   const taken = await recipient.session.openShared(good.id);
   const wrong = [
     taken.wrappedKey,
@@ -176,7 +190,7 @@ const forgeHash = (body: object) => ({ ...body, fileHash: 'ab'.repeat(32) });
 
 test('a share whose metadata describes another file does not open', async (t) => {
   const { id } = await storeEvidence();
-  const share = await owner.session.shareDocument(id, email);
+  const share = await owner.session.shareDocument(id, email, { fingerprint });
   const forgeHashes = (items: object) => Object.values(items).map(forgeHash);
   await line.tamper('/v1/documents/shared', forgeHashes, async () => {
     await t.throwsAsync(recipient.session.openShared(share.id), { code: 'metadata_mismatch' });
@@ -186,7 +200,7 @@ test('a share whose metadata describes another file does not open', async (t) =>
 test('a document whose metadata describes another file is not shared', async (t) => {
   const { id } = await storeEvidence();
   await line.tamper(`/v1/documents/${id}`, forgeHash, async () => {
-    const sharing = owner.session.shareDocument(id, email);
+    const sharing = owner.session.shareDocument(id, email, { fingerprint });
     await t.throwsAsync(sharing, { code: 'metadata_mismatch' });
   });
 });

@@ -57,10 +57,10 @@ const laptop = createDeviceKey();
 secrets.push(...spellingsOfKey(laptop.deviceKey), 'My laptop');
 
 const { fingerprint } = await session.enableSharing();
-await sharer.session.enableSharing();
-const toOwner = await sharer.session.shareDocument(received.document.id, email);
+const keyOfSharer = await sharer.session.enableSharing();
+const toOwner = await sharer.session.shareDocument(received.document.id, email, { fingerprint });
 const bySharer = sharer.credentials.email;
-const toSharer = await session.shareDocument(sealed.document.id, bySharer);
+const toSharer = await session.shareDocument(sealed.document.id, bySharer, keyOfSharer);
 await session.certifyDocument(sealed.document.id);
 await session.devices.add({ ...laptop, name: 'My laptop', platform: 'Firefox' });
 anyTest.after.always(() => vault.stop());

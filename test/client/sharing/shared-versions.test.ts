@@ -11,14 +11,14 @@ import { createUser } from '../../support/client/user.ts';
 const vault = sharedVault();
 const owner = await createUser(vault);
 const recipient = await createUser(vault);
-await recipient.session.enableSharing();
+const recipientKey = await recipient.session.enableSharing();
 const { masterKey } = owner;
 const tools = toolsOf(owner.session);
 
 async function shareNew() {
   const { document } = await storeBytes(owner, 10);
   const { email } = recipient.credentials;
-  const share = await owner.session.shareDocument(document.id, email);
+  const share = await owner.session.shareDocument(document.id, email, recipientKey);
   return { id: document.id, shareId: share.id };
 }
 
