@@ -20,6 +20,8 @@ interface Report {
   >;
 }
 
+/** Seconds after which a refused probe may ask again. */
+const retryAfter = '5';
 const checkNames = ['cache', 'database', 'jwks', 'queue', 'signer', 'storage'];
 
 /**
@@ -38,6 +40,7 @@ async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Rep
   );
   assertSecurityHeaders(t, answer.headers);
   t.is(answer.headers.get('cache-control'), 'no-store');
+  t.is(answer.headers.get('retry-after'), answer.status === 503 ? retryAfter : null);
   const report = answer.body as Report;
   t.deepEqual(Object.keys(report).sort(), ['checks', 'status', 'version']);
   t.deepEqual(Object.keys(report.checks).sort(), checkNames);
@@ -51,8 +54,13 @@ async function reportOf(t: ExecutionContext, { baseUrl }: TestVault, status: Rep
   return { status: answer.status, failing: failing.map(([name]) => name).sort(), report };
 }
 
-const readiness = async ({ baseUrl }: TestVault) =>
-  (await getJson(`${baseUrl}/health/ready`)).status;
+/** Resolves with the status of the readiness probe, whose refusals alone say when to ask again. */
+async function readiness(t: ExecutionContext, { baseUrl }: TestVault) {
+  const { status, headers } = await getJson(`${baseUrl}/health/ready`);
+  t.is(headers.get('retry-after'), status === 503 ? retryAfter : null);
+  return status;
+}
+
 const liveness = async ({ baseUrl }: TestVault) => (await getJson(`${baseUrl}/health/live`)).status;
 
 test('all checks are ok when every service is available', async (t) => {
@@ -61,7 +69,7 @@ test('all checks are ok when every service is available', async (t) => {
   const { status, failing } = await reportOf(t, vault, 'ok');
   t.is(status, 200);
   t.deepEqual(failing, []);
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
   t.is(await liveness(vault), 200);
 });
 
@@ -92,7 +100,7 @@ test('without Redis the vault is degraded and still ready', async (t) => {
   const { status, failing } = await reportOf(t, vault, 'degraded');
   t.is(status, 200);
   t.deepEqual(failing, ['cache', 'queue']);
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
   t.deepEqual(await last(), seen, 'the status route sends no ping');
   t.like(await cache(), {
     status: 'error',
@@ -114,11 +122,11 @@ test('without the signer the vault is in error and not ready, until it is back',
   const { status, failing } = await reportOf(t, vault, 'error');
   t.is(status, 503);
   t.deepEqual(failing, ['signer']);
-  t.is(await readiness(vault), 503);
+  t.is(await readiness(t, vault), 503);
   t.is(await liveness(vault), 200);
   await signer.restart();
   await reportOf(t, vault, 'ok');
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
 });
 
 test('without its HSM the vault is degraded and ready, and refuses only signing', async (t) => {
@@ -135,7 +143,7 @@ test('without its HSM the vault is degraded and ready, and refuses only signing'
   t.is(status, 200);
   t.deepEqual(failing, ['signer']);
   t.is(report.checks['signer']?.error, 'hsm_unavailable');
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
   const { sessionId, A, M1 } = await beginLogin(vault, account);
   const login = await postJson(`${vault.baseUrl}/v1/auth/login/verify`, { sessionId, A, M1 });
   assertError(t, login, { status: 503, code: 'signer_unavailable' });
@@ -151,11 +159,11 @@ test('without the database the vault is in error and not ready, until it is back
   const { status, failing } = await reportOf(t, vault, 'error');
   t.is(status, 503);
   t.true(failing.includes('database'));
-  t.is(await readiness(vault), 503);
+  t.is(await readiness(t, vault), 503);
   t.is(await liveness(vault), 200);
   await database.proxy.open();
   await reportOf(t, vault, 'ok');
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
 });
 
 test('without the object store the vault is degraded and still ready', async (t) => {
@@ -169,7 +177,7 @@ test('without the object store the vault is degraded and still ready', async (t)
   await chmod(directory, 0o700);
   t.is(status, 200);
   t.deepEqual(failing, ['storage']);
-  t.is(await readiness(vault), 200);
+  t.is(await readiness(t, vault), 200);
   await reportOf(t, vault, 'ok');
 });
 
@@ -216,9 +224,9 @@ test('a process that cannot reach the signer yet is alive, and becomes ready lat
   const vault = await startVault({ SIGNER_SOCKET_PATH: signer.socketPath });
   t.teardown(() => vault.stop());
   t.is(await liveness(vault), 200);
-  t.is(await readiness(vault), 503);
+  t.is(await readiness(t, vault), 503);
   await signer.restart();
-  await until(async () => (await readiness(vault)) === 200, {
+  await until(async () => (await readiness(t, vault)) === 200, {
     what: 'readiness',
     timeoutMs: 60_000,
   });
@@ -229,7 +237,7 @@ test('a draining process is alive and not ready', async (t) => {
   const vault = await startReadyVault();
   t.teardown(() => vault.stop());
   vault.services.beginDrain();
-  t.is(await readiness(vault), 503);
+  t.is(await readiness(t, vault), 503);
   t.is(await liveness(vault), 200);
   t.is((await getJson(`${vault.baseUrl}/health`)).status, 200);
 });
