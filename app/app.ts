@@ -5,7 +5,7 @@ import { developerAt } from './devices/developer.ts';
 import { AppError } from './errors/app-error.ts';
 import { cors } from './http/responses/cors.ts';
 import { securityHeaders } from './http/responses/security-headers.ts';
-import { explorer } from './http/openapi/explorer.ts';
+import { explorer } from './http/explorer/explorer.ts';
 import type { Access } from './http/requests/caller.ts';
 import type { ProxyTrust } from './http/requests/client-address.ts';
 import { requestContext } from './http/requests/request-context.ts';
@@ -14,6 +14,7 @@ import { createRefusalPace } from './http/routing/refusal-pace.ts';
 import { admitInTurn, createRequestSlots } from './http/routing/request-slots.ts';
 import { createRouter } from './http/routing/router.ts';
 import { errorBoundary } from './http/server/error-boundary.ts';
+import { findValidationMail } from './mail/written-mails.ts';
 import { StorageError } from './storage/interface/storage-error.ts';
 import type { Log } from './telemetry/log.ts';
 import { describeApi, listRoutes } from './wiring/routes.ts';
@@ -68,11 +69,20 @@ export function createApp({ config, services, trust, log }: AppParts, listener: 
   );
   app.use(admitInTurn(slots, createRefusalPace(config.http.refusalsPerSecond), probePaths));
   app.use(requireWellFormed);
-  if (config.environment === 'development') app.use(explorer(describeApi()));
+  if (config.environment === 'development') {
+    const { jsonBodies } = services;
+    app.use(explorer({ openApi: describeApi(), jsonBodies, findMail: mailFinder(config.mail) }));
+  }
   app.use(router.routes());
   app.use(router.allowedMethods());
   app.on('error', (error: Error) => log.warn({ err: error }, 'sending the response failed'));
   return app;
+}
+
+/** Returns a function that finds validation e-mails, if they are written as files. */
+function mailFinder(mail: Config['mail']) {
+  if (mail.driver !== 'file') return undefined;
+  return (email: string) => findValidationMail(mail.directory, email);
 }
 
 function isInternal(access: Access): boolean {

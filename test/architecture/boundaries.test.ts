@@ -50,7 +50,7 @@ test('a circle through the top folder itself is found', (t) => {
   t.is(folderCycles(files, 'signer').length, 1);
 });
 
-test('app imports only protocol and log of the signer; client and signer stand alone', (t) => {
+test('app imports only protocol and log of the signer, and the explorer of the client', (t) => {
   t.deepEqual(boundaryProblems(sources), []);
 });
 
@@ -58,6 +58,7 @@ const allowed = [
   ['app/keys/a.ts', "import '../../signer/protocol/frames.ts';"],
   ['app/keys/a.ts', "import '@probatio/signer/protocol/frames.ts';"],
   ['app/telemetry/a.ts', "import '../../signer/log/log.ts';"],
+  ['app/http/a.ts', "new URL('../../client/explorer/main.ts', import.meta.url);"],
   ['client/http/a.ts', "import '../bytes/b.ts';\nimport '@noble/hashes/sha2.js';"],
   ['test/keys/a.ts', "import '../../signer/hsm/token.ts';"],
 ] as const;
@@ -72,6 +73,7 @@ const crossing = [
   ['app/keys/a.ts', '../../signer/hsm/token.ts', 'signer/hsm/token.ts'],
   ['app/keys/a.ts', '@probatio/signer/hsm/token.ts', 'signer/hsm/token.ts'],
   ['app/keys/a.ts', '../../client/vault.ts', 'client/vault.ts'],
+  ['app/http/a.ts', '../../client/explorer-x.ts', 'client/explorer-x.ts'],
   ['signer/hsm/a.ts', '../../app/config/config.ts', 'app/config/config.ts'],
   ['signer/hsm/a.ts', '../../client/vault.ts', 'client/vault.ts'],
   ['client/keys/a.ts', '../../app/srp/srp.ts', 'app/srp/srp.ts'],

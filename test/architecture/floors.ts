@@ -105,6 +105,7 @@ export const floors: readonly Floor[] = [
   {
     name: 'http',
     folders: [
+      'app/http/explorer',
       'app/http/openapi',
       'app/http/server',
       'app/http/routing',

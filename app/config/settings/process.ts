@@ -12,7 +12,8 @@ export const processSettings = {
       z.enum(['production', 'development', 'test']).default('production'),
       {
         description:
-          'The kind of installation. `development` serves the API explorer at `/api/docs`. ' +
+          'The kind of installation. `development` serves the API explorer at `/api/docs`, which ' +
+          'also shows validation e-mails that are written as files. ' +
           '`development` and `test` also allow settings that are refused in production; never ' +
           'use them for a vault that holds real data.',
       },
