@@ -7,6 +7,8 @@ import { createHttp, type Http } from '../http/http.ts';
 import { defaultRetry } from '../http/retry.ts';
 import { createDeviceKey } from '../keys/device-key.ts';
 import { normalizeEmail } from '../login/email.ts';
+import { createProofs } from '../proofs/proofs.ts';
+import { createTrustedKeys } from '../proofs/trusted-keys.ts';
 import { createSession, type VaultSession } from '../session.ts';
 import { createSessionHttp } from '../sessions/session-http.ts';
 import { createSessionTokens } from '../sessions/tokens.ts';
@@ -39,6 +41,8 @@ export type Visitors = ReturnType<typeof createVisitors>;
 export function createVisitors(baseUrl: string) {
   const http = createHttp({ baseUrl, fetch: fetch.bind(globalThis), retry, now });
   const accounts = createAccounts({ http, retry });
+  const listKeys = () => createProofs({ http }).keys();
+  const trustedKeys = createTrustedKeys({ listKeys, pinned: undefined, now });
 
   async function openSession({ email, password }: Credentials, deviceId: string | undefined) {
     const { pair, passwordKey } = await accounts.login({ email, password, deviceId });
@@ -50,6 +54,7 @@ export function createVisitors(baseUrl: string) {
       email,
       passwordKey,
       deviceId,
+      trustedKeys,
       createFileHash,
     });
     return { session, tokens };
