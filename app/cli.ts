@@ -15,6 +15,7 @@ const usage = `usage: probatio <command> [options]
   usage            compare the counters of what users keep with the rows, and repair them
   restored         record a restore from a backup, or accept what a refused start would lose
   keys             list, create, activate and retire signing keys in the HSM
+  token            print an access token of an account, in development only
   openapi          print the OpenAPI document of the API
   access           print the access rights of every route as Markdown
   audit-actions    print every audit action as Markdown
@@ -36,6 +37,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['maintenance', async () => (await import('./cli/commands/maintenance.ts')).maintenance],
   ['usage', async () => (await import('./cli/commands/usage.ts')).usage],
   ['restored', async () => (await import('./cli/commands/restored.ts')).restored],
+  ['token', async () => (await import('./cli/commands/token.ts')).token],
   ['keys', async () => (await import('./cli/commands/keys.ts')).keys],
   ['access', async () => (await import('./cli/commands/pages/access.ts')).access],
   [

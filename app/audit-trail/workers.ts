@@ -33,6 +33,7 @@ export const workersAndCommands: readonly Cause[] = [
   },
   { name: '`probatio grant`', actions: ['account.granted'] },
   { name: '`probatio revoke`', actions: ['account.revoked'] },
+  { name: '`probatio token`', actions: ['auth.token_issued'], note: 'in development only' },
   {
     name: '`probatio restored`',
     actions: ['vault.restored'],

@@ -82,6 +82,7 @@ export const floors: readonly Floor[] = [
       'app/audit/entries',
       'app/audit/sealing',
       'app/audit/tallies',
+      'app/sessions/development',
       'app/sessions',
       'app/tokens/external-issuers',
       'app/tokens',

@@ -11,6 +11,7 @@ import { migrate } from '../../app/cli/commands/migrate.ts';
 import { openapi } from '../../app/cli/commands/pages/openapi.ts';
 import { restored } from '../../app/cli/commands/restored.ts';
 import { revoke } from '../../app/cli/commands/revoke.ts';
+import { token } from '../../app/cli/commands/token.ts';
 import { usage } from '../../app/cli/commands/usage.ts';
 import { runCli } from '../support/processes/run-cli.ts';
 import { testIssuer } from '../support/vault/stack.ts';
@@ -26,6 +27,7 @@ const commands: Record<string, Command> = {
   restored,
   usage,
   openapi,
+  token,
   limits,
 };
 const names = Object.keys(commands);

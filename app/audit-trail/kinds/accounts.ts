@@ -80,6 +80,12 @@ export const accountEvents = {
     actor: theUser,
     data: z.strictObject({ method: z.enum(['password', 'srp']) }),
   },
+  'auth.token_issued': {
+    resource: 'session',
+    actor: 'system `cli`',
+    data: z.strictObject({}),
+    note: 'in development only: the token was issued without a login',
+  },
   'auth.refreshed': {
     resource: 'session',
     actor: theUser,

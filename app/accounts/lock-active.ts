@@ -1,0 +1,20 @@
+import type { Tx } from '../db/database.ts';
+import { takesLock } from '../db/lock-order.ts';
+import { AppError } from '../errors/app-error.ts';
+
+/**
+ * Locks the active account with an e-mail address against changes for the rest of `tx`. Resolves
+ * with the account and its rights. Throws user_not_found.
+ */
+export async function lockActive(tx: Tx, email: string) {
+  takesLock(tx, 'account');
+  const account = await tx
+    .selectFrom('accounts')
+    .select(['id as userId', 'tenant_id as tenantId', 'plan', 'roles', 'scopes'])
+    .where('email', '=', email)
+    .where('status', '=', 'ACTIVE')
+    .forShare()
+    .executeTakeFirst();
+  if (account === undefined) throw new AppError('user_not_found');
+  return account;
+}
