@@ -1,3 +1,5 @@
+import { startDeadline } from './deadline.ts';
+
 /** Thrown by `inTime`. Its code is that of a connection that timed out. */
 class TimeLimitExceeded extends Error {
   override name = 'TimeLimitExceeded';
@@ -7,10 +9,10 @@ class TimeLimitExceeded extends Error {
 /** Settles as `work` does. Throws an error with the code ETIMEDOUT if `work` takes over `ms`. */
 export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(new TimeLimitExceeded('no answer in time')), ms);
+  const stop = startDeadline(ms, () => limit.reject(new TimeLimitExceeded('no answer in time')));
   try {
     return await Promise.race([work, limit.promise]);
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }

@@ -1,3 +1,4 @@
+import { startDeadline } from '../../async/deadline.ts';
 import { AppError } from '../../errors/app-error.ts';
 import type { Silence } from './silence.ts';
 
@@ -22,19 +23,19 @@ export async function untilBegun<T>(
   const ms = silence.isSilent ? silentMs : usualMs;
   const { promise: over, reject } = Promise.withResolvers<never>();
   let failure: AppError | undefined;
-  const timer = setTimeout(() => {
+  const stop = startDeadline(ms, () => {
     const cause = new Error(`the transaction did not begin within ${ms} ms`);
     failure = new AppError('database_unavailable', { cause });
     silence.begin();
     reject(failure);
-  }, ms);
+  });
   const begun = () => {
-    clearTimeout(timer);
+    stop();
     if (failure !== undefined) throw failure;
   };
   try {
     return await Promise.race([run(begun), over]);
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }

@@ -1,4 +1,5 @@
 import { Client, DatabaseError, type ClientConfig } from 'pg';
+import { startDeadline } from '../../async/deadline.ts';
 import { valueOf, type Secret } from '../../secrets/secret.ts';
 import { findStatementMs } from './limits.ts';
 import type { Silence } from './silence.ts';
@@ -55,8 +56,7 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
     constructor(config: ClientConfig) {
       // The URL comes before the members of `config` with the same meaning, which lack its sslmode.
       super({ ...config, connectionString: valueOf(url) });
-      const timer = setTimeout(silence.begin, loginMs);
-      const stop = () => clearTimeout(timer);
+      const stop = startDeadline(loginMs, () => silence.begin());
       this.once('connect', () => (stop(), silence.end())).once('end', stop);
     }
 
@@ -79,10 +79,9 @@ export function createPoolClient(options: PoolClientOptions): typeof Client {
         const isLate = performance.now() - sentAt >= limitMs;
         if (isLate) silence.begin();
         if (isLate || silence.isSilent) void this.end();
-        else timer = setTimeout(check, checkEveryMs);
+        else stop = startDeadline(checkEveryMs, check);
       };
-      let timer = setTimeout(check, Math.min(limitMs, usualMs + responseMarginMs));
-      const stop = () => clearTimeout(timer);
+      let stop = startDeadline(Math.min(limitMs, usualMs + responseMarginMs), check);
       response.then(
         () => (stop(), silence.end()),
         (error: unknown) => (stop(), observeError(error)),

@@ -43,7 +43,7 @@ test('concurrent sealers seal every entry exactly once', async (t) => {
   t.teardown(() => open.close());
   const readSeals = await watchSeals(vault);
 
-  const appended = Array.from({ length: 12 }, () => appendEntries(open, 100));
+  const appended = Array.from({ length: 4 }, () => appendEntries(open, 300));
   const ids = (await Promise.all(appended)).flat();
   await untilSealed(createSql(vault), 'the entries to be sealed');
   const seals = await readSeals();
