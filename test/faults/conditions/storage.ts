@@ -1,12 +1,5 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { fillBytes, fillInodes, removeFiller } from '../../support/documents/tmpfs.ts';
+import { fillBytes, fillInodes, remount, removeFiller } from '../../support/documents/tmpfs.ts';
 import type { Condition } from './condition.ts';
-import type { Stage } from './stage.ts';
-
-const run = promisify(execFile);
-const remount = ({ storeMount }: Stage, options: string) =>
-  run('mount', ['-o', `remount,${options}`, storeMount]);
 
 const full = {
   health: ['storage full'],
@@ -30,8 +23,8 @@ export const storage: readonly Condition[] = [
   {
     ...full,
     name: 'the object store is read only',
-    begin: (stage) => remount(stage, 'ro'),
-    end: async (stage) => void (await remount(stage, 'rw')),
+    begin: ({ storeMount }) => remount(storeMount, 'ro'),
+    end: ({ storeMount }) => remount(storeMount, 'rw'),
     alerts: [],
   },
 ];

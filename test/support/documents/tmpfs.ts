@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
+import { until } from '../../../app/dev/processes/until.ts';
 
 const run = promisify(execFile);
 
@@ -39,18 +40,17 @@ export async function mountSmallVolume(
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   await mountTmpfs(directory, '24m,nr_inodes=400');
   t.teardown(() => unmount(directory));
-  const remount = (mode: 'ro' | 'rw') => run('mount', ['-o', `remount,${mode}`, directory]);
   const fillers = {
     space: () => fillBytes(directory),
     inodes: () => fillInodes(directory),
-    writing: () => remount('ro'),
+    writing: () => remount(directory, 'ro'),
   };
   return {
     directory,
     async exhaust(what) {
       await fillers[what]();
       return async () => {
-        if (what === 'writing') await remount('rw');
+        if (what === 'writing') await remount(directory, 'rw');
         else await removeFiller(directory);
       };
     },
@@ -91,4 +91,21 @@ async function untilFull(write: () => Promise<unknown>): Promise<void> {
       throw error;
     }
   }
+}
+
+/**
+ * Makes a volume read-only, or writable again. Tries again while a file is open for writing, such as
+ * that of a check of the store.
+ */
+export async function remount(directory: string, mode: 'ro' | 'rw'): Promise<void> {
+  const isDone = async () => {
+    try {
+      await run('mount', ['-o', `remount,${mode}`, directory]);
+      return true;
+    } catch (error) {
+      if (/busy/.test((error as Error).message)) return false;
+      throw error;
+    }
+  };
+  await until(isDone, { what: `the volume to be ${mode}`, timeoutMs: 60_000 });
 }
