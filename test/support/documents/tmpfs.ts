@@ -94,8 +94,8 @@ async function untilFull(write: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Makes a volume read-only, or writable again. Tries again while a file is open for writing, such as
- * that of a check of the store.
+ * Makes a volume read-only, or writable again. Tries again while a file is open for writing, such
+ * as that of a check of the store.
  */
 export async function remount(directory: string, mode: 'ro' | 'rw'): Promise<void> {
   const isDone = async () => {
